@@ -1,0 +1,122 @@
+"""`config`, `enable` and `disable`: reading and changing the configuration.
+
+Secrets go in but never come out: what may be one is shown as a marker.
+"""
+
+import json
+from typing import Any
+
+import click
+
+from prowess.cli.options import common, complete_skill, opened
+from prowess.cli.render import print_error, print_json, print_text
+from prowess.errors import ConfigKeyError
+from prowess.host.config import check_value, is_known, redacted, split_key
+from prowess.wiring import Runtime, open_runtime
+
+
+@click.group("config")
+def config_command() -> None:
+    """Read and write the configuration."""
+
+
+@config_command.command("path")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def path_command(*, as_json: bool) -> int:
+    """Print where the config file is, or would be."""
+    path = str(open_runtime().config.path)
+    if as_json:
+        print_json({"path": path})
+    else:
+        print_text(path)
+    return 0
+
+
+@config_command.command("get")
+@click.argument("key", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def get_command(key: str | None, *, as_json: bool) -> int:
+    """Print the config, or the value of one dotted KEY. Secrets are replaced by a marker."""
+    value: object = open_runtime().config.values()
+    parts = [] if key is None else split_key(key)
+    shown = redacted(value)
+    for part in parts:
+        if not isinstance(shown, dict) or part not in shown:
+            raise ConfigKeyError(str(key), "is not set; `prowess config get` prints all that is.")
+        shown = shown[part]
+    if isinstance(shown, str) and not as_json:
+        print_text(shown)
+    else:
+        print_json(shown)
+    return 0
+
+
+@config_command.command("set")
+@click.argument("key")
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Remove the key.")
+@click.option("--secret", is_flag=True, help="Ask for the value without showing it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def set_command(
+    key: str, value: str | None, *, unset: bool, secret: bool, as_json: bool
+) -> int:
+    """Set the dotted KEY to VALUE: JSON where it is JSON, text otherwise."""
+    if sum((value is not None, unset, secret)) != 1:
+        raise click.UsageError("Give a VALUE, or --unset, or --secret")
+    if secret:
+        value = click.prompt(key, hide_input=True)
+    wanted = None if unset else (value if secret else _decoded(str(value)))
+    if wanted is None and not unset:
+        raise ConfigKeyError(key, "cannot be null; --unset removes it.")
+    if wanted is not None:
+        check_value(key, wanted)
+    runtime = open_runtime()
+    _write(runtime, key, wanted, as_json=as_json)
+    if not unset and not is_known(key):
+        print_error(f"{key} is not a setting of Prowess; it was written all the same.")
+    return 0
+
+
+def _decoded(value: str) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _write(runtime: Runtime, key: str, value: object, *, as_json: bool) -> None:
+    backup = runtime.config.write(key, value)
+    if as_json:
+        kept = None if backup is None else str(backup)
+        print_json({"path": str(runtime.config.path), "key": key, "backup": kept})
+        return
+    verb = "removed" if value is None else "set"
+    print_text(f"{verb} {key} in {runtime.config.path}")
+    if backup is not None:
+        print_text(f"The comments of the old file are kept in {backup}.", "yellow")
+
+
+@click.command("enable")
+@click.argument("name", shell_complete=complete_skill)
+@common
+def enable_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+    """Switch the skill NAME on for every agent."""
+    return _switch(name, workspace, agent, enabled=True, as_json=as_json)
+
+
+@click.command("disable")
+@click.argument("name", shell_complete=complete_skill)
+@common
+def disable_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+    """Switch the skill NAME off for every agent; `enable` takes it back."""
+    return _switch(name, workspace, agent, enabled=False, as_json=as_json)
+
+
+def _switch(
+    name: str, workspace: str | None, agent: str | None, *, enabled: bool, as_json: bool
+) -> int:
+    runtime = opened(workspace)
+    skill = runtime.skills.find(name, agent).skill
+    quoted = f'"{skill.key}"' if "." in skill.key else skill.key
+    _write(runtime, f"skills.entries.{quoted}.enabled", enabled, as_json=as_json)
+    return 0

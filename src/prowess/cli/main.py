@@ -1,0 +1,132 @@
+"""The `prowess` command: finds the command group, runs it, and turns every failure into a sentence.
+
+Groups are imported only when one of their commands is called, so that a quick command stays quick.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from prowess import __version__
+from prowess.cli.render import print_error, print_json
+from prowess.errors import ProwessError
+from prowess.wire import error as wire_error
+
+# name -> module, one-line help. The order is that of `prowess --help`.
+COMMANDS = {
+    "list": ("skills", "Show every skill and whether it is ready."),
+    "show": ("skills", "Show all there is to know about one skill."),
+    "check": ("skills", "Summarise what is ready, what is missing and what is broken."),
+    "why": ("skills", "Say why a skill is, or is not, visible to the agent."),
+    "validate": ("validate", "Check skill files against the standard and repair what can be repaired."),
+    "load": ("load", "Copy bundled skills into the workspace for editing."),
+    "prompt": ("prompt", "Print the block that tells the agent about its skills."),
+    "snapshot": ("prompt", "Print what the agent may use, versioned and hashed."),
+    "enable": ("config", "Switch a skill on for every agent."),
+    "disable": ("config", "Switch a skill off for every agent."),
+    "config": ("config", "Read and write the configuration."),
+    "completion": ("completion", "Print the shell completion script."),
+}
+_INTERRUPTED, _INTERNAL_ERROR, _USAGE, _FAILED = 130, 70, 2, 1
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads them on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names without loading anything."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load the module of one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"prowess.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without loading them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine, 1 a finding or something not found, 2 wrong usage.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="prowess")
+def app() -> None:
+    """Find skills, say which are ready and why the others are not, and tell the agent.
+
+    Skills are folders with a SKILL.md. Prowess reads those of the workspace, of your home folder and
+    of every harness you have, and bundles a few of its own. Start with `prowess list`.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the terminal and return the exit code."""
+    _prepare_streams()
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = app.main(args=args, prog_name="prowess", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _usage(error)
+    except ProwessError as error:
+        return _failed(error, as_json="--json" in args)
+    except (click.Abort, KeyboardInterrupt):
+        print_error("stopped.")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+    except Exception as error:  # noqa: BLE001
+        return _internal(error)
+    return code if isinstance(code, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Never fail on a character that the terminal cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _usage(error: click.ClickException) -> int:
+    message = error.format_message().strip().replace("\n", " ").rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = "prowess" if context is None else context.command_path
+    print_error(f"{message}. Try `{path} --help`.")
+    return _USAGE
+
+
+def _failed(error: ProwessError, *, as_json: bool) -> int:
+    if as_json:
+        name = getattr(error, "name", None)
+        fields = {} if name is None else {"name": name}
+        print_json(wire_error(error.code, str(error), **fields))
+    else:
+        print_error(str(error))
+    return _FAILED
+
+
+def _reader_left() -> int:
+    """`prowess list | head` closes the pipe early; Python would complain once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("PROWESS_DEBUG"):
+        raise error
+    kind = type(error).__name__
+    print_error(f"internal error ({kind}: {error}). Set PROWESS_DEBUG=1 for the traceback and report it.")
+    return _INTERNAL_ERROR

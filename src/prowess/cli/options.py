@@ -1,0 +1,44 @@
+"""The options that every command shares, and the runtime they open."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from prowess.wiring import Runtime, open_runtime
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+def common(function: _F) -> _F:
+    """Add --workspace, --agent and --json."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON for a program."),
+        click.option(
+            "-a", "--agent", metavar="ID", help="The agent to answer for; by default the default one."
+        ),
+        workspace_option,
+    ):
+        function = option(function)
+    return function
+
+
+workspace_option = click.option(
+    "-w",
+    "--workspace",
+    metavar="DIR",
+    type=click.Path(),
+    help="The folder to work in; by default the agent's, else the current one.",
+)
+
+
+def opened(workspace: str | None) -> Runtime:
+    """Open Prowess for a command."""
+    return open_runtime(workspace)
+
+
+def complete_skill(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a skill."""
+    report = opened(ctx.params.get("workspace")).skills.status(ctx.params.get("agent"))
+    names = [status.skill.name for status in report.skills]
+    return [name for name in names if name.startswith(incomplete)]

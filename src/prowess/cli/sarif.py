@@ -1,0 +1,71 @@
+"""Validation reports as SARIF 2.1.0, for code hosts that show findings beside the lines."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from prowess import __version__
+from prowess.skills.diagnostics import CODES
+from prowess.skills.model import Diagnostic, Severity
+from prowess.skills.validate import Report
+from prowess.wire import Json, clean
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def to_sarif(reports: Sequence[Report]) -> Json:
+    """Return `reports` as one SARIF log."""
+    found = [problem for report in reports for problem in report.diagnostics]
+    codes = sorted({problem.code for problem in found})
+    rules = [_rule(code) for code in codes]
+    driver = {
+        "name": "prowess",
+        "version": __version__,
+        "rules": rules,
+    }
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "results": [_result(problem, codes) for problem in found],
+                "columnKind": "unicodeCodePoints",
+            }
+        ],
+    }
+
+
+def _rule(code: str) -> Json:
+    row = CODES[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": row.meaning},
+        "help": {"text": row.fix},
+        "defaultConfiguration": {"level": _LEVELS[row.severity]},
+    }
+
+
+def _result(problem: Diagnostic, codes: Sequence[str]) -> Json:
+    return {
+        "ruleId": problem.code,
+        "ruleIndex": codes.index(problem.code),
+        "level": _LEVELS[problem.severity],
+        "message": {"text": clean(f"{problem.message}. {problem.fix}")},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(problem.path)},
+                    "region": {"startLine": max(problem.line or 1, 1)},
+                }
+            }
+        ],
+    }
+
+
+def _uri(path: str) -> str:
+    """Relative where the file is below the current folder, as code hosts expect."""
+    relative = os.path.relpath(path)
+    if relative.startswith(".."):
+        return Path(path).as_uri()
+    return Path(relative).as_posix()

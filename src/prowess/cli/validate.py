@@ -1,0 +1,173 @@
+"""`validate`: what is wrong with skill files, and the repairs that need no judgement."""
+
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from prowess import wire
+from prowess.cli.options import common, opened
+from prowess.cli.render import print_json, print_text
+from prowess.cli.sarif import to_sarif
+from prowess.errors import PathError
+from prowess.host.documents import Candidate, inside, named
+from prowess.host.skill_writer import rename_folder, replace_text
+from prowess.settings import SpecMode
+from prowess.skills.model import Severity
+from prowess.skills.repair import Repair, plan
+from prowess.skills.validate import Report, validate
+from prowess.wiring import Runtime
+
+_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+@click.command("validate")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--strict", is_flag=True, help="Hold files to the whole Agent Skills standard.")
+@click.option("--fix", is_flag=True, help="Repair quoting, names and folders; the diff is shown first.")
+@click.option("--dry-run", is_flag=True, help="With --fix: show the diff and write nothing.")
+@click.option("-y", "--yes", is_flag=True, help="With --fix: do not ask on a terminal.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "sarif"]),
+    default="text",
+    help="How to print the findings.",
+)
+@common
+def validate_command(
+    paths: Sequence[str],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    strict: bool,
+    fix: bool,
+    dry_run: bool,
+    yes: bool,
+    style: str,
+) -> int:
+    """Check skill files: those at PATHS, or every one that Prowess finds.
+
+    Exit code 1 when any file has an error.
+    """
+    runtime = opened(workspace)
+    settings = runtime.skills.settings.skills
+    strict = strict or settings.spec_mode is SpecMode.STRICT
+    if fix and not paths:
+        raise click.UsageError("Name what --fix may change: a skill file, its folder, or a folder of skills")
+    candidates = list(_candidates(runtime, paths, agent))
+    if fix:
+        repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=as_json or style != "text")
+        candidates = [fresh for item in candidates for fresh in repaired.fix(item)]
+    reports = [_report(item, strict=strict) for item in candidates]
+    _print_reports(reports, "json" if as_json and style == "text" else style)
+    return 0 if all(report.valid for report in reports) else 1
+
+
+def _candidates(
+    runtime: Runtime, paths: Sequence[str], agent: str | None
+) -> Iterable[Candidate]:
+    settings = runtime.skills.settings.skills
+    if paths:
+        # A person who names a folder means its skills, in whatever mode they will be read.
+        return named(paths, settings.spec_mode, settings.limits)
+    state = runtime.skills.workspace(agent).state(runtime.skills.settings)
+    existing = [source for source in state.scan.sources if Path(source.root).is_dir()]
+    return [
+        item for source in existing for item in inside(source, settings.spec_mode, settings.limits)
+    ]
+
+
+def _report(item: Candidate, *, strict: bool) -> Report:
+    if item.document is None:
+        return Report(path=item.path, diagnostics=(item.problem,) if item.problem else ())
+    return validate(item.document, strict=strict, files=item.files)
+
+
+class _Fixer:
+    """Repairs files one by one, showing each change before it is made."""
+
+    def __init__(self, runtime: Runtime, *, ask: bool, write: bool, quiet: bool) -> None:
+        self._runtime = runtime
+        self._ask = ask and sys.stdin.isatty()
+        self._write = write
+        self._quiet = quiet
+
+    def fix(self, item: Candidate) -> Iterable[Candidate]:
+        """Return the candidate as it is after its repair."""
+        repair = None if item.document is None else plan(item.document)
+        if item.document is None or repair is None or not repair.needed:
+            return [item]
+        if not self._quiet:
+            _show(item.path, repair)
+        if not self._write or (self._ask and not click.confirm("Apply?", default=True)):
+            return [item]
+        settings = self._runtime.skills.settings.skills
+        path = self._apply(Path(item.path), repair)
+        return named([str(path)], settings.spec_mode, settings.limits)
+
+    def _apply(self, path: Path, repair: Repair) -> Path:
+        target = None if repair.folder is None else path.parent.with_name(repair.folder)
+        if target is not None and target.exists() and not target.samefile(path.parent):
+            raise PathError(str(path.parent), f"cannot be renamed: {target.name} exists already.")
+        if repair.before != repair.after:
+            backup = replace_text(path, repair.after, Path(self._runtime.folders.state) / "backups")
+            self._say(f"repaired {path} (the old text is kept in {backup})")
+        if target is not None:
+            path = rename_folder(path.parent, target.name) / path.name
+            self._say(f"renamed the folder to {path.parent}")
+        return path
+
+    def _say(self, text: str) -> None:
+        if not self._quiet:
+            print_text(text, "green")
+
+
+def _show(path: str, repair: Repair) -> None:
+    lines = difflib.unified_diff(
+        repair.before.splitlines(), repair.after.splitlines(), path, path, lineterm="", n=1
+    )
+    for line in lines:
+        print_text(line, {"+": "green", "-": "red"}.get(line[:1], ""))
+    for note in repair.notes:
+        print_text(f"# {note}", "bold")
+
+
+def _print_reports(reports: Sequence[Report], style: str) -> None:
+    invalid = sum(not report.valid for report in reports)
+    if style == "sarif":
+        print_json(to_sarif(reports))
+    elif style == "json":
+        print_json(
+            {
+                "files": [
+                    {
+                        "path": wire.clean(report.path),
+                        "valid": report.valid,
+                        "diagnostics": [wire.diagnostic(found) for found in report.diagnostics],
+                    }
+                    for report in reports
+                ],
+                "valid": len(reports) - invalid,
+                "invalid": invalid,
+                "total": len(reports),
+            }
+        )
+    else:
+        _print_text_reports(reports, invalid)
+
+
+def _print_text_reports(reports: Sequence[Report], invalid: int) -> None:
+    for report in reports:
+        print_text(f"{'PASS' if report.valid else 'FAIL'} {report.path}",
+                   "green" if report.valid else "red")
+        for found in report.diagnostics:
+            place = "" if found.line is None else f"line {found.line}: "
+            text = f"  [{found.severity.value}] {found.code}: {place}{found.message}. {found.fix}"
+            print_text(text, _STYLES[found.severity])
+    if not reports:
+        print_text("No skill files found.", "yellow")
+    print_text(f"valid={len(reports) - invalid} invalid={invalid} total={len(reports)}")

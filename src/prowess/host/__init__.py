@@ -1,0 +1,1 @@
+"""Adapters: each implements one port of `runtime` on the real machine."""

@@ -1,0 +1,235 @@
+"""Finding skill files below one root: breadth first, bounded, and never out of the root.
+
+Nothing is parsed here. A folder that holds `SKILL.md` ends its branch: what lies below belongs to
+that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is simply not there.
+"""
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from prowess.settings import Limits, SpecMode
+from prowess.skills.diagnostics import diagnose
+from prowess.skills.model import Diagnostic, RootKind, Source, Tier
+
+# Hidden folders are skipped by their dot; these are the vendor and cache folders without one.
+SKIPPED_FOLDERS = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
+_STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
+_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that may be a skill, and what stands beside it."""
+
+    path: str
+    folder: str
+    is_skill_file: bool = True
+    resources: tuple[str, ...] = ()
+    has_sidecar: bool = False
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk over one root found, and the folders it looked into."""
+
+    found: list[Found] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def reads_standalone(source: Source, mode: SpecMode) -> bool:
+    """Return whether plain Markdown files of this root are skills of their own."""
+    if mode is SpecMode.STRICT or source.kind is not RootKind.SKILLS:
+        return False
+    return mode is SpecMode.LEGACY or source.tier in _STANDALONE_TIERS
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Return whether the resolved `path` is `root` or lies below it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+class RootWalker:
+    """Walks one root once."""
+
+    def __init__(
+        self, source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+    ) -> None:
+        self._source, self._limits = source, limits
+        self._real_root = os.path.realpath(source.root)
+        boundary = os.path.realpath(source.boundary) if source.boundary else self._real_root
+        self._boundaries = (self._real_root, boundary, *allowed_targets)
+        self._endings = _file_endings(source, mode)
+        self._queue: deque[tuple[str, int]] = deque()
+        self._candidates = 0
+        self._truncated = False
+        self._linked: set[str] = set()
+        self._walk = Walk()
+
+    @property
+    def walk(self) -> Walk:
+        """What was found so far."""
+        return self._walk
+
+    def root_file(self) -> Found | None:
+        """Return the root's own SKILL.md, where the root itself is a skill."""
+        if self._source.kind is not RootKind.SKILLS:
+            return None
+        entries = self._entries(self._source.root)
+        return self._skill_file(self._source.root, entries)
+
+    def run(self, start: str = "") -> None:
+        """Walk everything below `start`, by default the root."""
+        first = start or self._source.root
+        self._queue.append((first, 0))
+        while self._queue:
+            folder, depth = self._queue.popleft()
+            self._visit(folder, depth, is_start=folder == first)
+        if self._truncated:
+            limit = self._limits.max_candidates_per_root
+            message = f"more than {limit} folders: the rest was not looked at"
+            self._report("candidates-truncated", message, self._source.root)
+
+    def _visit(self, folder: str, depth: int, *, is_start: bool) -> None:
+        entries = self._entries(folder)
+        # A start folder with a SKILL.md of its own was judged before: only what lies below counts.
+        if self._source.kind is RootKind.SKILLS and not is_start:
+            skill = self._skill_file(folder, entries)
+            if skill is not None:
+                self._walk.found.append(skill)
+                return
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
+            return
+        for entry in entries:
+            if self._is_standalone(entry):
+                self._take_standalone(entry, folder)
+        if depth < self._source.depth:
+            self._descend(entries, depth)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        self._walk.folders.append(folder)
+        most = max(_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE * self._limits.max_candidates_per_root)
+        found: list[os.DirEntry[str]] = []
+        try:
+            with os.scandir(folder) as scan:
+                for entry in scan:
+                    found.append(entry)
+                    if len(found) > most:
+                        self._report("entries-truncated", f"more than {most} entries", folder)
+                        break
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self._report("unreadable", f"cannot be read: {error.strerror}", folder)
+            return []
+        found.sort(key=_entry_name)
+        return found
+
+    def _skill_file(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> Found | None:
+        named = [entry for entry in entries if entry.name.lower() == "skill.md"]
+        if not named:
+            return None
+        entry = next((entry for entry in named if entry.name == "SKILL.md"), named[0])
+        if entry.is_symlink() and not self._stays(entry, folder):
+            return None
+        others = [other for other in entries if other is not entry]
+        return Found(
+            path=entry.path,
+            folder=folder,
+            resources=tuple(_label(other) for other in others if not other.name.startswith(".")),
+            has_sidecar=any(other.name == "agents" for other in others),
+        )
+
+    def _stays(self, entry: os.DirEntry[str], folder: str) -> bool:
+        """A linked SKILL.md must stay in its own skill's folder, whatever the root allows."""
+        if is_inside(os.path.realpath(entry.path), os.path.realpath(folder)):
+            return True
+        self._refuse(entry.path)
+        return False
+
+    def _is_standalone(self, entry: os.DirEntry[str]) -> bool:
+        name = entry.name.lower()
+        if not name.endswith(self._endings) or name.startswith("."):
+            return False
+        return name not in {"readme.md", "skill.md"}
+
+    def _take_standalone(self, entry: os.DirEntry[str], folder: str) -> None:
+        if not _is_file(entry):
+            return
+        if entry.is_symlink() and not is_inside(os.path.realpath(entry.path), self._real_root):
+            self._refuse(entry.path)
+            return
+        self._walk.found.append(Found(path=entry.path, folder=folder, is_skill_file=False))
+
+    def _descend(self, entries: Sequence[os.DirEntry[str]], depth: int) -> None:
+        folders = [entry for entry in entries if self._may_enter(entry)]
+        # A repository keeps its skills in `skills/`: that one is looked at even when the cap is full.
+        folders.sort(key=_skills_first)
+        for entry in folders:
+            if self._candidates >= self._limits.max_candidates_per_root and entry.name != "skills":
+                self._truncated = True
+                return
+            self._candidates += 1
+            self._queue.append((entry.path, depth + 1))
+
+    def _may_enter(self, entry: os.DirEntry[str]) -> bool:
+        if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+            return False
+        try:
+            if not entry.is_symlink():
+                return entry.is_dir(follow_symlinks=False)
+            return entry.is_dir() and self._may_follow(entry.path)
+        except OSError:
+            return False
+
+    def _may_follow(self, path: str) -> bool:
+        target = os.path.realpath(path)
+        if not self._source.links_allowed and not any(
+            is_inside(target, boundary) for boundary in self._boundaries
+        ):
+            self._refuse(path, target)
+            return False
+        # Each target once, and never an ancestor: links can go in circles.
+        if target in self._linked or is_inside(os.path.realpath(os.path.dirname(path)), target):
+            return False
+        self._linked.add(target)
+        return True
+
+    def _refuse(self, path: str, target: str = "") -> None:
+        code = "bundled-symlink-escape" if self._source.tier is Tier.BUNDLED else "symlink-escape"
+        self._report(code, f"leads to {target or os.path.realpath(path)}", path)
+
+    def _report(self, code: str, message: str, path: str) -> None:
+        self._walk.diagnostics.append(diagnose(code, message, path=path))
+
+
+def _file_endings(source: Source, mode: SpecMode) -> tuple[str, ...]:
+    if source.kind is RootKind.RULES:
+        return (".mdc",)
+    if source.kind is RootKind.COMMANDS or reads_standalone(source, mode):
+        return (".md",)
+    return ()
+
+
+def _entry_name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def _skills_first(entry: os.DirEntry[str]) -> bool:
+    return entry.name != "skills"
+
+
+def _label(entry: os.DirEntry[str]) -> str:
+    try:
+        return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
+    except OSError:
+        return entry.name
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

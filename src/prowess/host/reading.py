@@ -1,0 +1,64 @@
+"""Reading one untrusted file: bounded, regular, not through a link, never waiting."""
+
+import os
+import stat
+from dataclasses import dataclass
+
+from prowess.skills.diagnostics import diagnose
+from prowess.skills.model import Diagnostic
+
+# A FIFO named SKILL.md must not hang the scan, and a link must not be followed after it was checked.
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file."""
+
+    data: bytes
+
+
+def read_bounded(path: str, limit: int, *, hard_links: bool = True) -> Content | Diagnostic | None:
+    """Return the content of `path`, the reason why there is none, or None where it is gone."""
+    try:
+        handle = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}", path=path)
+    try:
+        problem = _objection(path, os.fstat(handle), limit, hard_links=hard_links)
+        return problem or _read(path, handle, limit)
+    except OSError as error:
+        return diagnose("unreadable", f"cannot be read: {error.strerror}", path=path)
+    finally:
+        os.close(handle)
+
+
+def _objection(path: str, found: os.stat_result, limit: int, *, hard_links: bool) -> Diagnostic | None:
+    if not stat.S_ISREG(found.st_mode):
+        return diagnose("not-a-file", "is not a regular file", path=path)
+    if found.st_nlink > 1 and not hard_links:
+        return diagnose("hard-link", f"has {found.st_nlink} hard links", path=path)
+    if found.st_size > limit:
+        return _too_large(path, limit)
+    return None
+
+
+def _read(path: str, handle: int, limit: int) -> Content | Diagnostic:
+    chunks, left = [], limit + 1
+    while left > 0 and (chunk := os.read(handle, min(left, 1 << 18))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    # A file can grow while it is read, so the size is checked on what was read too.
+    return Content(b"".join(chunks)) if left > 0 else _too_large(path, limit)
+
+
+def _too_large(path: str, limit: int) -> Diagnostic:
+    return diagnose("FILE_TOO_LARGE", f"is larger than {limit} bytes", path=path)

@@ -1,0 +1,98 @@
+"""What the use cases need from the world. Each port has one adapter under `host` and one in `testing`."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from prowess.settings import Settings
+from prowess.skills.eligibility import HostFacts
+from prowess.skills.model import Diagnostic, Skill, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What the sources of one workspace hold, lowest source first."""
+
+    skills: tuple[Skill, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    # Every root, existing or not, and every folder that was looked into: what a watcher watches.
+    sources: tuple[Source, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+class SkillSources(Protocol):
+    """Finds and reads the skills of one workspace, reading again only what changed."""
+
+    def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
+        """Return all skills; `changed` names the only files that can differ, None means any."""
+
+    def resources(self, skill: Skill) -> Sequence[str]:
+        """Return every file that belongs to `skill`, relative to its folder."""
+
+
+class FactsProbe(Protocol):
+    """Looks at the machine."""
+
+    def probe(self, bins: Collection[str], env: Collection[str]) -> HostFacts:
+        """Say which of these programs and variables exist."""
+
+
+class SettingsSource(Protocol):
+    """Reads the configuration."""
+
+    def read(self) -> Settings:
+        """Return the settings as they are now.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSnapshot:
+    """What a session keeps of its snapshot between turns."""
+
+    session_id: str
+    agent_id: str
+    version: int
+    hash: str
+    prompt: str
+    skill_filter: tuple[str, ...] | None = None
+
+
+class SessionStore(Protocol):
+    """Keeps the snapshots of sessions and the times of use."""
+
+    def load(self, session_id: str) -> StoredSnapshot | None:
+        """Return what the session holds, if anything."""
+
+    def save(self, snapshot: StoredSnapshot) -> None:
+        """Keep `snapshot` for its session."""
+
+    def record_use(self, skill_name: str, at_ms: int) -> None:
+        """Remember that a skill was used."""
+
+    def last_used(self) -> Mapping[str, int]:
+        """Return when each skill was last used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchTargets:
+    """What a watcher looks at: known folders, roots that may appear, and single files."""
+
+    folders: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class Watcher(Protocol):
+    """Reports changes of skill files."""
+
+    def changes(
+        self, targets: WatchTargets, *, debounce_ms: int
+    ) -> AsyncIterator[frozenset[str]]:
+        """Yield the paths that changed, a burst at a time; an empty burst asks for a full look.
+
+        Raises:
+            WatchUnavailableError: the system's limits are exhausted.
+        """

@@ -1,0 +1,294 @@
+"""The skills service: what every edge (terminal, library, gateway) asks.
+
+It answers per agent: each agent has a workspace, a filter and a budget. Nothing here touches files;
+the ports do.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.errors import SkillNotFoundError, UnknownAgentError
+from prowess.runtime.ports import SettingsSource
+from prowess.runtime.workspace import Workspace, WorkspaceState
+from prowess.settings import AgentSettings, Limits, SettingProblem, Settings
+from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.catalog import Shadowed
+from prowess.skills.eligibility import Verdict
+from prowess.skills.explain import Explanation, Situation, explain, explain_broken
+from prowess.skills.lookup import find
+from prowess.skills.model import Diagnostic, Severity, Skill
+from prowess.skills.prompt import PromptBlock, Worth, can_read, render
+from prowess.skills.snapshot import Snapshot, fingerprint, summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillStatus:
+    """One skill as one agent stands to it."""
+
+    skill: Skill
+    verdict: Verdict
+    matched: MatchedBy | None
+
+    @property
+    def usable(self) -> bool:
+        """True where the skill is ready and the agent may use it."""
+        return self.verdict.eligible and self.matched is not None
+
+    @property
+    def model_visible(self) -> bool:
+        """True where the agent's model may choose it."""
+        return self.usable and self.skill.invocation.model
+
+    @property
+    def command_visible(self) -> bool:
+        """True where a person may call it."""
+        return self.usable and self.skill.invocation.user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusReport:
+    """All skills of one agent's workspace, and all that is wrong with any file."""
+
+    agent_id: str
+    workspace: str
+    managed: str
+    agent_filter: AgentFilter
+    skills: tuple[SkillStatus, ...]
+    shadowed: tuple[Shadowed, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    problems: tuple[SettingProblem, ...] = ()
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Entries of the agent's list that name no skill."""
+        return self.agent_filter.unmatched(status.skill for status in self.skills)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The folders that answers mention."""
+
+    workspace: str
+    # A workspace that a person named stands over the one an agent is configured with.
+    workspace_given: bool
+    managed: str
+    homes: tuple[str, ...] = ()
+
+
+class SkillsService:
+    """Answers for every agent, from workspaces that it keeps up to date."""
+
+    def __init__(
+        self,
+        *,
+        settings: SettingsSource,
+        places: Places,
+        open_workspace: Callable[[str], Workspace],
+        next_version: Callable[[], int],
+        last_used: Callable[[], Mapping[str, int]],
+    ) -> None:
+        self.places = places
+        self._settings = settings
+        self._open_workspace = open_workspace
+        self._next_version = next_version
+        self._last_used = last_used
+        self._workspaces: dict[str, Workspace] = {}
+        self._current: Settings | None = None
+        self._snapshots: dict[str, tuple[WorkspaceState, Snapshot]] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration as it was last read."""
+        if self._current is None:
+            self._current = self._settings.read()
+        return self._current
+
+    def agent(self, agent_id: str | None = None) -> AgentSettings:
+        """Return an agent, by default the default one.
+
+        Raises:
+            UnknownAgentError: no agent has that id.
+        """
+        if agent_id is None:
+            return self.settings.default_agent
+        for agent in self.settings.agents:
+            if agent.id == agent_id:
+                return agent
+        raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
+
+    def workspace(self, agent_id: str | None = None) -> Workspace:
+        """Return the workspace in which an agent works."""
+        agent = self.agent(agent_id)
+        folder = self.places.workspace
+        if agent.workspace is not None and not self.places.workspace_given:
+            folder = agent.workspace
+        if folder not in self._workspaces:
+            self._workspaces[folder] = self._open_workspace(folder)
+        return self._workspaces[folder]
+
+    def refresh(self, changed: Collection[str] | None = None) -> bool:
+        """Look at files and config again; return whether any known snapshot changed.
+
+        Args:
+            changed: the only files that can differ; None means that anything can.
+        """
+        self._current = self._settings.read()
+        for workspace in self._workspaces.values():
+            workspace.refresh(self._current, changed)
+        before = {agent_id: snapshot for agent_id, (_, snapshot) in self._snapshots.items()}
+        known = {agent.id for agent in self._current.agents}
+        self._snapshots = {key: kept for key, kept in self._snapshots.items() if key in known}
+        return any(
+            agent_id not in known or self.snapshot(agent_id).version != snapshot.version
+            for agent_id, snapshot in before.items()
+        )
+
+    def status(self, agent_id: str | None = None) -> StatusReport:
+        """Return every skill with its verdict for one agent."""
+        agent, workspace = self.agent(agent_id), self.workspace(agent_id)
+        state = workspace.state(self.settings)
+        return StatusReport(
+            agent_id=agent.id,
+            workspace=workspace.folder,
+            managed=self.places.managed,
+            agent_filter=AgentFilter.of(agent),
+            skills=_statuses(state, agent),
+            shadowed=tuple(lost for lost in state.catalog.shadowed if not lost.identical),
+            diagnostics=state.scan.diagnostics,
+            problems=self.settings.problems,
+        )
+
+    def find(self, name: str, agent_id: str | None = None) -> SkillStatus:
+        """Return the skill that a person calls `name`.
+
+        Raises:
+            SkillNotFoundError: none or several answer to it.
+        """
+        report = self.status(agent_id)
+        skill = find([status.skill for status in report.skills], name)
+        return next(status for status in report.skills if status.skill is skill)
+
+    def snapshot(self, agent_id: str | None = None) -> Snapshot:
+        """Return what the agent may use now; the version moves only when the meaning did."""
+        agent, workspace = self.agent(agent_id), self.workspace(agent_id)
+        state = workspace.state(self.settings)
+        known = self._snapshots.get(agent.id)
+        if known is not None and known[0] is state:
+            return known[1]
+        fresh = self._build(agent, state)
+        if known is not None and known[1].hash == fresh.hash:
+            fresh = replace(fresh, version=known[1].version)
+        else:
+            fresh = replace(fresh, version=self._next_version())
+        self._snapshots[agent.id] = (state, fresh)
+        return fresh
+
+    def prompt(
+        self, agent_id: str | None = None, *, tools: Collection[str] | None = None
+    ) -> PromptBlock:
+        """Return the prompt block; without a tool that can read files there is none."""
+        block = self.snapshot(agent_id).block
+        if can_read(tools):
+            return block
+        return PromptBlock(
+            dropped=(*block.included, *block.dropped),
+            omitted_because="none of the agent's tools can read a file",
+        )
+
+    def why(self, name: str, agent_id: str | None = None) -> Explanation:
+        """Explain where on its way to the model a skill is, or where it stopped.
+
+        Raises:
+            SkillNotFoundError: nothing of that name was found, not even a broken file.
+        """
+        agent = self.agent(agent_id)
+        state = self.workspace(agent_id).state(self.settings)
+        try:
+            status = self.find(name, agent_id)
+        except SkillNotFoundError:
+            problems = _problems_of(name, state.scan.diagnostics)
+            if not problems:
+                raise
+            return explain_broken(name, agent.id, problems)
+        shadows = tuple(s for s in state.catalog.shadowed if s.winner is status.skill)
+        return explain(
+            Situation(
+                skill=status.skill,
+                verdict=status.verdict,
+                agent_id=agent.id,
+                agent_filter=AgentFilter.of(agent),
+                block=self.snapshot(agent.id).block,
+                shadows=shadows,
+            )
+        )
+
+    def resources(self, name: str, agent_id: str | None = None) -> Sequence[str]:
+        """Return the files of a skill, relative to its folder."""
+        return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)
+
+    def _build(self, agent: AgentSettings, state: WorkspaceState) -> Snapshot:
+        usable = [status.skill for status in _statuses(state, agent) if status.usable]
+        visible = [skill for skill in usable if skill.invocation.model]
+        block = self._render(visible, agent, last_used={})
+        if block.dropped and (last_used := self._last_used()):
+            # Use is asked for only when someone must go: it costs a look into the store.
+            block = self._render(visible, agent, last_used=last_used)
+        agent_filter = AgentFilter.of(agent)
+        return Snapshot(
+            agent_id=agent.id,
+            version=0,
+            hash=fingerprint(usable, agent_filter, block.text),
+            block=block,
+            skills=tuple(summarise(skill) for skill in usable),
+            skill_filter=agent_filter.entries,
+            resolved=block.included,
+        )
+
+    def _render(
+        self, visible: Sequence[Skill], agent: AgentSettings, *, last_used: Mapping[str, int]
+    ) -> PromptBlock:
+        skills = self.settings.skills
+        return render(
+            visible,
+            limits=_limits_of(agent, skills.limits),
+            worth=Worth(pinned=skills.pinned, last_used=last_used),
+            homes=self.places.homes,
+            note=_node_note(self.settings),
+        )
+
+
+def _statuses(state: WorkspaceState, agent: AgentSettings) -> tuple[SkillStatus, ...]:
+    agent_filter = AgentFilter.of(agent)
+    return tuple(
+        SkillStatus(skill=skill, verdict=state.verdicts[name], matched=agent_filter.match(skill))
+        for name, skill in state.catalog.winners.items()
+    )
+
+
+def _limits_of(agent: AgentSettings, limits: Limits) -> Limits:
+    if agent.max_skills_prompt_chars is None:
+        return limits
+    return replace(limits, max_skills_prompt_chars=agent.max_skills_prompt_chars)
+
+
+def _node_note(settings: Settings) -> str:
+    nodes = settings.skills.nodes
+    if not nodes:
+        return ""
+    names = ", ".join(node.name for node in nodes)
+    return f"Some skills need a remote machine ({names}): run their commands there."
+
+
+def _problems_of(name: str, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the errors of files that a person may mean by `name`, errors first."""
+    wanted = name.strip().casefold()
+    return [
+        problem
+        for problem in diagnostics
+        if problem.severity is Severity.ERROR and wanted in _names_of(problem.path)
+    ]
+
+
+def _names_of(path: str) -> set[str]:
+    parts = path.replace("\\", "/").casefold().rstrip("/").split("/")
+    return {parts[-1], parts[-1].rsplit(".", 1)[0], *parts[-2:-1]}

@@ -1,0 +1,1 @@
+"""From a skill's text to what the model sees. Pure: the world enters as arguments."""

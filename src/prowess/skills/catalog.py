@@ -1,0 +1,89 @@
+"""Precedence: one winner per name, and what it shadows.
+
+Names are compared exactly. Nothing is lost: every skill that went in comes out as a winner or as
+shadowed, with the winner named.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from prowess.settings import Precedence
+from prowess.skills.model import Skill, Tier
+
+# The three of OpenPocket come first and the first wins; what it does not know stands below them.
+_OPENPOCKET_RANK = {
+    tier: rank
+    for rank, tier in enumerate(
+        (
+            Tier.EXTRA,
+            Tier.HARNESS_PERSONAL,
+            Tier.AGENTS_PERSONAL,
+            Tier.HARNESS_PROJECT,
+            Tier.AGENTS_PROJECT,
+            Tier.WORKSPACE,
+            Tier.MANAGED,
+            Tier.BUNDLED,
+        )
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shadowed:
+    """A skill that lost its name to another one."""
+
+    skill: Skill
+    winner: Skill
+
+    @property
+    def identical(self) -> bool:
+        """True for a mere copy, which is not worth a report."""
+        return self.skill.content_hash == self.winner.content_hash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """The winners, ordered by name, and every skill that lost to one of them."""
+
+    winners: Mapping[str, Skill]
+    shadowed: tuple[Shadowed, ...] = ()
+
+    @property
+    def skills(self) -> tuple[Skill, ...]:
+        """The winners in the order of their names."""
+        return tuple(self.winners.values())
+
+
+def collation_key(name: str) -> tuple[str, str]:
+    """Order names as people expect: case and accents only break ties."""
+    if name.isascii():
+        return name.lower(), name
+    return _without_accents(name.lower()), name
+
+
+def _without_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def merge(found: Iterable[Skill], precedence: Precedence = Precedence.OPENCLAW) -> Catalog:
+    """Merge skills, given in the order of their sources, into one catalog."""
+    winners: dict[str, Skill] = {}
+    losers: list[Skill] = []
+    for skill in _ranked(found, precedence):
+        previous = winners.get(skill.name)
+        if previous is not None:
+            losers.append(previous)
+        winners[skill.name] = skill
+    ordered = dict(sorted(winners.items(), key=lambda item: collation_key(item[0])))
+    shadowed = tuple(Shadowed(skill=skill, winner=winners[skill.name]) for skill in losers)
+    return Catalog(winners=ordered, shadowed=shadowed)
+
+
+def _ranked(found: Iterable[Skill], precedence: Precedence) -> list[Skill]:
+    """Return the skills, lowest precedence first; within one source the scan order stays."""
+    if precedence is Precedence.OPENCLAW:
+        return sorted(found, key=lambda skill: skill.source.tier)
+    # First wins, so the first of a source must come last.
+    return sorted(reversed(list(found)), key=lambda skill: _OPENPOCKET_RANK[skill.source.tier])

@@ -1,0 +1,198 @@
+"""The whole path of one skill for one agent: found, read, ready, allowed, visible, in the prompt.
+
+The first step that fails is the answer to "why is my skill not picked up", and every failing step
+says what to do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prowess.skills.agent_filter import AgentFilter, MatchedBy
+from prowess.skills.catalog import Shadowed
+from prowess.skills.eligibility import Verdict
+from prowess.skills.model import Diagnostic, Requirements, Skill
+from prowess.skills.prompt import PromptBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One station on the path, whether it was passed, and what to do where it was not."""
+
+    stage: str
+    passed: bool
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The path of one skill; `visible` is the answer in one word."""
+
+    name: str
+    agent_id: str
+    steps: tuple[Step, ...]
+
+    @property
+    def visible(self) -> bool:
+        """True where the agent's model sees the skill."""
+        return all(step.passed for step in self.steps)
+
+    @property
+    def reason(self) -> Step | None:
+        """The first step that failed."""
+        return next((step for step in self.steps if not step.passed), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """All that is known about a skill that was found and read."""
+
+    skill: Skill
+    verdict: Verdict
+    agent_id: str
+    agent_filter: AgentFilter
+    block: PromptBlock
+    shadows: tuple[Shadowed, ...] = ()
+
+
+def explain(situation: Situation) -> Explanation:
+    """Explain a skill that made it into the catalog."""
+    skill = situation.skill
+    steps = [
+        Step(stage="found", passed=True, detail=_found(situation)),
+        Step(stage="parsed", passed=True, detail=_parsed(skill)),
+        _eligible(skill, situation.verdict),
+        _allowed(situation),
+        _model(skill),
+    ]
+    if all(step.passed for step in steps):
+        # Space is a reason only for a skill that would otherwise be listed.
+        steps.append(_prompt(situation))
+    return Explanation(name=skill.name, agent_id=situation.agent_id, steps=tuple(steps))
+
+
+def explain_broken(name: str, agent_id: str, problems: Sequence[Diagnostic]) -> Explanation:
+    """Explain a file that was found under `name` but yielded no skill."""
+    first = problems[0]
+    place = first.path if first.line is None else f"{first.path}:{first.line}"
+    steps = (
+        Step(stage="found", passed=True, detail=first.path),
+        Step(
+            stage="parsed",
+            passed=False,
+            detail=f"{first.code} at {place}: {first.message}",
+            fix=first.fix,
+        ),
+    )
+    return Explanation(name=name, agent_id=agent_id, steps=steps)
+
+
+def missing_text(missing: Requirements) -> str:
+    """Say what is missing, group by group, in the order people set things up."""
+    groups = (
+        ("bins", missing.bins),
+        ("anyBins", missing.any_bins),
+        ("env", missing.env),
+        ("config", missing.config),
+        ("os", missing.os),
+    )
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups if names)
+
+
+def _found(situation: Situation) -> str:
+    skill = situation.skill
+    label = f" ({skill.source.label})" if skill.source.label else ""
+    text = f"{skill.path} in {skill.source.tier.source_id}{label}"
+    others = [shadow for shadow in situation.shadows if not shadow.identical]
+    if others:
+        text += "; it shadows " + ", ".join(shadow.skill.path for shadow in others)
+    return text
+
+
+def _parsed(skill: Skill) -> str:
+    if not skill.diagnostics:
+        return f"read as {skill.dialect.value}"
+    notes = "; ".join(
+        f"{problem.code} at line {problem.line}" if problem.line else problem.code
+        for problem in skill.diagnostics
+    )
+    return f"read as {skill.dialect.value}, with notes: {notes}"
+
+
+def _eligible(skill: Skill, verdict: Verdict) -> Step:
+    if verdict.eligible:
+        return Step(stage="eligible", passed=True, detail="nothing is missing")
+    detail, fix = _obstacle(skill, verdict)
+    return Step(stage="eligible", passed=False, detail=detail, fix=fix)
+
+
+def _obstacle(skill: Skill, verdict: Verdict) -> tuple[str, str]:
+    if verdict.disabled:
+        return (
+            f"switched off by skills.entries.{skill.key}.enabled",
+            f"run `prowess enable {skill.name}`",
+        )
+    if verdict.blocked_by_allowlist:
+        return "not in skills.allowBundled", f'add "{skill.key}" to skills.allowBundled'
+    if verdict.blocked_by_metadata:
+        return (
+            "its metadata cannot be read, so its requirements are unknown",
+            f"run `prowess validate {skill.path}`",
+        )
+    return f"missing {missing_text(verdict.missing)}", _how_to_get(skill, verdict)
+
+
+def _how_to_get(skill: Skill, verdict: Verdict) -> str:
+    missing = verdict.missing
+    if missing.os:
+        return f"use it on {', '.join(missing.os)}, or add such a machine to skills.nodes"
+    steps = [option.label for option in verdict.install if missing.bins or missing.any_bins]
+    if not steps and (missing.bins or missing.any_bins):
+        steps.append(f"put {' or '.join(missing.bins or missing.any_bins)} on the PATH")
+    if missing.env:
+        steps.append(f"set {', '.join(missing.env)}, or skills.entries.{skill.key}.env")
+    steps += [f"set {path} in the config" for path in missing.config]
+    return "; ".join(steps)
+
+
+def _allowed(situation: Situation) -> Step:
+    matched = situation.agent_filter.match(situation.skill)
+    if matched is MatchedBy.NO_FILTER:
+        return Step(stage="allowed", passed=True, detail="the agent has no list: all are allowed")
+    whose = "agents.defaults.skills" if situation.agent_filter.inherited else "the agent's own list"
+    if matched is not None:
+        return Step(
+            stage="allowed", passed=True, detail=f"{whose} names it by its {matched.value}"
+        )
+    return Step(
+        stage="allowed",
+        passed=False,
+        detail=f"{whose} does not name it",
+        fix=f'add "{situation.skill.name}" to the skills of agent {situation.agent_id}',
+    )
+
+
+def _model(skill: Skill) -> Step:
+    if skill.invocation.model:
+        return Step(stage="model", passed=True, detail="the model may choose it")
+    return Step(
+        stage="model",
+        passed=False,
+        detail="its author keeps it from the model (disable-model-invocation or a command)",
+        fix="call it by its slash command, or change that key",
+    )
+
+
+def _prompt(situation: Situation) -> Step:
+    block, skill = situation.block, situation.skill
+    if any(included.path == skill.path for included in block.included):
+        chars = block.description_chars
+        how = "whole" if chars is None else f"cut to {chars} characters" if chars else "left out"
+        return Step(stage="prompt", passed=True, detail=f"in the prompt, description {how}")
+    return Step(
+        stage="prompt",
+        passed=False,
+        detail="not in the prompt block: " + (block.omitted_because or "dropped for space"),
+        fix="pin it in skills.pinned, raise skills.limits.maxSkillsPromptChars or "
+        "skills.limits.maxSkillsInPrompt, or narrow the agent's list",
+    )

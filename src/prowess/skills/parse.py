@@ -1,0 +1,205 @@
+"""One document to one skill and every problem with it.
+
+`strict` takes only what the standard allows. `mixed` reads `SKILL.md` by the standard and
+stand-alone texts leniently. `legacy` reads everything leniently. A document that yields no skill
+always yields a diagnostic: nothing disappears without a word.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from prowess.settings import SpecMode
+from prowess.skills import frontmatter, standard, yaml_text
+from prowess.skills.diagnostics import diagnose
+from prowess.skills.field_reader import FieldReader, UnreadableError, as_flag, mapping
+from prowess.skills.frontmatter import Frontmatter
+from prowess.skills.metadata import Resolved, resolve
+from prowess.skills.model import (
+    Diagnostic,
+    Dialect,
+    Document,
+    Invocation,
+    Parsed,
+    RootKind,
+    Severity,
+    Skill,
+)
+
+_DERIVED_DESCRIPTION_CHARS = 180
+_CLAUDE_KEYS = (
+    "when_to_use", "arguments", "disallowed-tools", "effort", "context", "agent", "hooks", "shell",
+    "display-name", "default-enabled", "argument-hint", "model",
+)  # fmt: skip
+
+
+def parse(document: Document, mode: SpecMode) -> Parsed:
+    """Parse `document`; the diagnostics carry its path."""
+    text = frontmatter.decode(document.content)
+    if text.diagnostic is not None:
+        return _rejected(document, [text.diagnostic])
+    front = frontmatter.read(text.text, mode)
+    found = list(front.diagnostics)
+    if not front.readable:
+        return _rejected(document, found)
+    if mode is SpecMode.STRICT:
+        found += standard.check(front, document.path, is_skill_file=document.is_skill_file)
+        if any(problem.severity is Severity.ERROR for problem in found):
+            return _rejected(document, found)
+    reader = FieldReader(front)
+    lenient = _is_lenient(document, mode)
+    identity = _identity(document, front, reader, lenient=lenient)
+    if isinstance(identity, Diagnostic):
+        return _rejected(document, [*found, identity])
+    return _accepted(document, reader, identity, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    id: str
+    name: str
+    description: str
+
+
+def _rejected(document: Document, found: list[Diagnostic]) -> Parsed:
+    return Parsed(skill=None, diagnostics=_placed(document, found))
+
+
+def _placed(document: Document, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(replace(problem, path=document.path) for problem in found)
+
+
+def _accepted(
+    document: Document, reader: FieldReader, identity: _Identity, found: list[Diagnostic]
+) -> Parsed:
+    resolved = resolve(reader)
+    invocation, more = _invocation(document, reader)
+    diagnostics = _placed(document, [*found, *resolved.diagnostics, *more])
+    skill = Skill(
+        name=identity.name,
+        description=identity.description,
+        id=identity.id,
+        source=document.source,
+        path=document.path,
+        folder=document.folder,
+        dialect=_dialect(document, reader, resolved),
+        fields=reader.front.fields,
+        metadata=resolved.metadata,
+        invocation=invocation,
+        when_to_use=reader.text("when_to_use"),
+        globs=reader.words("paths", "globs"),
+        tags=_tags(reader, resolved),
+        body=reader.front.body,
+        body_line=reader.front.body_line,
+        resources=document.resources,
+        content_hash=hashlib.sha256(document.content).hexdigest(),
+        diagnostics=diagnostics,
+    )
+    return Parsed(skill=skill, diagnostics=diagnostics)
+
+
+def _is_lenient(document: Document, mode: SpecMode) -> bool:
+    if mode is SpecMode.STRICT:
+        return False
+    return mode is SpecMode.LEGACY or not document.is_skill_file
+
+
+def _identity(
+    document: Document, front: Frontmatter, reader: FieldReader, *, lenient: bool
+) -> _Identity | Diagnostic:
+    name, description = " ".join(reader.text("name").split()), reader.text("description")
+    skill_id = _id(document)
+    if not lenient:
+        if not front.present:
+            return diagnose("FRONTMATTER_MISSING", "there is no frontmatter", line=1)
+        if not description:
+            return diagnose("DESCRIPTION_MISSING", "a description is required", line=1)
+        return _Identity(skill_id, name or skill_id, description)
+    # A command or rule is called by its file's name, whatever heading it begins with.
+    heading = _first_heading(front.body) if document.source.kind is RootKind.SKILLS else ""
+    return _Identity(
+        skill_id,
+        name or heading or skill_id,
+        description or _first_line(front.body) or "(no description)",
+    )
+
+
+def _id(document: Document) -> str:
+    if document.is_skill_file:
+        return document.folder.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+    return document.path.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def _first_heading(body: str) -> str:
+    for line in body.splitlines():
+        if line.startswith("# ") and line[2:].strip():
+            return line[2:].strip()
+    return ""
+
+
+def _first_line(body: str) -> str:
+    for line in body.splitlines():
+        text = line.strip()
+        if text and not text.startswith("#"):
+            return text[:_DERIVED_DESCRIPTION_CHARS].rstrip()
+    return ""
+
+
+def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, list[Diagnostic]]:
+    by_model, found = _implicit_by_sidecar(document)
+    tool = reader.text("command-tool") if reader.text("command-dispatch") == "tool" else ""
+    # Claude Code keeps a command from its model unless the author described it.
+    described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
+    return (
+        Invocation(
+            user=reader.flag("user-invocable", default=True),
+            model=by_model
+            and described
+            and not reader.flag("disable-model-invocation", default=False),
+            tool=tool,
+            argument_hint=reader.text("argument-hint"),
+        ),
+        found,
+    )
+
+
+def _implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
+    """Read Codex's `agents/openai.yaml`: may the model choose this skill by itself?"""
+    if document.sidecar is None:
+        return True, []
+    text = frontmatter.decode(document.sidecar)
+    loaded = yaml_text.load(text.text)
+    try:
+        if text.diagnostic is not None or loaded.problems:
+            raise UnreadableError
+        policy = mapping(mapping(loaded.root).get("policy"))
+    except UnreadableError:
+        return False, [diagnose("SIDECAR_UNREADABLE", "agents/openai.yaml cannot be read")]
+    return as_flag(policy.get("allow_implicit_invocation"), default=True), []
+
+
+def _dialect(document: Document, reader: FieldReader, resolved: Resolved) -> Dialect:
+    if document.source.kind is RootKind.COMMANDS:
+        return Dialect.CLAUDE_COMMAND
+    if document.source.kind is RootKind.RULES:
+        return Dialect.CURSOR_RULE
+    if not document.is_skill_file or not reader.front.present:
+        return Dialect.LEGACY
+    if resolved.namespace:
+        return Dialect.OPENCLAW
+    return _dialect_by_keys(document, reader, resolved)
+
+
+def _dialect_by_keys(document: Document, reader: FieldReader, resolved: Resolved) -> Dialect:
+    if "hermes" in resolved.raw or reader.key("platforms", "required_environment_variables"):
+        return Dialect.HERMES
+    if document.sidecar is not None:
+        return Dialect.CODEX
+    return Dialect.CLAUDE if reader.key(*_CLAUDE_KEYS) else Dialect.STANDARD
+
+
+def _tags(reader: FieldReader, resolved: Resolved) -> tuple[str, ...]:
+    hermes = resolved.raw.get("hermes")
+    nested = hermes.get("tags") if isinstance(hermes, dict) else None
+    if isinstance(nested, list):
+        return tuple(str(tag) for tag in nested)
+    return reader.words("tags")

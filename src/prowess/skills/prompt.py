@@ -1,0 +1,233 @@
+"""The skills block of the system prompt, within a budget.
+
+Over budget, every identity that fits is kept, descriptions are shortened evenly, and only then are
+skills dropped. Who is dropped first is decided by worth (pinned, then source, then recent use),
+never by the alphabet; the block itself is always in the order of names.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prowess.settings import Limits
+from prowess.skills.catalog import collation_key
+from prowess.skills.model import Skill
+
+_MAX_HINTS = 8
+_MIN_DESCRIPTION, _MAX_DESCRIPTION = 4, 220
+_ELLIPSIS = "..."
+# Tools by which an agent can read a file at a path. Without one of them the block is useless.
+READING_TOOLS = frozenset(
+    (
+        "read", "read_file", "readfile", "file_read", "fs_read", "view", "view_file", "open_file", "cat",
+        "read_text_file", "str_replace_based_edit_tool", "bash", "shell", "exec", "run_shell_command",
+        "execute_command", "terminal", "local_shell", "read_skill", "load_skill", "skill",
+    )
+)  # fmt: skip
+
+_INTRO = (
+    "Skills are tested instructions for particular jobs. Scan this whole index before you act.",
+    "{how} read the file at its location before you follow it, and read at most one up front: the"
+    " most specific. When none clearly fits, use none.",
+    "Resolve relative paths in a skill against the folder of its file and use the absolute result.",
+)
+_HOW_FULL = "When a description fits the task,"
+_HOW_SHORT = "When a name or description fits the task,"
+_HOW_NAMES = "When a name fits the task,"
+_OPEN, _CLOSE = "<available_skills>", "</available_skills>"
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What speaks for keeping a skill when not all fit."""
+
+    pinned: frozenset[str] = frozenset()
+    last_used: Mapping[str, int] = field(default_factory=dict)
+
+    def rank(self, skill: Skill) -> tuple[bool, int, int, tuple[str, str]]:
+        """Return a key by which the worthiest skill sorts first."""
+        pinned = not self.pinned.isdisjoint((skill.name, skill.key))
+        used = self.last_used.get(skill.name, 0)
+        return (not pinned, -int(skill.source.tier), -used, collation_key(skill.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptBlock:
+    """The rendered block and what happened to get it under its budget."""
+
+    text: str = ""
+    included: tuple[Skill, ...] = ()
+    dropped: tuple[Skill, ...] = ()
+    # None: whole descriptions. Zero: none at all.
+    description_chars: int | None = None
+    omitted_because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One skill, escaped and ready to print."""
+
+    skill: Skill
+    name: str
+    description: str
+    location: str
+
+
+def escape(text: str) -> str:
+    """Escape the five characters that could end an element or an attribute."""
+    return text.translate(_ESCAPES)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut `text` to `limit` characters, white space collapsed, the cut marked by dots."""
+    flat = " ".join(text.split())
+    if len(flat) <= limit:
+        return flat
+    if limit <= len(_ELLIPSIS):
+        return flat[:limit]
+    return flat[: limit - len(_ELLIPSIS)].rstrip() + _ELLIPSIS
+
+
+def described(skill: Skill) -> str:
+    """Return the description with the author's trigger hints behind it."""
+    triggers = skill.metadata.triggers
+    hints = tuple(dict.fromkeys((*triggers.any, *triggers.all)))[:_MAX_HINTS]
+    if not hints:
+        return skill.description
+    return f"{skill.description} Trigger hints: {'; '.join(hints)}"
+
+
+def short_path(path: str, homes: Sequence[str]) -> str:
+    """Write `~` for the longest of `homes` that `path` lies in."""
+    for home in sorted(homes, key=len, reverse=True):
+        root = home.rstrip("/")
+        if root and path.startswith(root + "/"):
+            return "~" + path[len(root) :]
+    return path
+
+
+def can_read(tools: Collection[str] | None) -> bool:
+    """Return whether an agent with these tools can open a skill; None means nobody said."""
+    return tools is None or any(tool.strip().lower() in READING_TOOLS for tool in tools)
+
+
+def render(
+    skills: Sequence[Skill],
+    *,
+    limits: Limits,
+    worth: Worth | None = None,
+    homes: Sequence[str] = (),
+    note: str = "",
+) -> PromptBlock:
+    """Render `skills`, which are all visible, within `limits`; `note` goes first if it fits."""
+    if not skills:
+        fits = len(note) <= limits.max_skills_prompt_chars
+        return PromptBlock(text=note if fits else "", omitted_because="no skill is visible")
+    ranked = sorted(skills, key=(worth or Worth()).rank)
+    ranked = ranked[: max(limits.max_skills_in_prompt, 0)]
+    fit = _Fit(_entries(ranked, homes), total=len(skills), budget=limits.max_skills_prompt_chars)
+    block = fit.best()
+    kept = {skill.path for skill in block.included}
+    text = block.text
+    if note and len(note) + 1 + len(text) <= limits.max_skills_prompt_chars:
+        text = f"{note}\n{text}" if text else note
+    return PromptBlock(
+        text=text,
+        included=block.included,
+        dropped=tuple(skill for skill in skills if skill.path not in kept),
+        description_chars=block.description_chars,
+        omitted_because="" if block.included else "not one skill fits the budget",
+    )
+
+
+def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
+    return [
+        _Entry(skill, escape(skill.name), described(skill), escape(short_path(skill.path, homes)))
+        for skill in ranked
+    ]
+
+
+class _Fit:
+    """Searches for the most that fits; `entries` come with the worthiest first."""
+
+    def __init__(self, entries: Sequence[_Entry], *, total: int, budget: int) -> None:
+        self._entries, self._total, self._budget = entries, total, budget
+
+    def best(self) -> PromptBlock:
+        """Return the best block: whole, shortened, names only, fewer, or only the note."""
+        if self._entries:
+            whole = self._block(len(self._entries), None)
+            if len(whole.text) <= self._budget:
+                return whole
+        kept = self._most_identities()
+        if kept == 0:
+            return self._last_resort()
+        return self._regrown(kept)
+
+    def _most_identities(self) -> int:
+        """Return how many skills fit by name and location alone."""
+        low, high = 0, len(self._entries)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if len(self._block(middle, 0).text) <= self._budget:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _regrown(self, kept: int) -> PromptBlock:
+        """Give the kept skills the longest description that all can have."""
+        low, high = _MIN_DESCRIPTION - 1, _MAX_DESCRIPTION
+        while low < high:
+            middle = (low + high + 1) // 2
+            if len(self._block(kept, middle).text) <= self._budget:
+                low = middle
+            else:
+                high = middle - 1
+        return self._block(kept, low if low >= _MIN_DESCRIPTION else 0)
+
+    def _last_resort(self) -> PromptBlock:
+        """Nothing fits beside the note: one skill without it, the note alone, or nothing."""
+        if self._entries:
+            alone = _layout(self._entries[:1], 0)
+            if len(alone) <= self._budget:
+                return self._done(alone, self._entries[:1], 0)
+        note = _limit_note(0, self._total, None if not self._entries else 0)
+        return PromptBlock(text=note if len(note) <= self._budget else "")
+
+    def _block(self, kept: int, chars: int | None) -> PromptBlock:
+        chosen = self._entries[:kept]
+        note = _limit_note(kept, self._total, chars)
+        text = _layout(chosen, chars)
+        return self._done(f"{note}\n{text}" if note else text, chosen, chars)
+
+    @staticmethod
+    def _done(text: str, chosen: Sequence[_Entry], chars: int | None) -> PromptBlock:
+        included = tuple(entry.skill for entry in chosen)
+        return PromptBlock(text=text, included=included, description_chars=chars)
+
+
+def _limit_note(kept: int, total: int, chars: int | None) -> str:
+    how = "descriptions shortened" if chars else "descriptions omitted"
+    tail = "Run `prowess check` to see which."
+    if kept < total:
+        compact = "" if chars is None else f" (compact format, {how})"
+        return f"⚠️ Skills truncated: included {kept} of {total}{compact}. {tail}"
+    if chars is None:
+        return ""
+    return f"⚠️ Skills catalog using compact format ({how}). {tail}"
+
+
+def _layout(chosen: Sequence[_Entry], chars: int | None) -> str:
+    how = _HOW_FULL if chars is None else _HOW_SHORT if chars else _HOW_NAMES
+    lines = ["", "", _INTRO[0], _INTRO[1].format(how=how), _INTRO[2], "", _OPEN]
+    for entry in sorted(chosen, key=lambda entry: collation_key(entry.skill.name)):
+        lines += ["  <skill>", f"    <name>{entry.name}</name>"]
+        if chars != 0:
+            text = entry.description if chars is None else shorten(entry.description, chars)
+            lines.append(f"    <description>{escape(text)}</description>")
+        lines += [f"    <location>{entry.location}</location>", "  </skill>"]
+    lines.append(_CLOSE)
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""YAML text to plain values, with a line for every top-level key. The only YAML in the project.
+
+Values are built from the parser's events, not by a constructor, so that aliases, tags, duplicate
+keys and depth are refused where they stand. Scalars follow the YAML 1.2 core schema: `on`, `yes`
+and dates stay text, which is what authors of prose mean.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import yaml
+
+from prowess.skills.model import Value
+
+# libyaml is about ten times faster; wheels of PyYAML without it still work.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MAX_DEPTH = 32
+_MAX_PROBLEMS = 20
+_PLAIN_TAG_PREFIX = "tag:yaml.org,2002:"
+_PLAIN_TAGS = frozenset(
+    _PLAIN_TAG_PREFIX + name for name in ("str", "int", "float", "bool", "null", "map", "seq")
+)
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+_LOOKS_INDENTED = ("indentation", "cannot start any token", "expected key", "<block end>")
+
+_Container: TypeAlias = "dict[str, Value] | list[Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a text is not the YAML we read, and on which of its lines (1-based)."""
+
+    code: str
+    message: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The values of a text; `root` is None where it could not be built."""
+
+    root: Value
+    # Line and raw text of each top-level key's value: `1.10` stays `1.10` where text is meant.
+    lines: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+class _BuildError(Exception):
+    """Stops the build; its problem becomes a value before it leaves this module."""
+
+    def __init__(self, code: str, message: str, line: int) -> None:
+        super().__init__(message)
+        self.problem = Problem(code, message, line)
+
+
+def load(text: str) -> Loaded:
+    """Build the values of `text`; every problem is returned, none is raised."""
+    build = _Build(text)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            build.take(event)
+    except _BuildError as error:
+        return Loaded(root=None, problems=(*build.problems, error.problem))
+    except yaml.YAMLError as error:
+        return Loaded(root=None, problems=(*build.problems, _syntax_problem(error)))
+    return Loaded(
+        root=build.root, lines=build.lines, texts=build.texts, problems=tuple(build.problems)
+    )
+
+
+class _Build:
+    """Turns the event stream into values, one container on the stack per open level."""
+
+    def __init__(self, text: str) -> None:
+        self.root: Value = None
+        self.lines: dict[str, int] = {}
+        self.texts: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self._text = text
+        self._stack: list[_Container] = []
+        self._keys: list[str | None] = []
+        self._documents = 0
+        self._flow_start = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """Add one event."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._open(event)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self._close(event)
+        elif isinstance(event, yaml.AliasEvent):
+            raise _BuildError("ALIAS_FORBIDDEN", f"the alias *{event.anchor} is not read", _line(event))
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise _BuildError("YAML_EXCEPTION", "a second YAML document begins here", _line(event))
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        if self._expects_key():
+            self._keys[-1] = self._new_key(event.value, _line(event))
+            return
+        _check_tag(event)
+        as_text = not event.implicit[0] or event.tag == _PLAIN_TAG_PREFIX + "str"
+        self._note(event, event.value)
+        self._put(event.value if as_text else _plain(event.value))
+
+    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        if self._expects_key():
+            raise _BuildError("YAML_EXCEPTION", "a map or list cannot be a key", _line(event))
+        if len(self._stack) >= _MAX_DEPTH:
+            raise _BuildError("TOO_DEEP", f"nested more than {_MAX_DEPTH} levels", _line(event))
+        _check_tag(event)
+        if len(self._stack) == 1:
+            self._flow_start = event.start_mark.index
+            self._note(event, "")
+        container: _Container = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._put(container)
+        self._stack.append(container)
+        self._keys.append(None)
+
+    def _close(self, event: yaml.MappingEndEvent | yaml.SequenceEndEvent) -> None:
+        self._stack.pop()
+        self._keys.pop()
+        if len(self._stack) == 1 and isinstance(self._stack[0], dict) and self.lines:
+            # The raw text of `{...}` and `[...]`: JSON5 reads some of what YAML misreads.
+            last = next(reversed(self.lines))
+            self.texts[last] = self._text[self._flow_start : event.end_mark.index]
+
+    def _expects_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1], dict) and self._keys[-1] is None
+
+    def _new_key(self, key: str, line: int) -> str:
+        container = self._stack[-1]
+        if key in container and len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(Problem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line))
+        return key
+
+    def _note(self, event: yaml.Event, text: str) -> None:
+        if len(self._stack) == 1 and self._keys[-1] is not None:
+            self.lines[self._keys[-1]] = _line(event)
+            self.texts[self._keys[-1]] = text
+
+    def _put(self, value: Value) -> None:
+        if not self._stack:
+            self.root = value
+            return
+        container, key = self._stack[-1], self._keys[-1]
+        if isinstance(container, list):
+            container.append(value)
+        elif key is not None:
+            container[key] = value
+            self._keys[-1] = None
+
+
+def _line(event: yaml.Event) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _check_tag(event: yaml.Event) -> None:
+    tag = event.tag
+    if tag is not None and tag != "!" and tag not in _PLAIN_TAGS:
+        raise _BuildError("CUSTOM_TAG", f"the tag {tag[:60]} is not read", _line(event))
+
+
+def _plain(text: str) -> Value:
+    if text in _NULLS:
+        return None
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+def _syntax_problem(error: yaml.YAMLError) -> Problem:
+    mark = getattr(error, "problem_mark", None)
+    message = str(getattr(error, "problem", None) or error).splitlines()[0]
+    line = 1 if mark is None else int(mark.line) + 1
+    code = "BAD_INDENT" if any(hint in message for hint in _LOOKS_INDENTED) else "YAML_EXCEPTION"
+    return Problem(code, message, line)
+

@@ -1,0 +1,159 @@
+"""The composition root: settings and folders in, a `Runtime` with real adapters out.
+
+The only place that reads the environment and the clock. Heavy adapters (store, watcher) are loaded
+when they are first used: most commands need neither.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prowess.errors import PathError
+from prowess.host import config
+from prowess.host.config import ConfigFile
+from prowess.host.facts import LocalFacts
+from prowess.host.roots import Folders, expand
+from prowess.host.sources import FolderSources
+from prowess.runtime.service import Places, SkillsService
+from prowess.runtime.workspace import Workspace
+
+if TYPE_CHECKING:
+    from prowess.runtime.ports import SessionStore
+    from prowess.runtime.sessions import Sessions
+    from prowess.runtime.watching import Watching
+
+HOME_VARIABLE = "PROWESS_HOME"
+_STORE_FILE = "prowess.db"
+
+
+class Runtime:
+    """What a program holds: the skills service, and the rest on demand."""
+
+    def __init__(self, *, skills: SkillsService, config_file: ConfigFile, folders: Folders) -> None:
+        self.skills = skills
+        self.config = config_file
+        self.folders = folders
+        self._store: SessionStore | None = None
+
+    @property
+    def store(self) -> "SessionStore":
+        """The embedded store, opened on first use.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        if self._store is None:
+            module = import_module("prowess.host.store_sqlite")
+            opened: SessionStore = module.SqliteStore(Path(self.folders.state) / _STORE_FILE)
+            self._store = opened
+        return self._store
+
+    def sessions(self) -> "Sessions":
+        """Return the keeper of session snapshots."""
+        kept: Sessions = import_module("prowess.runtime.sessions").Sessions(self.skills, self.store)
+        return kept
+
+    def watching(self) -> "Watching":
+        """Return what keeps the service up to date while the process lives."""
+        watcher = import_module("prowess.host.watcher").FolderWatcher()
+        path = str(self.config.path)
+        made: Watching = import_module("prowess.runtime.watching").Watching(
+            self.skills, watcher, config_path=path
+        )
+        return made
+
+    def record_use(self, skill_name: str) -> None:
+        """Remember that a skill was used: it is then dropped later when space is short."""
+        skill = self.skills.find(skill_name).skill
+        self.store.record_use(skill.name, time.time_ns() // 1_000_000)
+
+
+def open_runtime(
+    workspace: str | os.PathLike[str] | None = None,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Runtime:
+    """Open Prowess on this machine.
+
+    Args:
+        workspace: the folder to work in; by default the agent's own, else the current folder.
+        home: the state folder; by default `$PROWESS_HOME`, else `~/.prowess`.
+        environ: the environment to look at; by default the process's.
+
+    Raises:
+        PathError: the workspace is not a folder.
+    """
+    variables = os.environ if environ is None else environ
+    folders = find_folders(variables, home)
+    config_file = ConfigFile(Path(folders.state) / config.FILE_NAME)
+    facts = LocalFacts(variables)
+    service = SkillsService(
+        settings=config_file,
+        places=_places(workspace, folders, variables),
+        open_workspace=lambda folder: _open_workspace(folder, folders, facts),
+        next_version=_version_clock(time.time_ns() // 1_000_000),
+        last_used=lambda: _last_used(runtime),
+    )
+    runtime = Runtime(skills=service, config_file=config_file, folders=folders)
+    return runtime
+
+
+def find_folders(
+    environ: Mapping[str, str], home: str | os.PathLike[str] | None = None
+) -> Folders:
+    """Return where state, bundled skills and the user's home are."""
+    user_home = environ.get("HOME") or os.path.expanduser("~")
+    state = os.fspath(home) if home is not None else environ.get(HOME_VARIABLE, "")
+    default = os.path.join(user_home, ".prowess")
+    return Folders(
+        home=os.path.abspath(user_home),
+        state=os.path.abspath(expand(state, user_home, os.getcwd())) if state else default,
+        bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled"),
+        codex_home=environ.get("CODEX_HOME", ""),
+    )
+
+
+def _places(
+    workspace: str | os.PathLike[str] | None, folders: Folders, environ: Mapping[str, str]
+) -> Places:
+    given = None if workspace is None else os.path.abspath(os.fspath(workspace))
+    if given is not None and not os.path.isdir(given):
+        raise PathError(given, "is not a folder: give an existing workspace.")
+    homes = {folders.home, os.path.realpath(folders.home)}
+    if environ.get("USERPROFILE"):
+        homes.add(environ["USERPROFILE"])
+    return Places(
+        workspace=given or os.getcwd(),
+        workspace_given=given is not None,
+        managed=folders.managed,
+        homes=tuple(homes),
+    )
+
+
+def _open_workspace(folder: str, folders: Folders, facts: LocalFacts) -> Workspace:
+    path = expand(folder, folders.home, os.getcwd())
+    return Workspace(path, FolderSources(path, folders), facts)
+
+
+def _version_clock(started_ms: int) -> Callable[[], int]:
+    """Return a counter that begins at the process's start and always grows."""
+    last = started_ms - 1
+
+    def next_version() -> int:
+        nonlocal last
+        now = time.time_ns() // 1_000_000
+        # The first version is the start time; later ones follow the clock, or step over it.
+        last = started_ms if last < started_ms else max(now, last + 1)
+        return last
+
+    return next_version
+
+
+def _last_used(runtime: Runtime) -> Mapping[str, int]:
+    if not os.path.exists(os.path.join(runtime.folders.state, _STORE_FILE)):
+        return {}
+    return runtime.store.last_used()
