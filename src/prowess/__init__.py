@@ -4,17 +4,23 @@
 
     runtime = prowess.open(workspace=".")
     print(runtime.skills.prompt().text)
+
+Names are loaded when they are first used: a hook or a quick command imports only what it needs.
 """
 
-from prowess.errors import ProwessError
-from prowess.runtime.service import SkillsService, SkillStatus, StatusReport
-from prowess.settings import Settings
-from prowess.skills.eligibility import Verdict
-from prowess.skills.model import Diagnostic, Skill
-from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import Snapshot
-from prowess.wiring import Runtime
-from prowess.wiring import open_runtime as open  # noqa: A004
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prowess.errors import ProwessError
+    from prowess.runtime.service import SkillsService, SkillStatus, StatusReport
+    from prowess.settings import Settings
+    from prowess.skills.eligibility import Verdict
+    from prowess.skills.model import Diagnostic, Skill
+    from prowess.skills.prompt import PromptBlock
+    from prowess.skills.snapshot import Snapshot
+    from prowess.wiring import Runtime
+    from prowess.wiring import open_runtime as open  # noqa: A004
 
 __version__ = "0.1.0"
 
@@ -33,3 +39,31 @@ __all__ = [
     "__version__",
     "open",
 ]
+
+_HOMES = {
+    "Diagnostic": "prowess.skills.model",
+    "PromptBlock": "prowess.skills.prompt",
+    "ProwessError": "prowess.errors",
+    "Runtime": "prowess.wiring",
+    "Settings": "prowess.settings",
+    "Skill": "prowess.skills.model",
+    "SkillStatus": "prowess.runtime.service",
+    "SkillsService": "prowess.runtime.service",
+    "Snapshot": "prowess.skills.snapshot",
+    "StatusReport": "prowess.runtime.service",
+    "Verdict": "prowess.skills.eligibility",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Load a public name on its first use."""
+    if name == "open":
+        return import_module("prowess.wiring").open_runtime
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted(__all__)

@@ -57,7 +57,9 @@ class UnknownAgentError(ProwessError):
 
     def __init__(self, agent_id: str, known: Sequence[str]) -> None:
         names = ", ".join(known)
-        super().__init__(f'unknown agent id "{agent_id}": use one of {names}, or add it to agents.list.')
+        super().__init__(
+            f'unknown agent id "{agent_id}": use one of {names}, or add it to agents.list.'
+        )
         self.agent_id, self.known = agent_id, tuple(known)
 
 
@@ -66,11 +68,17 @@ class SkillNotFoundError(ProwessError):
 
     code = "skill.not_found"
 
-    def __init__(self, name: str, candidates: Sequence[str] = (), *, ambiguous: bool = False) -> None:
+    def __init__(
+        self, name: str, candidates: Sequence[str] = (), *, ambiguous: bool = False
+    ) -> None:
         hint = "run `prowess list` to see all names."
         if candidates:
             names = ", ".join(candidates)
-            hint = f"it could be {names}: give the exact name." if ambiguous else f"did you mean {names}?"
+            hint = (
+                f"it could be {names}: give the exact name."
+                if ambiguous
+                else f"did you mean {names}?"
+            )
         super().__init__(f'Skill "{name}" not found: {hint}')
         self.name, self.candidates, self.ambiguous = name, tuple(candidates), ambiguous
 

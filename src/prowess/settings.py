@@ -1,6 +1,5 @@
 """What a person can configure, as frozen values with their defaults.
 
-`SETTINGS` is the table behind the reference page: a setting that is read anywhere has a row here.
 Secret values never enter these classes: an entry says that a key is set, not what it is.
 """
 
@@ -135,78 +134,3 @@ class Settings:
     def default_agent(self) -> AgentSettings:
         """The agent that is meant when none is named."""
         return next((agent for agent in self.agents if agent.default), self.agents[0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A row of the settings reference."""
-
-    key: str
-    kind: str
-    default: str
-    meaning: str
-
-
-def _row(key: str, kind: str, default: str, meaning: str) -> Setting:
-    return Setting(key=key, kind=kind, default=default, meaning=meaning)
-
-
-SETTINGS = (
-    _row("skills.specMode", "legacy, mixed or strict", "mixed",
-         "How strictly skill files are read. `agent.skillsSpecMode` is read too."),
-    _row("agent.skillsSpecMode", "legacy, mixed or strict", "mixed",
-         "The OpenPocket spelling of `skills.specMode`, used when that one is absent."),
-    _row("skills.load.extraDirs", "list of folders", "[]",
-         "More folders to search, lowest precedence; `~` is expanded, later ones win."),
-    _row("skills.load.harnessDirs", "true, false or list of harness names", "true",
-         "Whether the folders of other harnesses (`.claude/skills`, `.cursor/skills`, ...) are read."),
-    _row("skills.load.precedence", "openclaw or openpocket", "openclaw",
-         "`openclaw`: the highest source wins a name. `openpocket`: bundled, then managed, then workspace."),
-    _row("skills.load.allowSymlinkTargets", "list of folders", "[]",
-         "Folders outside a root that links in workspace, project and extra roots may lead to."),
-    _row("skills.load.watch", "true or false", "true",
-         "Whether a long-running process watches the skill folders for changes."),
-    _row("skills.load.watchDebounceMs", "integer, at least 0", "250",
-         "How long the watcher waits for a burst of changes to end."),
-    _row("skills.limits.maxCandidatesPerRoot", "integer, at least 1", "300",
-         "How many folders of one root are looked at."),
-    _row("skills.limits.maxSkillsLoadedPerSource", "integer, at least 1", "200",
-         "How many valid skills one root may contribute."),
-    _row("skills.limits.maxSkillsInPrompt", "integer, at least 0", "150",
-         "How many skills the prompt block lists at most."),
-    _row("skills.limits.maxSkillsPromptChars", "integer, at least 0", "18000",
-         "How many characters the prompt block takes at most."),
-    _row("skills.limits.maxSkillFileBytes", "integer, at least 1", "256000",
-         "How large a skill file may be."),
-    _row("skills.allowBundled", "list of names or skill keys", "absent: all",
-         "Which bundled skills may be used. An empty list restricts nothing."),
-    _row("skills.pinned", "list of names or skill keys", "[]",
-         "Skills that are the last to be dropped when the prompt block is over its budget."),
-    _row("skills.entries.<skillKey>.enabled", "true or false", "true",
-         "`false` switches the skill off for every agent."),
-    _row("skills.entries.<skillKey>.apiKey", "string or secret reference", "absent",
-         "The secret for the skill's `primaryEnv`. Never shown."),
-    _row("skills.entries.<skillKey>.env", "map of strings", "{}",
-         "Environment variables for the skill's runs. Values are never shown."),
-    _row("skills.entries.<skillKey>.config", "any map", "{}",
-         "Free settings that the skill's own instructions refer to."),
-    _row("skills.nodes", "list of {name, platforms, bins}", "[]",
-         "Remote machines whose platform and programs count towards requirements."),
-    _row("skills.install.preferBrew", "true or false", "true",
-         "Offer Homebrew first where it is available."),
-    _row("skills.install.nodeManager", "npm, pnpm, yarn or bun", "npm",
-         "The program that installs Node packages."),
-    _row("agents.list", "list of agents", "one agent, main",
-         "Agents with `id`, and optionally `name`, `default`, `workspace`, `skills` and "
-         "`skillsLimits.maxSkillsPromptChars`. `agents.entries.<id>` is read too."),
-    _row("agents.list[].skills", "list of names or skill keys", "absent: the defaults",
-         "Which skills the agent may use. Replaces the defaults; `[]` allows none."),
-    _row("agents.defaults.skills", "list of names or skill keys", "absent: all",
-         "Which skills an agent without a list of its own may use."),
-    _row("agents.defaults.workspace", "folder", "the current folder",
-         "The workspace of agents that name none."),
-    _row("plugins.load.paths", "list of folders", "[]",
-         "Plugin folders that may contribute skills."),
-    _row("plugins.entries.<id>.enabled", "true or false", "true",
-         "`false` switches a plugin, and so its skills, off."),
-)

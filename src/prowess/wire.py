@@ -5,37 +5,23 @@ here carries a secret: settings hold none and config checks have no values.
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prowess.runtime.ports import StoredSnapshot
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
-from prowess.skills.explain import Explanation
 from prowess.skills.install_specs import InstallOption
 from prowess.skills.model import Diagnostic, Requirements, Skill, Value
 from prowess.skills.prompt import PromptBlock
 from prowess.skills.snapshot import Snapshot
+from prowess.skills.text import clean
+
+if TYPE_CHECKING:
+    from prowess.skills.explain import Explanation
 
 Json = dict[str, Any]
-
-# Escape sequences first, as a whole; then what is left of control characters, but tab and newline;
-# then the characters that reorder or hide text on a screen.
-_UNSAFE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-# A file name that is not UTF-8 arrives as lone surrogates, which no stream can encode.
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean(text: str) -> str:
-    """Return `text` without what could move a cursor or hide words."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
 
 
 def cleaned(value: Value) -> Any:  # noqa: ANN401
@@ -231,7 +217,7 @@ def _names(rows: Iterable[SkillStatus]) -> list[str]:
     return [clean(row.skill.name) for row in rows]
 
 
-def explanation(value: Explanation) -> Json:
+def explanation(value: "Explanation") -> Json:
     """Show the path of one skill."""
     reason = value.reason
     return {

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.errors import PathError
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from prowess.runtime.ports import SessionStore
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
+    from prowess.skills.explain import Explanation
 
 HOME_VARIABLE = "PROWESS_HOME"
 _STORE_FILE = "prowess.db"
@@ -47,7 +47,7 @@ class Runtime:
         """
         if self._store is None:
             module = import_module("prowess.host.store_sqlite")
-            opened: SessionStore = module.SqliteStore(Path(self.folders.state) / _STORE_FILE)
+            opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, _STORE_FILE))
             self._store = opened
         return self._store
 
@@ -59,11 +59,21 @@ class Runtime:
     def watching(self) -> "Watching":
         """Return what keeps the service up to date while the process lives."""
         watcher = import_module("prowess.host.watcher").FolderWatcher()
-        path = str(self.config.path)
         made: Watching = import_module("prowess.runtime.watching").Watching(
-            self.skills, watcher, config_path=path
+            self.skills, watcher, config_path=self.config.path
         )
         return made
+
+    def why(self, name: str, agent_id: str | None = None) -> "Explanation":
+        """Explain why a skill is, or is not, visible to an agent.
+
+        Raises:
+            SkillNotFoundError: nothing of that name was found, not even a broken file.
+        """
+        found: Explanation = import_module("prowess.runtime.explaining").why(
+            self.skills, name, agent_id
+        )
+        return found
 
     def record_use(self, skill_name: str) -> None:
         """Remember that a skill was used: it is then dropped later when space is short."""
@@ -89,7 +99,7 @@ def open_runtime(
     """
     variables = os.environ if environ is None else environ
     folders = find_folders(variables, home)
-    config_file = ConfigFile(Path(folders.state) / config.FILE_NAME)
+    config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
     facts = LocalFacts(variables)
     service = SkillsService(
         settings=config_file,
@@ -102,9 +112,7 @@ def open_runtime(
     return runtime
 
 
-def find_folders(
-    environ: Mapping[str, str], home: str | os.PathLike[str] | None = None
-) -> Folders:
+def find_folders(environ: Mapping[str, str], home: str | os.PathLike[str] | None = None) -> Folders:
     """Return where state, bundled skills and the user's home are."""
     user_home = environ.get("HOME") or os.path.expanduser("~")
     state = os.fspath(home) if home is not None else environ.get(HOME_VARIABLE, "")

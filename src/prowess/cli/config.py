@@ -11,7 +11,7 @@ import click
 from prowess.cli.options import common, complete_skill, opened
 from prowess.cli.render import print_error, print_json, print_text
 from prowess.errors import ConfigKeyError
-from prowess.host.config import check_value, is_known, redacted, split_key
+from prowess.host.config_writer import check_value, is_known, redacted, split_key, write
 from prowess.wiring import Runtime, open_runtime
 
 
@@ -24,7 +24,7 @@ def config_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def path_command(*, as_json: bool) -> int:
     """Print where the config file is, or would be."""
-    path = str(open_runtime().config.path)
+    path = open_runtime().config.path
     if as_json:
         print_json({"path": path})
     else:
@@ -57,9 +57,7 @@ def get_command(key: str | None, *, as_json: bool) -> int:
 @click.option("--unset", is_flag=True, help="Remove the key.")
 @click.option("--secret", is_flag=True, help="Ask for the value without showing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
-def set_command(
-    key: str, value: str | None, *, unset: bool, secret: bool, as_json: bool
-) -> int:
+def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_json: bool) -> int:
     """Set the dotted KEY to VALUE: JSON where it is JSON, text otherwise."""
     if sum((value is not None, unset, secret)) != 1:
         raise click.UsageError("Give a VALUE, or --unset, or --secret")
@@ -85,10 +83,9 @@ def _decoded(value: str) -> Any:  # noqa: ANN401
 
 
 def _write(runtime: Runtime, key: str, value: object, *, as_json: bool) -> None:
-    backup = runtime.config.write(key, value)
+    backup = write(runtime.config, key, value)
     if as_json:
-        kept = None if backup is None else str(backup)
-        print_json({"path": str(runtime.config.path), "key": key, "backup": kept})
+        print_json({"path": runtime.config.path, "key": key, "backup": backup})
         return
     verb = "removed" if value is None else "set"
     print_text(f"{verb} {key} in {runtime.config.path}")

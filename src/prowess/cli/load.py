@@ -72,10 +72,14 @@ def _choose(
 
 def _ask(bundled: Sequence[Skill]) -> list[Skill]:
     if not sys.stdin.isatty():
-        raise click.UsageError("Name the skills to load or give --all: there is no interactive terminal")
+        raise click.UsageError(
+            "Name the skills to load or give --all: there is no interactive terminal"
+        )
     for number, skill in enumerate(bundled, start=1):
         print_text(f"{number:>3}  {skill.name}")
-    answer: str = click.prompt("Which ones (numbers or names, separated by commas, or all)", default="all")
+    answer: str = click.prompt(
+        "Which ones (numbers or names, separated by commas, or all)", default="all"
+    )
     words = [word.strip() for word in answer.split(",") if word.strip()]
     if words == ["all"]:
         return list(bundled)

@@ -19,10 +19,13 @@ from prowess.wire import error as wire_error
 # name -> module, one-line help. The order is that of `prowess --help`.
 COMMANDS = {
     "list": ("skills", "Show every skill and whether it is ready."),
-    "show": ("skills", "Show all there is to know about one skill."),
+    "show": ("skill", "Show all there is to know about one skill."),
     "check": ("skills", "Summarise what is ready, what is missing and what is broken."),
-    "why": ("skills", "Say why a skill is, or is not, visible to the agent."),
-    "validate": ("validate", "Check skill files against the standard and repair what can be repaired."),
+    "why": ("skill", "Say why a skill is, or is not, visible to the agent."),
+    "validate": (
+        "validate",
+        "Check skill files against the standard and repair what can be repaired.",
+    ),
     "load": ("load", "Copy bundled skills into the workspace for editing."),
     "prompt": ("prompt", "Print the block that tells the agent about its skills."),
     "snapshot": ("prompt", "Print what the agent may use, versioned and hashed."),
@@ -67,8 +70,8 @@ class LazyGroup(click.Group):
 def app() -> None:
     """Find skills, say which are ready and why the others are not, and tell the agent.
 
-    Skills are folders with a SKILL.md. Prowess reads those of the workspace, of your home folder and
-    of every harness you have, and bundles a few of its own. Start with `prowess list`.
+    Skills are folders with a SKILL.md. Prowess reads those of the workspace, of your home folder
+    and of every harness you have, and bundles a few of its own. Start with `prowess list`.
     """
 
 
@@ -128,5 +131,7 @@ def _internal(error: Exception) -> int:
     if os.environ.get("PROWESS_DEBUG"):
         raise error
     kind = type(error).__name__
-    print_error(f"internal error ({kind}: {error}). Set PROWESS_DEBUG=1 for the traceback and report it.")
+    print_error(
+        f"internal error ({kind}: {error}). Set PROWESS_DEBUG=1 for the traceback and report it."
+    )
     return _INTERNAL_ERROR

@@ -15,7 +15,10 @@ def common(function: _F) -> _F:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON for a program."),
         click.option(
-            "-a", "--agent", metavar="ID", help="The agent to answer for; by default the default one."
+            "-a",
+            "--agent",
+            metavar="ID",
+            help="The agent to answer for; by default the default one.",
         ),
         workspace_option,
     ):

@@ -1,12 +1,14 @@
 """`prompt` and `snapshot`: what the agent is told, and what it may use."""
 
 import asyncio
+import sys
 
 import click
 
 from prowess import wire
 from prowess.cli.options import common, opened
 from prowess.cli.render import print_error, print_json, print_raw, print_text
+from prowess.skills.text import clean
 from prowess.wiring import Runtime
 
 
@@ -33,7 +35,9 @@ def prompt_command(
 
 
 @click.command("snapshot")
-@click.option("--session", metavar="ID", help="Begin a turn of this session and show what it holds.")
+@click.option(
+    "--session", metavar="ID", help="Begin a turn of this session and show what it holds."
+)
 @click.option("--watch", is_flag=True, help="Stay, and print a line for each new version.")
 @common
 def snapshot_command(
@@ -88,9 +92,9 @@ async def _watch(runtime: Runtime, agent: str | None, *, as_json: bool) -> int:
 def _show_version(runtime: Runtime, agent: str | None, *, as_json: bool) -> None:
     if as_json:
         snapshot = runtime.skills.snapshot(agent)
-        names = [wire.clean(skill.name) for skill in snapshot.skills]
+        names = [clean(skill.name) for skill in snapshot.skills]
         line = {"version": snapshot.version, "hash": snapshot.hash, "skills": names}
         click.echo(wire.compact(line))
     else:
         _print_version(runtime, agent)
-    click.get_text_stream("stdout").flush()
+    sys.stdout.flush()

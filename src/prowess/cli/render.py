@@ -9,27 +9,23 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from typing import TYPE_CHECKING
-
-from prowess.wire import clean
+from prowess.skills.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(NamedTuple):
     """One column of a table; a flexible one gives way when the terminal is narrow."""
 
     title: str
     flexible: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A text and the colour it has on a terminal."""
 
     text: str

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from prowess import __version__
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Diagnostic, Severity
+from prowess.skills.text import clean
 from prowess.skills.validate import Report
-from prowess.wire import Json, clean
+from prowess.wire import Json
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -68,4 +70,4 @@ def _uri(path: str) -> str:
     relative = os.path.relpath(path)
     if relative.startswith(".."):
         return Path(path).as_uri()
-    return Path(relative).as_posix()
+    return quote(Path(relative).as_posix())

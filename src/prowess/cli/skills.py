@@ -1,4 +1,4 @@
-"""`list`, `show`, `check` and `why`: what skills there are and how each stands."""
+"""`list` and `check`: what skills there are and how each stands."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from prowess import wire
-from prowess.cli.options import common, complete_skill, opened
+from prowess.cli.options import common, opened
 from prowess.cli.render import (
     Cell,
     Column,
@@ -16,14 +16,15 @@ from prowess.cli.render import (
     print_text,
 )
 from prowess.runtime.service import SkillStatus, StatusReport
-from prowess.skills.explain import Explanation, missing_text
+from prowess.skills.eligibility import missing_text
 from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.prompt import short_path
 
 _SHOWN_PROBLEMS = 20
 
 
-def _state(status: SkillStatus) -> Cell:
+def state_cell(status: SkillStatus) -> Cell:
+    """Return the state of a skill in two words and a colour."""
     verdict = status.verdict
     if verdict.disabled:
         return Cell("⏸ disabled", "dim")
@@ -40,7 +41,8 @@ def _missing(status: SkillStatus) -> str:
     return missing_text(status.verdict.missing)
 
 
-def _source(status: SkillStatus) -> str:
+def source_of(status: SkillStatus) -> str:
+    """Return where a skill comes from."""
     source = status.skill.source
     return f"{source.tier.source_id} ({source.label})" if source.label else source.tier.source_id
 
@@ -83,7 +85,12 @@ def _print_list(shown: Sequence[SkillStatus], *, verbose: bool) -> None:
         Column(title="Source"),
     ]
     rows = [
-        [_state(row), Cell(_titled(row)), Cell(row.skill.description), Cell(_source(row), "dim")]
+        [
+            state_cell(row),
+            Cell(_titled(row)),
+            Cell(row.skill.description),
+            Cell(source_of(row), "dim"),
+        ]
         for row in shown
     ]
     if verbose:
@@ -182,106 +189,3 @@ def _member(member: str | dict[str, Any]) -> str:
     options = [option["label"] for option in member["install"]]
     hint = f" (install: {', '.join(options)})" if options else ""
     return f"{member['name']}: {'; '.join(groups)}{hint}"
-
-
-@click.command("show")
-@click.argument("name", shell_complete=complete_skill)
-@common
-def show_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
-    """Show all there is to know about the skill NAME."""
-    skills = opened(workspace).skills
-    status = skills.find(name, agent)
-    parts = _sections(status)
-    detail = wire.skill_detail(status, skills.resources(status.skill.name, agent), parts)
-    if as_json:
-        print_json(detail)
-        return 0
-    _print_detail(status, detail)
-    return 0
-
-
-def _sections(status: SkillStatus) -> list[wire.Json]:
-    # The Markdown parser costs more than the rest of a command: only this one needs it.
-    from prowess.skills.sections import sections  # noqa: PLC0415
-
-    return [
-        {"title": wire.clean(part.title), "level": part.level, "line": part.line}
-        for part in sections(status.skill)
-    ]
-
-
-def _print_detail(status: SkillStatus, detail: wire.Json) -> None:
-    skill = status.skill
-    state = _state(status)
-    print_text(f"{skill.metadata.emoji or '📦'} {skill.name}", "bold")
-    print_text(state.text, state.style)
-    print_text(skill.description)
-    for label, value in (
-        ("File", skill.path),
-        ("Source", _source(status)),
-        ("Dialect", skill.dialect.value),
-        ("Key", skill.key),
-        ("Homepage", skill.metadata.homepage),
-        ("Tags", ", ".join(skill.tags)),
-        ("Files", ", ".join(detail["resources"])),
-    ):
-        if value:
-            print_text(f"  {label + ':':<10}{value}")
-    _print_requirements(status)
-    if detail["sections"]:
-        print_text("  Sections:")
-        for part in detail["sections"]:
-            print_text(f"    line {part['line']:>4}  {'  ' * max(part['level'] - 1, 0)}{part['title']}")
-    for problem in skill.diagnostics:
-        print_text(f"! {problem_line(problem)}", "yellow")
-
-
-def _print_requirements(status: SkillStatus) -> None:
-    requires, missing = status.skill.metadata.requires, status.verdict.missing
-    groups = (
-        ("bins", requires.bins, missing.bins),
-        ("anyBins", requires.any_bins, missing.any_bins),
-        ("env", requires.env, missing.env),
-        ("config", requires.config, missing.config),
-        ("os", requires.os, missing.os),
-    )
-    if requires:
-        print_text("  Requirements:")
-    for kind, wanted, lacking in groups:
-        for name in wanted:
-            found = name not in lacking
-            print_text(f"    {'✓' if found else '✗'} {kind}: {name}", "green" if found else "red")
-    if not status.verdict.eligible:
-        for option in status.verdict.install:
-            print_text(f"  Install: {option.label} [{option.id}]")
-    primary = status.skill.metadata.primary_env
-    if primary and primary in missing.env:
-        key = f"skills.entries.{status.skill.key}.apiKey"
-        print_text(f"  Set {primary}, or run `prowess config set {key} --secret`.")
-
-
-@click.command("why")
-@click.argument("name", shell_complete=complete_skill)
-@common
-def why_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
-    """Say why the skill NAME is, or is not, visible to the agent.
-
-    Exit code 0 when it is visible, 1 when it is not.
-    """
-    found = opened(workspace).skills.why(name, agent)
-    if as_json:
-        print_json(wire.explanation(found))
-    else:
-        _print_path(found)
-    return 0 if found.visible else 1
-
-
-def _print_path(found: Explanation) -> None:
-    verdict = "is visible to" if found.visible else "is not visible to"
-    style = "bold green" if found.visible else "bold red"
-    print_text(f"{found.name} {verdict} agent {found.agent_id}", style)
-    for step in found.steps:
-        mark, style = ("✓", "green") if step.passed else ("✗", "red")
-        print_text(f"  {mark} {step.stage + ':':<10} {step.detail}", style)
-        if step.fix:
-            print_text(f"    -> {step.fix}", "bold")

@@ -17,6 +17,7 @@ from prowess.host.skill_writer import rename_folder, replace_text
 from prowess.settings import SpecMode
 from prowess.skills.model import Severity
 from prowess.skills.repair import Repair, plan
+from prowess.skills.text import clean
 from prowess.skills.validate import Report, validate
 from prowess.wiring import Runtime
 
@@ -26,7 +27,9 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 @click.command("validate")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Hold files to the whole Agent Skills standard.")
-@click.option("--fix", is_flag=True, help="Repair quoting, names and folders; the diff is shown first.")
+@click.option(
+    "--fix", is_flag=True, help="Repair quoting, names and folders; the diff is shown first."
+)
 @click.option("--dry-run", is_flag=True, help="With --fix: show the diff and write nothing.")
 @click.option("-y", "--yes", is_flag=True, help="With --fix: do not ask on a terminal.")
 @click.option(
@@ -57,7 +60,9 @@ def validate_command(
     settings = runtime.skills.settings.skills
     strict = strict or settings.spec_mode is SpecMode.STRICT
     if fix and not paths:
-        raise click.UsageError("Name what --fix may change: a skill file, its folder, or a folder of skills")
+        raise click.UsageError(
+            "Name what --fix may change: a skill file, its folder, or a folder of skills"
+        )
     candidates = list(_candidates(runtime, paths, agent))
     if fix:
         repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=as_json or style != "text")
@@ -67,9 +72,7 @@ def validate_command(
     return 0 if all(report.valid for report in reports) else 1
 
 
-def _candidates(
-    runtime: Runtime, paths: Sequence[str], agent: str | None
-) -> Iterable[Candidate]:
+def _candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> Iterable[Candidate]:
     settings = runtime.skills.settings.skills
     if paths:
         # A person who names a folder means its skills, in whatever mode they will be read.
@@ -145,7 +148,7 @@ def _print_reports(reports: Sequence[Report], style: str) -> None:
             {
                 "files": [
                     {
-                        "path": wire.clean(report.path),
+                        "path": clean(report.path),
                         "valid": report.valid,
                         "diagnostics": [wire.diagnostic(found) for found in report.diagnostics],
                     }
@@ -162,8 +165,10 @@ def _print_reports(reports: Sequence[Report], style: str) -> None:
 
 def _print_text_reports(reports: Sequence[Report], invalid: int) -> None:
     for report in reports:
-        print_text(f"{'PASS' if report.valid else 'FAIL'} {report.path}",
-                   "green" if report.valid else "red")
+        print_text(
+            f"{'PASS' if report.valid else 'FAIL'} {report.path}",
+            "green" if report.valid else "red",
+        )
         for found in report.diagnostics:
             place = "" if found.line is None else f"line {found.line}: "
             text = f"  [{found.severity.value}] {found.code}: {place}{found.message}. {found.fix}"

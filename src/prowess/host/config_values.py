@@ -27,7 +27,8 @@ _E = TypeVar("_E", bound=Enum)
 _KNOWN = {
     "": {"skills", "agents", "agent", "plugins", "$schema", "meta"},
     "skills": {
-        "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install", "workshop",
+        "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
+        "workshop",
     },
     "skills.load": {
         "extraDirs", "harnessDirs", "precedence", "allowSymlinkTargets", "watch", "watchDebounceMs",
@@ -69,7 +70,9 @@ class _Reader:
         return current
 
     def wrong(self, key: str, wanted: str) -> None:
-        self.problems.append(SettingProblem(key=key, message=f"must be {wanted}; the default is used"))
+        self.problems.append(
+            SettingProblem(key=key, message=f"must be {wanted}; the default is used")
+        )
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         value = self.raw(key)
@@ -222,7 +225,11 @@ def _env_names(reader: _Reader, key: str, value: object) -> frozenset[str]:
 
 
 def _is_set(value: object) -> bool:
-    return bool(value.strip()) if isinstance(value, str) else isinstance(value, Mapping) and bool(value)
+    return (
+        bool(value.strip())
+        if isinstance(value, str)
+        else isinstance(value, Mapping) and bool(value)
+    )
 
 
 def _nodes(reader: _Reader) -> tuple[NodeSettings, ...]:
@@ -259,10 +266,14 @@ def _agents(reader: _Reader) -> tuple[AgentSettings, ...]:
         agent = _agent(reader, key, entry)
         if agent.id in found:
             reader.problems.append(
-                SettingProblem(key=key, message=f"the id {agent.id!r} is taken; the first one counts")
+                SettingProblem(
+                    key=key, message=f"the id {agent.id!r} is taken; the first one counts"
+                )
             )
         found.setdefault(agent.id, agent)
-    return tuple(found.values()) or (_agent(reader, "agents.defaults", {"id": "main", "default": True}),)
+    return tuple(found.values()) or (
+        _agent(reader, "agents.defaults", {"id": "main", "default": True}),
+    )
 
 
 def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
@@ -277,7 +288,9 @@ def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings
         name=str(entry.get("name") or entry["id"]),
         default=entry.get("default") is True,
         workspace=workspace if isinstance(workspace, str) and workspace.strip() else None,
-        skills=_agent_skills(reader, skills_key, entry.get("skills") if own else reader.raw(skills_key)),
+        skills=_agent_skills(
+            reader, skills_key, entry.get("skills") if own else reader.raw(skills_key)
+        ),
         skills_inherited=not own,
         max_skills_prompt_chars=chars if isinstance(chars, int) and chars >= 0 else None,
     )

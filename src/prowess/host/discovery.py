@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from prowess.settings import Limits, SpecMode
 from prowess.skills.diagnostics import diagnose
@@ -19,8 +20,7 @@ _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
 _MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A file that may be a skill, and what stands beside it."""
 
     path: str
@@ -165,7 +165,7 @@ class RootWalker:
 
     def _descend(self, entries: Sequence[os.DirEntry[str]], depth: int) -> None:
         folders = [entry for entry in entries if self._may_enter(entry)]
-        # A repository keeps its skills in `skills/`: that one is looked at even when the cap is full.
+        # A repository keeps its skills in `skills/`: it is looked at even when the cap is full.
         folders.sort(key=_skills_first)
         for entry in folders:
             if self._candidates >= self._limits.max_candidates_per_root and entry.name != "skills":

@@ -39,7 +39,9 @@ def named(paths: Sequence[str], mode: SpecMode, limits: Limits) -> Iterator[Cand
             found = Found(absolute, os.path.dirname(absolute), is_skill)
             yield from _candidate(source, found, limits)
         else:
-            raise PathError(path, "does not exist: give a skill file, a skill's folder or a folder of skills.")
+            raise PathError(
+                path, "does not exist: give a skill file, a skill's folder or a folder of skills."
+            )
 
 
 def inside(source: Source, mode: SpecMode, limits: Limits) -> Iterator[Candidate]:

@@ -7,7 +7,6 @@ installing it takes effect at once.
 import os
 import sys
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from prowess.skills.eligibility import HostFacts
 
@@ -41,8 +40,12 @@ class LocalFacts:
         if "/" in name or "\\" in name:
             return False
         folders = self._search_path.split(os.pathsep)
-        return any(_is_program(os.path.join(folder, name + end)) for folder in folders if folder
-                   for end in self._endings())
+        return any(
+            _is_program(os.path.join(folder, name + end))
+            for folder in folders
+            if folder
+            for end in self._endings()
+        )
 
     def _endings(self) -> tuple[str, ...]:
         if sys.platform != "win32":
@@ -52,6 +55,6 @@ class LocalFacts:
 
 def _is_program(path: str) -> bool:
     try:
-        return Path(path).is_file() and os.access(path, os.X_OK)
+        return os.path.isfile(path) and os.access(path, os.X_OK)
     except OSError:
         return False

@@ -1,12 +1,11 @@
 """Where other harnesses keep skills, commands and rules: one table, for people and for projects."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from prowess.skills.model import RootKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarnessFolder:
+class HarnessFolder(NamedTuple):
     """One folder of one harness, relative to the home folder or to a project."""
 
     harness: str

@@ -7,7 +7,7 @@ the others still count.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prowess.host.discovery import is_inside
@@ -74,11 +74,13 @@ def _add_plugin(folder: str, disabled: frozenset[str], result: PluginSources) ->
     neutral = os.path.relpath(path, folder) == "plugin.json"
     # The neutral standard fixes the folder and its depth; the others let the manifest say.
     wanted = ["skills"] if neutral else _paths(manifest.get("skills"), default="skills")
-    depth = 1 if neutral else 6
-    _add_roots(folder, plugin_id, wanted, RootKind.SKILLS, depth, result)
+    source = Source(
+        tier=Tier.EXTRA, root=folder, label=plugin_id, depth=1 if neutral else 6, boundary=folder
+    )
+    _add_roots(source, wanted, result)
     if ".claude-plugin" in path:
         commands = _paths(manifest.get("commands"), default="commands")
-        _add_roots(folder, plugin_id, commands, RootKind.COMMANDS, 6, result)
+        _add_roots(replace(source, kind=RootKind.COMMANDS), commands, result)
 
 
 def _read_manifest(path: str) -> Mapping[str, Any] | Diagnostic:
@@ -102,27 +104,12 @@ def _paths(value: object, *, default: str) -> list[str]:
     return [default]
 
 
-def _add_roots(
-    folder: str,
-    plugin_id: str,
-    wanted: Sequence[str],
-    kind: RootKind,
-    depth: int,
-    result: PluginSources,
-) -> None:
+def _add_roots(plugin: Source, wanted: Sequence[str], result: PluginSources) -> None:
+    """Add the folders that `plugin` names, each of which must lie inside it."""
     for relative in wanted:
-        root = os.path.normpath(os.path.join(folder, relative))
-        if not is_inside(os.path.realpath(root), os.path.realpath(folder)):
+        root = os.path.normpath(os.path.join(plugin.root, relative))
+        if not is_inside(os.path.realpath(root), os.path.realpath(plugin.root)):
             message = f"{relative!r} leaves the plugin"
-            result.diagnostics.append(diagnose("path-escape", message, path=folder))
+            result.diagnostics.append(diagnose("path-escape", message, path=plugin.root))
         elif os.path.isdir(root):
-            result.sources.append(
-                Source(
-                    tier=Tier.EXTRA,
-                    root=root,
-                    label=plugin_id,
-                    kind=kind,
-                    depth=depth,
-                    boundary=folder,
-                )
-            )
+            result.sources.append(replace(plugin, root=root))

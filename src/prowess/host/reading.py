@@ -2,12 +2,12 @@
 
 import os
 import stat
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic
 
-# A FIFO named SKILL.md must not hang the scan, and a link must not be followed after it was checked.
+# A FIFO named SKILL.md must not hang the scan, nor a link be followed after it was checked.
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -17,8 +17,7 @@ _FLAGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The bytes of a file."""
 
     data: bytes
@@ -41,7 +40,9 @@ def read_bounded(path: str, limit: int, *, hard_links: bool = True) -> Content |
         os.close(handle)
 
 
-def _objection(path: str, found: os.stat_result, limit: int, *, hard_links: bool) -> Diagnostic | None:
+def _objection(
+    path: str, found: os.stat_result, limit: int, *, hard_links: bool
+) -> Diagnostic | None:
     if not stat.S_ISREG(found.st_mode):
         return diagnose("not-a-file", "is not a regular file", path=path)
     if found.st_nlink > 1 and not hard_links:

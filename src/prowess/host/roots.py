@@ -36,7 +36,7 @@ class Roots:
 
 
 def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Roots:
-    """Return every root, lowest precedence first; a folder that is two roots counts as the higher."""
+    """Return every root, lowest precedence first; a folder that is two counts as the higher."""
     roots = Roots()
     _add_extra(workspace, folders, settings, roots)
     roots.sources += [
@@ -98,6 +98,6 @@ def _codex_home(folders: Folders, settings: Settings) -> list[Source]:
 
 
 def _without_repetition(sources: Sequence[Source]) -> list[Source]:
-    """Drop a root that occurs again higher up, as `~/.agents/skills` does when home is the workspace."""
+    """Drop a root that occurs again higher up: where home is the workspace, some do."""
     last = {source.root: index for index, source in enumerate(sources)}
     return [source for index, source in enumerate(sources) if last[source.root] == index]

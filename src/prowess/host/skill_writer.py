@@ -93,7 +93,9 @@ def _copy(origin: Path, target: Path) -> None:
 
 def _links_and_caches(folder: str, names: list[str]) -> set[str]:
     return {
-        name for name in names if name == "__pycache__" or os.path.islink(os.path.join(folder, name))
+        name
+        for name in names
+        if name == "__pycache__" or os.path.islink(os.path.join(folder, name))
     }
 
 

@@ -7,6 +7,7 @@ altogether; without that, the walk looks at stamps and parses only files whose s
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prowess.host.discovery import SKIPPED_FOLDERS, Found, RootWalker, Walk, is_inside
 from prowess.host.reading import Content, read_bounded
@@ -24,8 +25,7 @@ _MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
 _Stamp = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(NamedTuple):
     """A file as it was last read."""
 
     stamp: _Stamp
@@ -65,7 +65,7 @@ class FolderSources:
         return self._combined(roots.sources, roots.diagnostics, unchanged=_is_same(old, fresh))
 
     def resources(self, skill: Skill) -> Sequence[str]:
-        """Return the files of `skill`, relative to its folder, links and vendor folders left out."""
+        """Return the files of `skill`, relative to its folder, without links and vendor folders."""
         found: list[str] = []
         if os.path.basename(skill.path).lower() != "skill.md":
             return found
@@ -128,14 +128,18 @@ class FolderSources:
         if own is not None:
             self._take([own], source, known, files)
         start = "" if own is None else os.path.join(source.root, "skills")
-        # A root that is itself a skill is only that; if its file is broken, `skills/` may still count.
+        # A root that is itself a skill is only that; where its file is broken, `skills/` counts.
         if own is None or all(read.parsed.skill is None for read in files.values()):
             walker.run(start)
             self._take(walker.walk.found, source, known, files)
         return self._finished(source, files, walker.walk, old)
 
     def _take(
-        self, found: Sequence[Found], source: Source, known: dict[str, _Read], files: dict[str, _Read]
+        self,
+        found: Sequence[Found],
+        source: Source,
+        known: dict[str, _Read],
+        files: dict[str, _Read],
     ) -> None:
         for item in found:
             cached = known.get(item.path)

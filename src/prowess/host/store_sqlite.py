@@ -51,14 +51,14 @@ _uses = sa.Table(
 class SqliteStore:
     """A store in one file; safe for several processes at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
         self._engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 10})
         sa.event.listen(self._engine, "connect", _configure)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(str(path), f"cannot be created: {error.strerror}.") from error
+            raise StoreError(path, f"cannot be created: {error.strerror}.") from error
         with self._connection() as connection:
             self._migrate(connection)
 
@@ -138,12 +138,12 @@ class SqliteStore:
                 yield connection
         except SQLAlchemyError as error:
             problem = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise StoreError(str(self._path), f"cannot be used ({problem}).") from error
+            raise StoreError(self._path, f"cannot be used ({problem}).") from error
 
     def _migrate(self, connection: sa.Connection) -> None:
         version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
         if version > _SCHEMA_VERSION:
-            raise StoreError(str(self._path), "was written by a newer Prowess: update Prowess.")
+            raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
         _metadata.create_all(connection)
         if version < _SCHEMA_VERSION:
             connection.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")

@@ -15,8 +15,8 @@ from prowess.runtime.ports import WatchTargets
 
 _IGNORED_SEGMENTS = frozenset(
     (
-        ".git", "node_modules", "dist", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache",
-        "build", ".cache",
+        ".git", "node_modules", "dist", ".venv", "venv", "__pycache__", ".mypy_cache",
+        ".pytest_cache", "build", ".cache",
     )
 )  # fmt: skip
 _MAX_FOLDERS = 8_192
@@ -60,7 +60,9 @@ class FolderWatcher:
                     yield frozenset(path for _, path in burst)
                 armed = True
         except (OSError, RuntimeError) as error:
-            raise WatchUnavailableError(f"the system cannot watch any more folders: {error}") from error
+            raise WatchUnavailableError(
+                f"the system cannot watch any more folders: {error}"
+            ) from error
 
 
 class _Interest:

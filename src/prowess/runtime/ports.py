@@ -1,4 +1,7 @@
-"""What the use cases need from the world. Each port has one adapter under `host` and one in `testing`."""
+"""What the use cases need from the world.
+
+Each port has one adapter under `host` and one, in memory, in `prowess.testing`.
+"""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,9 +91,7 @@ class WatchTargets:
 class Watcher(Protocol):
     """Reports changes of skill files."""
 
-    def changes(
-        self, targets: WatchTargets, *, debounce_ms: int
-    ) -> AsyncIterator[frozenset[str]]:
+    def changes(self, targets: WatchTargets, *, debounce_ms: int) -> AsyncIterator[frozenset[str]]:
         """Yield the paths that changed, a burst at a time; an empty burst asks for a full look.
 
         Raises:

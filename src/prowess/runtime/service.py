@@ -7,16 +7,16 @@ the ports do.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.errors import SkillNotFoundError, UnknownAgentError
+from prowess.errors import UnknownAgentError
 from prowess.runtime.ports import SettingsSource
 from prowess.runtime.workspace import Workspace, WorkspaceState
 from prowess.settings import AgentSettings, Limits, SettingProblem, Settings
 from prowess.skills.agent_filter import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed
+from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import Verdict
-from prowess.skills.explain import Explanation, Situation, explain, explain_broken
 from prowess.skills.lookup import find
-from prowess.skills.model import Diagnostic, Severity, Skill
+from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, render
 from prowess.skills.snapshot import Snapshot, fingerprint, summarise
 
@@ -147,14 +147,16 @@ class SkillsService:
         """Return every skill with its verdict for one agent."""
         agent, workspace = self.agent(agent_id), self.workspace(agent_id)
         state = workspace.state(self.settings)
+        # A mere copy of the winner is no news to anyone.
+        shadowed = tuple(lost for lost in state.catalog.shadowed if not lost.identical)
         return StatusReport(
             agent_id=agent.id,
             workspace=workspace.folder,
             managed=self.places.managed,
             agent_filter=AgentFilter.of(agent),
             skills=_statuses(state, agent),
-            shadowed=tuple(lost for lost in state.catalog.shadowed if not lost.identical),
-            diagnostics=state.scan.diagnostics,
+            shadowed=shadowed,
+            diagnostics=(*state.scan.diagnostics, *(_shadow_note(lost) for lost in shadowed)),
             problems=self.settings.problems,
         )
 
@@ -193,33 +195,6 @@ class SkillsService:
         return PromptBlock(
             dropped=(*block.included, *block.dropped),
             omitted_because="none of the agent's tools can read a file",
-        )
-
-    def why(self, name: str, agent_id: str | None = None) -> Explanation:
-        """Explain where on its way to the model a skill is, or where it stopped.
-
-        Raises:
-            SkillNotFoundError: nothing of that name was found, not even a broken file.
-        """
-        agent = self.agent(agent_id)
-        state = self.workspace(agent_id).state(self.settings)
-        try:
-            status = self.find(name, agent_id)
-        except SkillNotFoundError:
-            problems = _problems_of(name, state.scan.diagnostics)
-            if not problems:
-                raise
-            return explain_broken(name, agent.id, problems)
-        shadows = tuple(s for s in state.catalog.shadowed if s.winner is status.skill)
-        return explain(
-            Situation(
-                skill=status.skill,
-                verdict=status.verdict,
-                agent_id=agent.id,
-                agent_filter=AgentFilter.of(agent),
-                block=self.snapshot(agent.id).block,
-                shadows=shadows,
-            )
         )
 
     def resources(self, name: str, agent_id: str | None = None) -> Sequence[str]:
@@ -265,6 +240,11 @@ def _statuses(state: WorkspaceState, agent: AgentSettings) -> tuple[SkillStatus,
     )
 
 
+def _shadow_note(lost: Shadowed) -> Diagnostic:
+    message = f"{lost.skill.name} is shadowed by {lost.winner.path}"
+    return diagnose("shadowed", message, path=lost.skill.path)
+
+
 def _limits_of(agent: AgentSettings, limits: Limits) -> Limits:
     if agent.max_skills_prompt_chars is None:
         return limits
@@ -277,18 +257,3 @@ def _node_note(settings: Settings) -> str:
         return ""
     names = ", ".join(node.name for node in nodes)
     return f"Some skills need a remote machine ({names}): run their commands there."
-
-
-def _problems_of(name: str, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the errors of files that a person may mean by `name`, errors first."""
-    wanted = name.strip().casefold()
-    return [
-        problem
-        for problem in diagnostics
-        if problem.severity is Severity.ERROR and wanted in _names_of(problem.path)
-    ]
-
-
-def _names_of(path: str) -> set[str]:
-    parts = path.replace("\\", "/").casefold().rstrip("/").split("/")
-    return {parts[-1], parts[-1].rsplit(".", 1)[0], *parts[-2:-1]}

@@ -28,7 +28,7 @@ class Watching:
             self._skills.refresh()
 
     async def changes(self, agent_id: str | None = None) -> AsyncIterator[int]:
-        """Yield the agent's snapshot version each time it moved; end where watching is impossible."""
+        """Yield the agent's snapshot version each time it moved; end where nothing can watch."""
         while self._skills.settings.skills.load.watch and not self.unavailable:
             try:
                 async for version in self._until_folders_change(agent_id):

@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from prowess.runtime.ports import FactsProbe, Scan, SkillSources
 from prowess.settings import Settings
 from prowess.skills import eligibility
 from prowess.skills.catalog import Catalog, merge
 from prowess.skills.eligibility import HostFacts, Verdict
-from prowess.skills.model import Skill
+
+if TYPE_CHECKING:
+    from prowess.skills.model import Skill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +64,14 @@ class Workspace:
 def _verdicts(
     catalog: Catalog, facts: HostFacts, settings: Settings, old: WorkspaceState | None
 ) -> dict[str, Verdict]:
-    """Judge every winner; a skill that is the same object under the same facts is not judged again."""
+    """Judge every winner; the same object under the same facts is not judged again."""
     known: Mapping[str, Skill] = {}
     judged: Mapping[str, Verdict] = {}
     if old is not None and old.settings is settings and old.facts == facts:
         known, judged = old.catalog.winners, old.verdicts
     return {
-        name: judged[name] if known.get(name) is skill else eligibility.check(skill, facts, settings)
+        name: judged[name]
+        if known.get(name) is skill
+        else eligibility.check(skill, facts, settings)
         for name, skill in catalog.winners.items()
     }

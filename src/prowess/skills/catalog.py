@@ -7,6 +7,7 @@ shadowed, with the winner named.
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from prowess.settings import Precedence
 from prowess.skills.model import Skill, Tier
@@ -29,8 +30,7 @@ _OPENPOCKET_RANK = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shadowed:
+class Shadowed(NamedTuple):
     """A skill that lost its name to another one."""
 
     skill: Skill
@@ -85,5 +85,6 @@ def _ranked(found: Iterable[Skill], precedence: Precedence) -> list[Skill]:
     """Return the skills, lowest precedence first; within one source the scan order stays."""
     if precedence is Precedence.OPENCLAW:
         return sorted(found, key=lambda skill: skill.source.tier)
-    # First wins, so the first of a source must come last.
-    return sorted(reversed(list(found)), key=lambda skill: _OPENPOCKET_RANK[skill.source.tier])
+    # First wins, so the first of a source must come last: sorting is stable, order matters.
+    backwards = list(found)[::-1]
+    return sorted(backwards, key=lambda skill: _OPENPOCKET_RANK[skill.source.tier])

@@ -6,7 +6,7 @@ The host enters as `HostFacts`, a value: which programs and variables exist, nev
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from prowess.settings import EntrySettings, NodeSettings, Settings
 from prowess.skills.install_specs import InstallOption, offered
@@ -27,8 +27,7 @@ class HostFacts:
     env: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigCheck:
+class ConfigCheck(NamedTuple):
     """Whether a config path is satisfied. Its value is nobody's business."""
 
     path: str
@@ -152,3 +151,15 @@ def _install(skill: Skill, facts: HostFacts, settings: Settings) -> tuple[Instal
         if not spec.os or facts.platform in {platform_name(name) for name in spec.os}
     ]
     return offered(specs, available=facts.bins, settings=settings.skills.install)
+
+
+def missing_text(missing: Requirements) -> str:
+    """Say what is missing, group by group, in the order people set things up."""
+    groups = (
+        ("bins", missing.bins),
+        ("anyBins", missing.any_bins),
+        ("env", missing.env),
+        ("config", missing.config),
+        ("os", missing.os),
+    )
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups if names)

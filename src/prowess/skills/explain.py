@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from prowess.skills.agent_filter import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed
-from prowess.skills.eligibility import Verdict
-from prowess.skills.model import Diagnostic, Requirements, Skill
+from prowess.skills.eligibility import Verdict, missing_text
+from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock
 
 
@@ -87,18 +87,6 @@ def explain_broken(name: str, agent_id: str, problems: Sequence[Diagnostic]) -> 
     return Explanation(name=name, agent_id=agent_id, steps=steps)
 
 
-def missing_text(missing: Requirements) -> str:
-    """Say what is missing, group by group, in the order people set things up."""
-    groups = (
-        ("bins", missing.bins),
-        ("anyBins", missing.any_bins),
-        ("env", missing.env),
-        ("config", missing.config),
-        ("os", missing.os),
-    )
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups if names)
-
-
 def _found(situation: Situation) -> str:
     skill = situation.skill
     label = f" ({skill.source.label})" if skill.source.label else ""
@@ -129,7 +117,7 @@ def _eligible(skill: Skill, verdict: Verdict) -> Step:
 def _obstacle(skill: Skill, verdict: Verdict) -> tuple[str, str]:
     if verdict.disabled:
         return (
-            f"switched off by skills.entries.{skill.key}.enabled",
+            f"disabled by skills.entries.{skill.key}.enabled",
             f"run `prowess enable {skill.name}`",
         )
     if verdict.blocked_by_allowlist:
@@ -161,9 +149,7 @@ def _allowed(situation: Situation) -> Step:
         return Step(stage="allowed", passed=True, detail="the agent has no list: all are allowed")
     whose = "agents.defaults.skills" if situation.agent_filter.inherited else "the agent's own list"
     if matched is not None:
-        return Step(
-            stage="allowed", passed=True, detail=f"{whose} names it by its {matched.value}"
-        )
+        return Step(stage="allowed", passed=True, detail=f"{whose} names it by its {matched.value}")
     return Step(
         stage="allowed",
         passed=False,

@@ -7,6 +7,7 @@ often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued a
 import json
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from prowess.settings import SpecMode
 from prowess.skills import yaml_text
@@ -20,7 +21,9 @@ _PROSE = re.compile(
     r":[ \t]+(\S.*)"
 )
 _SIMPLE_LINE = re.compile(r"([A-Za-z0-9_.-]+)[ \t]*:[ \t]*(\S.*)")
-_METADATA_LINE = re.compile(r"^metadata[ \t]*:[ \t]*(?=\{)", re.MULTILINE)
+_METADATA_LINE = re.compile(r"^metadata[ \t]*:\s*(?=\{)", re.MULTILINE)
+# `globs: *.py` is what Cursor writes; to YAML it is an alias.
+_BARE_GLOB = re.compile(r"^((?:globs|paths)[ \t]*:[ \t]+)(\*[^\n]*)", re.MULTILINE)
 # What YAML stumbles over at the start of a plain value. Not `&`, `*` and `!`: those are anchors,
 # aliases and tags, which are refused and not read as text.
 _TROUBLE_START = "@`%\"'[]{}|>,?"
@@ -43,8 +46,7 @@ class Frontmatter:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class Text(NamedTuple):
     """A file's text with its line ends normalised, or the reason why it is none."""
 
     text: str = ""
@@ -60,7 +62,9 @@ def decode(content: bytes) -> Text:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return Text(diagnostic=diagnose("INVALID_UTF8", f"byte {error.start} is not UTF-8", line=line))
+        return Text(
+            diagnostic=diagnose("INVALID_UTF8", f"byte {error.start} is not UTF-8", line=line)
+        )
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return Text(text=text)
@@ -97,7 +101,7 @@ def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
 
 
 def _split(rest: str) -> tuple[str | None, str, int]:
-    """Return the block, the body and the body's line; the block is None where no fence closes it."""
+    """Return block, body and the body's line; the block is None where no fence closes it."""
     start, line = 0, 2
     while start <= len(rest):
         end = rest.find("\n", start)
@@ -117,7 +121,7 @@ def _unterminated(text: str) -> Frontmatter:
 
 def _load(block: str) -> tuple[yaml_text.Loaded, tuple[str, ...]]:
     """Read `block`; where that fails, cut JSON5 metadata out and quote prose, then read again."""
-    loaded = yaml_text.load(block)
+    loaded = yaml_text.load(_BARE_GLOB.sub(_quote_glob, block))
     if not loaded.problems or loaded.problems[-1].code not in _RESCUABLE:
         return loaded, ()
     lighter, metadata = _cut_metadata(block)
@@ -133,8 +137,7 @@ def _load(block: str) -> tuple[yaml_text.Loaded, tuple[str, ...]]:
     return again, rescued
 
 
-@dataclass(frozen=True, slots=True)
-class _CutMetadata:
+class _CutMetadata(NamedTuple):
     value: Value
     line: int
 
@@ -151,6 +154,10 @@ def _cut_metadata(block: str) -> tuple[str, _CutMetadata | None]:
     line = block.count("\n", 0, match.start()) + 1
     gap = "\n" * block.count("\n", match.start(), end)
     return block[: match.start()] + gap + block[end:], _CutMetadata(value, line)
+
+
+def _quote_glob(match: re.Match[str]) -> str:
+    return match[1] + json.dumps(match[2].strip())
 
 
 def quote_prose(block: str) -> tuple[str, tuple[str, ...]]:
@@ -180,9 +187,7 @@ def _is_trouble(value: str) -> bool:
     return ": " in value or value.endswith(":") or value[0] in _TROUBLE_START
 
 
-def _line_by_line(
-    block: str, body: str, body_line: int, found: list[Diagnostic]
-) -> Frontmatter:
+def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]) -> Frontmatter:
     """The lenient reading: each simple `key: value` line counts, everything else is passed over."""
     fields: dict[str, Value] = {}
     lines: dict[str, int] = {}
@@ -216,4 +221,6 @@ def _rescue_note(key: str, block: str) -> Diagnostic:
     line = next(
         (n for n, text in enumerate(block.split("\n"), start=2) if text.startswith(f"{key}:")), 2
     )
-    return diagnose("COLON_RESCUED", f"{key!r} was read as text although it is not quoted", line=line)
+    return diagnose(
+        "COLON_RESCUED", f"{key!r} was read as text although it is not quoted", line=line
+    )

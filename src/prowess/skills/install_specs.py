@@ -20,14 +20,15 @@ _TARGET_KEYS = {
     "uv": ("package",),
     "download": ("url",),
 }
+# Compiled on first use: most skills install nothing.
 _PATTERNS = {
-    "brew": re.compile(r"(?!-)(?!.*\.\.)[A-Za-z0-9@+._/-]+"),
-    "node": re.compile(r"(@[a-z0-9._~-]+/)?[A-Za-z0-9_~][A-Za-z0-9._~-]*(@[A-Za-z0-9._~^<>=*+-]+)?"),
-    "go": re.compile(r"(?!-)(?!.*\.\.)[A-Za-z0-9._~/-]+(@[A-Za-z0-9._+-]+)?"),
-    "uv": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,-]+\])?([=<>!~]=?[A-Za-z0-9.*,=<>!~+_-]+)?"),
-    "download": re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE),
+    "brew": r"(?!-)(?!.*\.\.)[A-Za-z0-9@+._/-]+",
+    "node": r"(@[a-z0-9._~-]+/)?[A-Za-z0-9_~][A-Za-z0-9._~-]*(@[A-Za-z0-9._~^<>=*+-]+)?",
+    "go": r"(?!-)(?!.*\.\.)[A-Za-z0-9._~/-]+(@[A-Za-z0-9._+-]+)?",
+    "uv": r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,-]+\])?([=<>!~]=?[A-Za-z0-9.*,=<>!~+_-]+)?",
+    "download": r"[hH][tT][tT][pP][sS]?://[^\s/?#]+\S*",
 }
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_SHA256 = r"[0-9a-fA-F]{64}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,9 @@ class InstallOption:
     bins: tuple[str, ...] = ()
 
 
-def read_install(value: Value, line: int | None) -> tuple[tuple[InstallSpec, ...], list[Diagnostic]]:
+def read_install(
+    value: Value, line: int | None
+) -> tuple[tuple[InstallSpec, ...], list[Diagnostic]]:
     """Read the entries of `install`, dropping those that are not safe."""
     if value is None:
         return (), []
@@ -66,10 +69,10 @@ def _spec(entry: Value, index: int) -> InstallSpec | str:
         return f"kind is {kind!r}, not one of {', '.join(_TARGET_KEYS)}"
     key = next((key for key in _TARGET_KEYS[kind] if as_text(entry.get(key))), "")
     target = as_text(entry.get(key))
-    if not _PATTERNS[kind].fullmatch(target):
+    if not re.fullmatch(_PATTERNS[kind], target):
         return f"{key or _TARGET_KEYS[kind][0]} is missing or not a plain {kind} name"
     sha256 = as_text(entry.get("sha256"))
-    if sha256 and not _SHA256.fullmatch(sha256):
+    if sha256 and not re.fullmatch(_SHA256, sha256):
         return "sha256 is not 64 hexadecimal characters"
     try:
         return _filled(entry, InstallSpec(kind=kind, target=target, cask=key == "cask"), index)
@@ -107,9 +110,7 @@ def offered(
     return (_option(_best(specs, brew="brew" in available, settings=settings), settings),)
 
 
-def _best(
-    specs: Sequence[InstallSpec], *, brew: bool, settings: InstallSettings
-) -> InstallSpec:
+def _best(specs: Sequence[InstallSpec], *, brew: bool, settings: InstallSettings) -> InstallSpec:
     first = {spec.kind: spec for spec in reversed(specs)}
     order = ["brew"] if brew and settings.prefer_brew else []
     order += ["uv", "node"]

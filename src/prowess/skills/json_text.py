@@ -32,7 +32,7 @@ def _read(text: str) -> Any:  # noqa: ANN401
 
 
 def closing_brace(text: str, start: int) -> int | None:
-    """Return the index after the `}` that closes the `{` at `start`, strings and comments skipped."""
+    """Return the index after the `}` that closes the `{` at `start`; strings are skipped."""
     depth, index = 0, start
     while index < len(text):
         char = text[index]

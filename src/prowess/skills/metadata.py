@@ -3,7 +3,8 @@
 What is present but cannot be read closes the gate: a typo must never make a skill ready.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.field_reader import FieldReader, UnreadableError, as_text, mapping, strings
@@ -20,8 +21,7 @@ _OS_ALIASES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The metadata of a skill, the raw map it came from, and what was wrong with it."""
 
     metadata: Metadata
@@ -50,9 +50,7 @@ def resolve(reader: FieldReader) -> Resolved:
         message = "the namespace 'clawdis' is not read, so nothing in it has an effect"
         found.append(diagnose("METADATA_ALIAS", message, line=line))
     metadata, more = _with_dialects(metadata, raw, reader)
-    return Resolved(
-        metadata=metadata, raw=raw, namespace=namespace, diagnostics=(*found, *more)
-    )
+    return Resolved(metadata=metadata, raw=raw, namespace=namespace, diagnostics=(*found, *more))
 
 
 def _raw(reader: FieldReader) -> Fields:

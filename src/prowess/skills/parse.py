@@ -6,7 +6,8 @@ always yields a diagnostic: nothing disappears without a word.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, standard, yaml_text
@@ -53,8 +54,7 @@ def parse(document: Document, mode: SpecMode) -> Parsed:
     return _accepted(document, reader, identity, found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Identity:
+class _Identity(NamedTuple):
     id: str
     name: str
     description: str
@@ -168,10 +168,9 @@ def _implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
         return True, []
     text = frontmatter.decode(document.sidecar)
     loaded = yaml_text.load(text.text)
+    broken = text.diagnostic is not None or loaded.problems
     try:
-        if text.diagnostic is not None or loaded.problems:
-            raise UnreadableError
-        policy = mapping(mapping(loaded.root).get("policy"))
+        policy = mapping(mapping([] if broken else loaded.root).get("policy"))
     except UnreadableError:
         return False, [diagnose("SIDECAR_UNREADABLE", "agents/openai.yaml cannot be read")]
     return as_flag(policy.get("allow_implicit_invocation"), default=True), []

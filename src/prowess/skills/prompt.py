@@ -7,10 +7,12 @@ never by the alphabet; the block itself is always in the order of names.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from prowess.settings import Limits
 from prowess.skills.catalog import collation_key
 from prowess.skills.model import Skill
+from prowess.skills.text import clean
 
 _MAX_HINTS = 8
 _MIN_DESCRIPTION, _MAX_DESCRIPTION = 4, 220
@@ -18,25 +20,26 @@ _ELLIPSIS = "..."
 # Tools by which an agent can read a file at a path. Without one of them the block is useless.
 READING_TOOLS = frozenset(
     (
-        "read", "read_file", "readfile", "file_read", "fs_read", "view", "view_file", "open_file", "cat",
-        "read_text_file", "str_replace_based_edit_tool", "bash", "shell", "exec", "run_shell_command",
-        "execute_command", "terminal", "local_shell", "read_skill", "load_skill", "skill",
+        "read", "read_file", "readfile", "file_read", "fs_read", "view", "view_file", "open_file",
+        "cat", "read_text_file", "str_replace_based_edit_tool", "bash", "shell", "exec",
+        "run_shell_command", "execute_command", "terminal", "local_shell", "read_skill",
+        "load_skill", "skill",
     )
 )  # fmt: skip
 
 _INTRO = (
     "Skills are tested instructions for particular jobs. Scan this whole index before you act.",
-    "{how} read the file at its location before you follow it, and read at most one up front: the"
-    " most specific. When none clearly fits, use none.",
+    (
+        "{how} read the file at its location before you follow it, and read at most one up front:"
+        " the most specific. When none clearly fits, use none."
+    ),
     "Resolve relative paths in a skill against the folder of its file and use the absolute result.",
 )
 _HOW_FULL = "When a description fits the task,"
 _HOW_SHORT = "When a name or description fits the task,"
 _HOW_NAMES = "When a name fits the task,"
 _OPEN, _CLOSE = "<available_skills>", "</available_skills>"
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
-)
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +68,7 @@ class PromptBlock:
     omitted_because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """One skill, escaped and ready to print."""
 
     skill: Skill
@@ -144,7 +146,12 @@ def render(
 
 def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
     return [
-        _Entry(skill, escape(skill.name), described(skill), escape(short_path(skill.path, homes)))
+        _Entry(
+            skill,
+            escape(clean(skill.name)),
+            clean(described(skill)),
+            escape(clean(short_path(skill.path, homes))),
+        )
         for skill in ranked
     ]
 

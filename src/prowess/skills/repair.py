@@ -71,7 +71,7 @@ def _quoted(text: str, start: int, newline: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _names(document: Document, front: Frontmatter) -> tuple[str, str | None]:
-    """Return the right name, and the folder's new name where the folder is the one that is wrong."""
+    """Return the right name, and a new one for the folder where that is what is wrong."""
     folder = _folder_name(document)
     if standard.is_name(folder):
         return folder, None

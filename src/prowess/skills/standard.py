@@ -58,7 +58,9 @@ def _identity(reader: FieldReader, folder: str | None) -> list[Diagnostic]:
     found = required(reader)
     name, line = reader.text("name"), reader.line("name")
     if name and not is_name(name):
-        found.append(diagnose("NAME_INVALID", f"the name {name!r} breaks the naming rule", line=line))
+        found.append(
+            diagnose("NAME_INVALID", f"the name {name!r} breaks the naming rule", line=line)
+        )
     if name and folder is not None and not _same(name, folder):
         message = f"the name {name!r} is not the folder {folder!r}"
         found.append(diagnose("NAME_PATH_MISMATCH", message, line=line))

@@ -1,7 +1,7 @@
 """Everything that can be said about one skill file before it is shared.
 
-Errors are what keeps a file from loading here or anywhere else. `strict` adds the whole standard as errors; otherwise its
-rules are warnings, and what some harness treats differently is a note.
+Errors are what keeps a file from loading here or anywhere else. `strict` adds the whole standard as
+errors; otherwise its rules are warnings, and what some harness treats differently is a note.
 """
 
 import posixpath
@@ -26,7 +26,16 @@ _SAYS_WHEN = re.compile(
 )
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+[\"'][^)]*)?\)")
 _RESERVED_WORDS = ("anthropic", "claude")
-_CLAUDE_ONLY = ("context", "agent", "hooks", "model", "effort", "shell", "arguments", "disallowed-tools")
+_CLAUDE_ONLY = (
+    "context",
+    "agent",
+    "hooks",
+    "model",
+    "effort",
+    "shell",
+    "arguments",
+    "disallowed-tools",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +114,11 @@ def _links(front: Frontmatter, files: frozenset[str]) -> list[Diagnostic]:
         if line.lstrip().startswith(("```", "~~~")):
             in_code = not in_code
         elif not in_code:
-            found += [problem for problem in (_link(m[1], number, files) for m in _LINK.finditer(line))
-                      if problem is not None]
+            found += [
+                problem
+                for problem in (_link(m[1], number, files) for m in _LINK.finditer(line))
+                if problem is not None
+            ]
     return found
 
 

@@ -6,8 +6,7 @@ and dates stay text, which is what authors of prose mean.
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import yaml
 
@@ -30,8 +29,7 @@ _LOOKS_INDENTED = ("indentation", "cannot start any token", "expected key", "<bl
 _Container: TypeAlias = "dict[str, Value] | list[Value]"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Why a text is not the YAML we read, and on which of its lines (1-based)."""
 
     code: str
@@ -39,15 +37,20 @@ class Problem:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The values of a text; `root` is None where it could not be built."""
 
     root: Value
     # Line and raw text of each top-level key's value: `1.10` stays `1.10` where text is meant.
-    lines: dict[str, int] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int]
+    texts: dict[str, str]
     problems: tuple[Problem, ...] = ()
+
+
+class _Mark(Protocol):
+    """A place in the text; libyaml and the Python parser have a class each."""
+
+    index: int
 
 
 class _BuildError(Exception):
@@ -65,12 +68,10 @@ def load(text: str) -> Loaded:
         for event in yaml.parse(text, Loader=_LOADER):
             build.take(event)
     except _BuildError as error:
-        return Loaded(root=None, problems=(*build.problems, error.problem))
+        return Loaded(None, {}, {}, (*build.problems, error.problem))
     except yaml.YAMLError as error:
-        return Loaded(root=None, problems=(*build.problems, _syntax_problem(error)))
-    return Loaded(
-        root=build.root, lines=build.lines, texts=build.texts, problems=tuple(build.problems)
-    )
+        return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error)))
+    return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
 
 
 class _Build:
@@ -96,11 +97,15 @@ class _Build:
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             self._close(event)
         elif isinstance(event, yaml.AliasEvent):
-            raise _BuildError("ALIAS_FORBIDDEN", f"the alias *{event.anchor} is not read", _line(event))
+            raise _BuildError(
+                "ALIAS_FORBIDDEN", f"the alias *{event.anchor} is not read", _line(event)
+            )
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise _BuildError("YAML_EXCEPTION", "a second YAML document begins here", _line(event))
+                raise _BuildError(
+                    "YAML_EXCEPTION", "a second YAML document begins here", _line(event)
+                )
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         if self._expects_key():
@@ -118,7 +123,7 @@ class _Build:
             raise _BuildError("TOO_DEEP", f"nested more than {_MAX_DEPTH} levels", _line(event))
         _check_tag(event)
         if len(self._stack) == 1:
-            self._flow_start = event.start_mark.index
+            self._flow_start = _index(event.start_mark)
             self._note(event, "")
         container: _Container = {} if isinstance(event, yaml.MappingStartEvent) else []
         self._put(container)
@@ -131,7 +136,7 @@ class _Build:
         if len(self._stack) == 1 and isinstance(self._stack[0], dict) and self.lines:
             # The raw text of `{...}` and `[...]`: JSON5 reads some of what YAML misreads.
             last = next(reversed(self.lines))
-            self.texts[last] = self._text[self._flow_start : event.end_mark.index]
+            self.texts[last] = self._text[self._flow_start : _index(event.end_mark)]
 
     def _expects_key(self) -> bool:
         return bool(self._stack) and isinstance(self._stack[-1], dict) and self._keys[-1] is None
@@ -139,7 +144,9 @@ class _Build:
     def _new_key(self, key: str, line: int) -> str:
         container = self._stack[-1]
         if key in container and len(self.problems) < _MAX_PROBLEMS:
-            self.problems.append(Problem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line))
+            self.problems.append(
+                Problem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line)
+            )
         return key
 
     def _note(self, event: yaml.Event, text: str) -> None:
@@ -160,10 +167,15 @@ class _Build:
 
 
 def _line(event: yaml.Event) -> int:
-    return int(event.start_mark.line) + 1
+    mark = event.start_mark
+    return 1 if mark is None else int(mark.line) + 1
 
 
-def _check_tag(event: yaml.Event) -> None:
+def _index(mark: _Mark | None) -> int:
+    return 0 if mark is None else int(mark.index)
+
+
+def _check_tag(event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
     tag = event.tag
     if tag is not None and tag != "!" and tag not in _PLAIN_TAGS:
         raise _BuildError("CUSTOM_TAG", f"the tag {tag[:60]} is not read", _line(event))
@@ -187,4 +199,3 @@ def _syntax_problem(error: yaml.YAMLError) -> Problem:
     line = 1 if mark is None else int(mark.line) + 1
     code = "BAD_INDENT" if any(hint in message for hint in _LOOKS_INDENTED) else "YAML_EXCEPTION"
     return Problem(code, message, line)
-

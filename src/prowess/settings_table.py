@@ -1,0 +1,185 @@
+"""Every setting, with its type, its default and what it does.
+
+The reference page is made from this table, and a test holds that nothing else is read.
+"""
+
+from typing import NamedTuple
+
+
+class Setting(NamedTuple):
+    """A row of the settings reference."""
+
+    key: str
+    kind: str
+    default: str
+    meaning: str
+
+
+SETTINGS = (
+    Setting(
+        "skills.specMode",
+        "legacy, mixed or strict",
+        "mixed",
+        "How strictly skill files are read. `agent.skillsSpecMode` is read too.",
+    ),
+    Setting(
+        "agent.skillsSpecMode",
+        "legacy, mixed or strict",
+        "mixed",
+        "The OpenPocket spelling of `skills.specMode`, used when that one is absent.",
+    ),
+    Setting(
+        "skills.load.extraDirs",
+        "list of folders",
+        "[]",
+        "More folders to search, lowest precedence; `~` is expanded, later ones win.",
+    ),
+    Setting(
+        "skills.load.harnessDirs",
+        "true, false or list of harness names",
+        "true",
+        "Whether folders of other harnesses (`.claude/skills`, `.cursor/skills`, ...) are read.",
+    ),
+    Setting(
+        "skills.load.precedence",
+        "openclaw or openpocket",
+        "openclaw",
+        "`openclaw`: the highest source wins. `openpocket`: bundled, then managed, then workspace.",
+    ),
+    Setting(
+        "skills.load.allowSymlinkTargets",
+        "list of folders",
+        "[]",
+        "Folders outside a root that links in workspace, project and extra roots may lead to.",
+    ),
+    Setting(
+        "skills.load.watch",
+        "true or false",
+        "true",
+        "Whether a long-running process watches the skill folders for changes.",
+    ),
+    Setting(
+        "skills.load.watchDebounceMs",
+        "integer, at least 0",
+        "250",
+        "How long the watcher waits for a burst of changes to end.",
+    ),
+    Setting(
+        "skills.limits.maxCandidatesPerRoot",
+        "integer, at least 1",
+        "300",
+        "How many folders of one root are looked at.",
+    ),
+    Setting(
+        "skills.limits.maxSkillsLoadedPerSource",
+        "integer, at least 1",
+        "200",
+        "How many valid skills one root may contribute.",
+    ),
+    Setting(
+        "skills.limits.maxSkillsInPrompt",
+        "integer, at least 0",
+        "150",
+        "How many skills the prompt block lists at most.",
+    ),
+    Setting(
+        "skills.limits.maxSkillsPromptChars",
+        "integer, at least 0",
+        "18000",
+        "How many characters the prompt block takes at most.",
+    ),
+    Setting(
+        "skills.limits.maxSkillFileBytes",
+        "integer, at least 1",
+        "256000",
+        "How large a skill file may be.",
+    ),
+    Setting(
+        "skills.allowBundled",
+        "list of names or skill keys",
+        "absent: all",
+        "Which bundled skills may be used. An empty list restricts nothing.",
+    ),
+    Setting(
+        "skills.pinned",
+        "list of names or skill keys",
+        "[]",
+        "Skills that are the last to be dropped when the prompt block is over its budget.",
+    ),
+    Setting(
+        "skills.entries.<skillKey>.enabled",
+        "true or false",
+        "true",
+        "`false` switches the skill off for every agent.",
+    ),
+    Setting(
+        "skills.entries.<skillKey>.apiKey",
+        "string or secret reference",
+        "absent",
+        "The secret for the skill's `primaryEnv`. Never shown.",
+    ),
+    Setting(
+        "skills.entries.<skillKey>.env",
+        "map of strings",
+        "{}",
+        "Environment variables for the skill's runs. Values are never shown.",
+    ),
+    Setting(
+        "skills.entries.<skillKey>.config",
+        "any map",
+        "{}",
+        "Free settings that the skill's own instructions refer to.",
+    ),
+    Setting(
+        "skills.nodes",
+        "list of {name, platforms, bins}",
+        "[]",
+        "Remote machines whose platform and programs count towards requirements.",
+    ),
+    Setting(
+        "skills.install.preferBrew",
+        "true or false",
+        "true",
+        "Offer Homebrew first where it is available.",
+    ),
+    Setting(
+        "skills.install.nodeManager",
+        "npm, pnpm, yarn or bun",
+        "npm",
+        "The program that installs Node packages.",
+    ),
+    Setting(
+        "agents.list",
+        "list of agents",
+        "one agent, main",
+        "Agents with `id`, and optionally `name`, `default`, `workspace`, `skills` and "
+        "`skillsLimits.maxSkillsPromptChars`. `agents.entries.<id>` is read too.",
+    ),
+    Setting(
+        "agents.list[].skills",
+        "list of names or skill keys",
+        "absent: the defaults",
+        "Which skills the agent may use. Replaces the defaults; `[]` allows none.",
+    ),
+    Setting(
+        "agents.defaults.skills",
+        "list of names or skill keys",
+        "absent: all",
+        "Which skills an agent without a list of its own may use.",
+    ),
+    Setting(
+        "agents.defaults.workspace",
+        "folder",
+        "the current folder",
+        "The workspace of agents that name none.",
+    ),
+    Setting(
+        "plugins.load.paths", "list of folders", "[]", "Plugin folders that may contribute skills."
+    ),
+    Setting(
+        "plugins.entries.<id>.enabled",
+        "true or false",
+        "true",
+        "`false` switches a plugin, and so its skills, off.",
+    ),
+)

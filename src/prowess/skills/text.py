@@ -1,0 +1,19 @@
+"""Text that strangers wrote, made safe to print."""
+
+import re
+
+# Escape sequences first, as a whole; then what is left of control characters, but tab and newline;
+# then the characters that reorder or hide text on a screen.
+_UNSAFE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+# A file name that is not UTF-8 arrives as lone surrogates, which no stream can encode.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Return `text` without what could move a cursor or hide words."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
