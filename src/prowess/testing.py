@@ -1,0 +1,178 @@
+"""In-memory ports and builders, for our own tests and for those of programs that use Prowess.
+
+skills = open_memory([make_skill(name="deploy", bins=("kubectl",))], bins={"kubectl"})
+assert [row.skill.name for row in skills.status().skills] == ["deploy"]
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from prowess.errors import WatchUnavailableError
+from prowess.runtime.ports import Scan, StoredSnapshot, WatchTargets
+from prowess.runtime.service import Places, SkillsService
+from prowess.runtime.workspace import Workspace
+from prowess.settings import Settings
+from prowess.skills.eligibility import HostFacts
+from prowess.skills.model import (
+    Diagnostic,
+    Invocation,
+    Metadata,
+    Requirements,
+    Skill,
+    Source,
+    Tier,
+    Triggers,
+)
+
+
+def make_skill(
+    name: str = "deploy",
+    *,
+    description: str = "Deploys the app. Use when asked to ship a release.",
+    tier: Tier = Tier.WORKSPACE,
+    metadata: Metadata | None = None,
+    **fields: object,
+) -> Skill:
+    """Build a skill; requirement kinds (`bins`, `env`, ...) may be given directly."""
+    root = f"/{tier.source_id}"
+    kinds = {
+        key: fields.pop(key) for key in ("bins", "any_bins", "env", "config", "os") if key in fields
+    }
+    triggers = fields.pop("triggers", Triggers())
+    base = Skill(
+        name=name,
+        description=description,
+        id=name,
+        source=Source(tier=tier, root=root),
+        path=f"{root}/{name}/SKILL.md",
+        folder=f"{root}/{name}",
+        content_hash=f"{name}:{description}",
+        invocation=Invocation(
+            model=bool(fields.pop("model", True)), user=bool(fields.pop("user", True))
+        ),
+        metadata=metadata
+        or Metadata(
+            requires=Requirements(**kinds),  # type: ignore[arg-type]
+            triggers=triggers,  # type: ignore[arg-type]
+            skill_key=str(fields.pop("key", "")),
+        ),
+    )
+    return replace(base, **fields)  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class MemorySources:
+    """Sources that hold what a test put into them."""
+
+    skills: tuple[Skill, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    scans: int = 0
+    _last: Scan | None = None
+
+    def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
+        """Return the skills; the same object as long as nothing changed."""
+        del settings, changed
+        self.scans += 1
+        fresh = Scan(skills=self.skills, diagnostics=self.diagnostics)
+        if self._last is None or self._last != fresh:
+            self._last = fresh
+        return self._last
+
+    def resources(self, skill: Skill) -> Sequence[str]:
+        """Return the files that a test gave the skill."""
+        return self.files.get(skill.name, ())
+
+
+@dataclass(slots=True)
+class FixedFacts:
+    """A machine with exactly these programs and variables."""
+
+    platform: str = "linux"
+    bins: frozenset[str] = frozenset()
+    env: frozenset[str] = frozenset()
+
+    def probe(self, bins: Collection[str], env: Collection[str]) -> HostFacts:
+        """Answer from what a test said."""
+        return HostFacts(
+            platform=self.platform,
+            bins=self.bins.intersection(bins),
+            env=self.env.intersection(env),
+        )
+
+
+@dataclass(slots=True)
+class FixedSettings:
+    """A configuration that a test can exchange."""
+
+    settings: Settings = field(default_factory=Settings)
+
+    def read(self) -> Settings:
+        """Return it."""
+        return self.settings
+
+
+@dataclass(slots=True)
+class MemoryStore:
+    """A store that forgets with the process."""
+
+    snapshots: dict[str, StoredSnapshot] = field(default_factory=dict)
+    uses: dict[str, int] = field(default_factory=dict)
+
+    def load(self, session_id: str) -> StoredSnapshot | None:
+        """Return what the session holds, if anything."""
+        return self.snapshots.get(session_id)
+
+    def save(self, snapshot: StoredSnapshot) -> None:
+        """Keep `snapshot` for its session."""
+        self.snapshots[snapshot.session_id] = snapshot
+
+    def record_use(self, skill_name: str, at_ms: int) -> None:
+        """Remember that a skill was used."""
+        self.uses[skill_name] = max(at_ms, self.uses.get(skill_name, 0))
+
+    def last_used(self) -> Mapping[str, int]:
+        """Return when each skill was last used."""
+        return self.uses
+
+
+@dataclass(slots=True)
+class ScriptedWatcher:
+    """A watcher that reports what a test scripted, or that the system refuses to watch."""
+
+    bursts: Sequence[frozenset[str]] = ()
+    refusal: str = ""
+    watched: list[WatchTargets] = field(default_factory=list)
+    before_burst: Callable[[int], None] = lambda _index: None
+
+    async def changes(
+        self, targets: WatchTargets, *, debounce_ms: int
+    ) -> AsyncIterator[frozenset[str]]:
+        """Yield the bursts, then refuse: a watcher that ends by itself does not exist."""
+        del debounce_ms
+        self.watched.append(targets)
+        for index, burst in enumerate(self.bursts):
+            self.before_burst(index)
+            yield burst
+        raise WatchUnavailableError(self.refusal or "the script is over.")
+
+
+def open_memory(
+    skills: Iterable[Skill] = (),
+    *,
+    settings: Settings | None = None,
+    bins: Collection[str] = (),
+    env: Collection[str] = (),
+    store: MemoryStore | None = None,
+) -> SkillsService:
+    """Open a service on skills in memory: no files, no clock, no environment."""
+    sources, kept = MemorySources(tuple(skills)), store or MemoryStore()
+    facts = FixedFacts(bins=frozenset(bins), env=frozenset(env))
+    versions = iter(range(1, 1_000_000))
+    return SkillsService(
+        settings=FixedSettings(settings or Settings()),
+        places=Places(workspace="/work", workspace_given=True, managed="/state/skills"),
+        open_workspace=lambda folder: Workspace(folder, sources, facts),
+        next_version=lambda: next(versions),
+        last_used=kept.last_used,
+    )
