@@ -128,7 +128,9 @@ def find_folders(environ: Mapping[str, str], home: str | os.PathLike[str] | None
 def _places(
     workspace: str | os.PathLike[str] | None, folders: Folders, environ: Mapping[str, str]
 ) -> Places:
-    given = None if workspace is None else os.path.abspath(os.fspath(workspace))
+    given = None
+    if workspace is not None:
+        given = expand(os.fspath(workspace), folders.home, os.getcwd())
     if given is not None and not os.path.isdir(given):
         raise PathError(given, "is not a folder: give an existing workspace.")
     homes = {folders.home, os.path.realpath(folders.home)}

@@ -5,6 +5,7 @@ that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is sim
 """
 
 import os
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from prowess.skills.model import Diagnostic, RootKind, Source, Tier
 SKIPPED_FOLDERS = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
 _MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
+_SETTLING_NS = 1_000_000_000
 
 
 class Found(NamedTuple):
@@ -28,6 +30,51 @@ class Found(NamedTuple):
     is_skill_file: bool = True
     resources: tuple[str, ...] = ()
     has_sidecar: bool = False
+
+
+class _Listing(NamedTuple):
+    """A folder as it was last read; good as long as its stamp stays."""
+
+    stamp: tuple[int, int]
+    entries: list[os.DirEntry[str]]
+    # The folder's own skill, where that needs no second look; a link always does.
+    skill: Found | None
+
+
+class FolderCache:
+    """Listings of folders, so that looking again costs one `stat` each.
+
+    A folder that changed within the last second is not kept: the clock of a file system is coarse,
+    and a second change in the same tick would go unseen.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Listing] = {}
+
+    def get(self, folder: str) -> _Listing | None:
+        """Return the listing of `folder` if it still holds."""
+        known = self._known.get(folder)
+        if known is None:
+            return None
+        try:
+            found = os.stat(folder)
+        except OSError:
+            return None
+        return known if known.stamp == (found.st_mtime_ns, found.st_ino) else None
+
+    def keep(self, folder: str, entries: list[os.DirEntry[str]], skill: Found | None) -> None:
+        """Remember a listing that was just made."""
+        try:
+            found = os.stat(folder)
+        except OSError:
+            return
+        if is_settled(found.st_mtime_ns):
+            self._known[folder] = _Listing((found.st_mtime_ns, found.st_ino), entries, skill)
+
+
+def is_settled(changed_ns: int) -> bool:
+    """Return whether a change lies so far back that a later one would show in the time stamp."""
+    return time.time_ns() - changed_ns > _SETTLING_NS
 
 
 @dataclass(slots=True)
@@ -55,9 +102,15 @@ class RootWalker:
     """Walks one root once."""
 
     def __init__(
-        self, source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+        self,
+        source: Source,
+        mode: SpecMode,
+        limits: Limits,
+        allowed_targets: Sequence[str] = (),
+        cache: FolderCache | None = None,
     ) -> None:
         self._source, self._limits = source, limits
+        self._cache = cache or FolderCache()
         self._real_root = os.path.realpath(source.root)
         boundary = os.path.realpath(source.boundary) if source.boundary else self._real_root
         self._boundaries = (self._real_root, boundary, *allowed_targets)
@@ -77,8 +130,7 @@ class RootWalker:
         """Return the root's own SKILL.md, where the root itself is a skill."""
         if self._source.kind is not RootKind.SKILLS:
             return None
-        entries = self._entries(self._source.root)
-        return self._skill_file(self._source.root, entries)
+        return self._skill_file(self._source.root, self._entries(self._source.root))
 
     def run(self, start: str = "") -> None:
         """Walk everything below `start`, by default the root."""
@@ -93,7 +145,12 @@ class RootWalker:
             self._report("candidates-truncated", message, self._source.root)
 
     def _visit(self, folder: str, depth: int, *, is_start: bool) -> None:
-        entries = self._entries(folder)
+        known = self._cache.get(folder)
+        if known is not None and known.skill is not None and not is_start:
+            self._walk.folders.append(folder)
+            self._walk.found.append(known.skill)
+            return
+        entries = self._entries(folder, known)
         # A start folder with a SKILL.md of its own was judged before: only what lies below counts.
         if self._source.kind is RootKind.SKILLS and not is_start:
             skill = self._skill_file(folder, entries)
@@ -108,8 +165,15 @@ class RootWalker:
         if depth < self._source.depth:
             self._descend(entries, depth)
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str, known: _Listing | None = None) -> list[os.DirEntry[str]]:
         self._walk.folders.append(folder)
+        if known is not None:
+            return known.entries
+        entries = self._listed(folder)
+        self._cache.keep(folder, entries, self._plain_skill(folder, entries))
+        return entries
+
+    def _listed(self, folder: str) -> list[os.DirEntry[str]]:
         most = max(_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE * self._limits.max_candidates_per_root)
         found: list[os.DirEntry[str]] = []
         try:
@@ -128,19 +192,17 @@ class RootWalker:
         return found
 
     def _skill_file(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> Found | None:
-        named = [entry for entry in entries if entry.name.lower() == "skill.md"]
-        if not named:
+        entry = _skill_entry(entries)
+        if entry is None or (entry.is_symlink() and not self._stays(entry, folder)):
             return None
-        entry = next((entry for entry in named if entry.name == "SKILL.md"), named[0])
-        if entry.is_symlink() and not self._stays(entry, folder):
+        return _found(folder, entry, entries)
+
+    def _plain_skill(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> Found | None:
+        """Return the folder's skill file unless it is a link, which must be judged each time."""
+        if self._source.kind is not RootKind.SKILLS:
             return None
-        others = [other for other in entries if other is not entry]
-        return Found(
-            path=entry.path,
-            folder=folder,
-            resources=tuple(_label(other) for other in others if not other.name.startswith(".")),
-            has_sidecar=any(other.name == "agents" for other in others),
-        )
+        entry = _skill_entry(entries)
+        return None if entry is None or entry.is_symlink() else _found(folder, entry, entries)
 
     def _stays(self, entry: os.DirEntry[str], folder: str) -> bool:
         """A linked SKILL.md must stay in its own skill's folder, whatever the root allows."""
@@ -203,6 +265,22 @@ class RootWalker:
 
     def _report(self, code: str, message: str, path: str) -> None:
         self._walk.diagnostics.append(diagnose(code, message, path=path))
+
+
+def _skill_entry(entries: Sequence[os.DirEntry[str]]) -> os.DirEntry[str] | None:
+    named = [entry for entry in entries if entry.name.lower() == "skill.md"]
+    exact = [entry for entry in named if entry.name == "SKILL.md"]
+    return next(iter(exact or named), None)
+
+
+def _found(folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]) -> Found:
+    others = [entry for entry in entries if entry is not skill]
+    return Found(
+        path=skill.path,
+        folder=folder,
+        resources=tuple(_label(other) for other in others if not other.name.startswith(".")),
+        has_sidecar=any(other.name == "agents" for other in others),
+    )
 
 
 def _file_endings(source: Source, mode: SpecMode) -> tuple[str, ...]:

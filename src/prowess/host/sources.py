@@ -4,12 +4,21 @@ Each root remembers what it found and each file its stamp. Naming the changed fi
 altogether; without that, the walk looks at stamps and parses only files whose stamp moved.
 """
 
+import hashlib
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from prowess.host.discovery import SKIPPED_FOLDERS, Found, RootWalker, Walk, is_inside
+from prowess.host.discovery import (
+    SKIPPED_FOLDERS,
+    FolderCache,
+    Found,
+    RootWalker,
+    Walk,
+    is_inside,
+    is_settled,
+)
 from prowess.host.reading import Content, read_bounded
 from prowess.host.roots import Folders, expand, resolve_roots
 from prowess.runtime.ports import Scan
@@ -29,6 +38,8 @@ class _Read(NamedTuple):
     """A file as it was last read."""
 
     stamp: _Stamp
+    # False where the file changed so recently that its stamp cannot be trusted to move again.
+    settled: bool
     found: Found
     parsed: Parsed
 
@@ -51,6 +62,7 @@ class FolderSources:
         self._workspace, self._folders = workspace, folders
         self._settings: Settings | None = None
         self._roots: dict[Source, _RootScan] = {}
+        self._listings = FolderCache()
         self._scan: Scan | None = None
 
     def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
@@ -109,7 +121,7 @@ class FolderSources:
     def _reread(self, old: _RootScan, touched: Sequence[str]) -> _RootScan:
         files = dict(old.files)
         for path in touched:
-            read = self._read(old.source, old.files[path].found)
+            read = self._read(old.source, old.files[path].found, old.files[path])
             if read is None:
                 return self._walk(old.source, old)
             files[path] = read
@@ -121,7 +133,8 @@ class FolderSources:
             os.path.realpath(expand(path, self._folders.home, self._workspace))
             for path in settings.skills.load.allow_symlink_targets
         ]
-        walker = RootWalker(source, settings.skills.spec_mode, settings.skills.limits, targets)
+        skills = settings.skills
+        walker = RootWalker(source, skills.spec_mode, skills.limits, targets, self._listings)
         known = {} if old is None else old.files
         files: dict[str, _Read] = {}
         own = walker.root_file()
@@ -142,16 +155,19 @@ class FolderSources:
         files: dict[str, _Read],
     ) -> None:
         for item in found:
-            cached = known.get(item.path)
-            if cached is not None and cached.found == item and cached.stamp == _stamp(item):
-                files[item.path] = cached
-            elif (read := self._read(source, item)) is not None:
+            old = known.get(item.path)
+            if old is not None and old.found != item:
+                old = None
+            if old is not None and old.settled and old.stamp == _stamp(item):
+                files[item.path] = old
+            elif (read := self._read(source, item, old)) is not None:
                 files[item.path] = read
 
-    def _read(self, source: Source, found: Found) -> _Read | None:
-        """Read and parse one file; None where it is gone."""
+    def _read(self, source: Source, found: Found, old: _Read | None) -> _Read | None:
+        """Read one file, and parse it unless it says what it said before; None where it is gone."""
         settings = self._require_settings()
         stamp = _stamp(found)
+        settled = bool(stamp) and is_settled(stamp[0])
         path = os.path.realpath(found.path) if os.path.islink(found.path) else found.path
         limit = settings.skills.limits.max_skill_file_bytes
         content = read_bounded(path, limit, hard_links=source.tier is Tier.BUNDLED)
@@ -159,7 +175,13 @@ class FolderSources:
             return None
         if isinstance(content, Diagnostic):
             refused = replace(content, path=found.path)
-            return _Read(stamp, found, Parsed(skill=None, diagnostics=(refused,)))
+            return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
+        if old is not None and not found.has_sidecar and _says_the_same(old, content):
+            return (
+                old
+                if old.stamp == stamp and old.settled == settled
+                else old._replace(stamp=stamp, settled=settled)
+            )
         document = Document(
             source=source,
             path=found.path,
@@ -169,12 +191,14 @@ class FolderSources:
             resources=found.resources,
             sidecar=_sidecar(found),
         )
-        return _Read(stamp, found, parse(document, settings.skills.spec_mode))
+        return _Read(stamp, settled, found, parse(document, settings.skills.spec_mode))
 
     def _finished(
         self, source: Source, files: dict[str, _Read], walk: Walk, old: _RootScan | None
     ) -> _RootScan:
         if old is not None and _same_files(old.files, files) and old.walk == walk:
+            # Only stamps may have moved: nothing that anyone would notice.
+            old.files.update(files)
             return old
         limit = self._require_settings().skills.limits.max_skills_loaded_per_source
         skills = [read.parsed.skill for read in files.values() if read.parsed.skill is not None]
@@ -223,8 +247,17 @@ def _sidecar(found: Found) -> bytes | None:
     return content.data if isinstance(content, Content) else b"\0"
 
 
+def _says_the_same(old: _Read, content: Content) -> bool:
+    skill = old.parsed.skill
+    return skill is not None and skill.content_hash == hashlib.sha256(content.data).hexdigest()
+
+
 def _same_files(old: dict[str, _Read], new: dict[str, _Read]) -> bool:
-    return len(old) == len(new) and all(old.get(path) is read for path, read in new.items())
+    """Return whether both hold the same parsed files, in the same order."""
+    return len(old) == len(new) and all(
+        one is other or one.parsed is other.parsed
+        for one, other in zip(old.values(), new.values(), strict=True)
+    )
 
 
 def _is_same(old: dict[Source, _RootScan], new: dict[Source, _RootScan]) -> bool:

@@ -18,7 +18,7 @@ from prowess.skills.eligibility import Verdict
 from prowess.skills.lookup import find
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, render
-from prowess.skills.snapshot import Snapshot, fingerprint, summarise
+from prowess.skills.snapshot import Snapshot, fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,21 +202,24 @@ class SkillsService:
         return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)
 
     def _build(self, agent: AgentSettings, state: WorkspaceState) -> Snapshot:
-        usable = [status.skill for status in _statuses(state, agent) if status.usable]
+        agent_filter = AgentFilter.of(agent)
+        usable = tuple(
+            skill
+            for name, skill in state.catalog.winners.items()
+            if state.verdicts[name].eligible and agent_filter.match(skill) is not None
+        )
         visible = [skill for skill in usable if skill.invocation.model]
         block = self._render(visible, agent, last_used={})
         if block.dropped and (last_used := self._last_used()):
             # Use is asked for only when someone must go: it costs a look into the store.
             block = self._render(visible, agent, last_used=last_used)
-        agent_filter = AgentFilter.of(agent)
         return Snapshot(
             agent_id=agent.id,
             version=0,
             hash=fingerprint(usable, agent_filter, block.text),
             block=block,
-            skills=tuple(summarise(skill) for skill in usable),
+            usable=usable,
             skill_filter=agent_filter.entries,
-            resolved=block.included,
         )
 
     def _render(

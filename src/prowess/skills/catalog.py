@@ -7,6 +7,7 @@ shadowed, with the winner named.
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from prowess.settings import Precedence
@@ -55,6 +56,7 @@ class Catalog:
         return tuple(self.winners.values())
 
 
+@lru_cache(maxsize=16_384)
 def collation_key(name: str) -> tuple[str, str]:
     """Order names as people expect: case and accents only break ties."""
     if name.isascii():

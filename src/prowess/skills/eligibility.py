@@ -65,7 +65,8 @@ def needed_bins(skills: Iterable[Skill]) -> frozenset[str]:
     names: set[str] = set()
     for skill in skills:
         requires = skill.metadata.requires
-        names.update(requires.bins, requires.any_bins)
+        if requires.bins or requires.any_bins:
+            names.update(requires.bins, requires.any_bins)
     return frozenset(names)
 
 

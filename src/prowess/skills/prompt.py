@@ -5,8 +5,9 @@ skills dropped. Who is dropped first is decided by worth (pinned, then source, t
 never by the alphabet; the block itself is always in the order of names.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 from prowess.settings import Limits
@@ -17,6 +18,8 @@ from prowess.skills.text import clean
 _MAX_HINTS = 8
 _MIN_DESCRIPTION, _MAX_DESCRIPTION = 4, 220
 _ELLIPSIS = "..."
+# What the layout adds to the three texts of a skill: tags, indentation and line ends.
+_IDENTITY_CHARS, _DESCRIPTION_CHARS = 65, 32
 # Tools by which an agent can read a file at a path. Without one of them the block is useless.
 READING_TOOLS = frozenset(
     (
@@ -39,7 +42,6 @@ _HOW_FULL = "When a description fits the task,"
 _HOW_SHORT = "When a name or description fits the task,"
 _HOW_NAMES = "When a name fits the task,"
 _OPEN, _CLOSE = "<available_skills>", "</available_skills>"
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +51,16 @@ class Worth:
     pinned: frozenset[str] = frozenset()
     last_used: Mapping[str, int] = field(default_factory=dict)
 
-    def rank(self, skill: Skill) -> tuple[bool, int, int, tuple[str, str]]:
-        """Return a key by which the worthiest skill sorts first."""
-        pinned = not self.pinned.isdisjoint((skill.name, skill.key))
-        used = self.last_used.get(skill.name, 0)
-        return (not pinned, -int(skill.source.tier), -used, collation_key(skill.name))
+    def ranked(self, skills: Sequence[Skill]) -> list[Skill]:
+        """Return the worthiest first; names decide only between equals."""
+        # Sorting is stable, so the least important order comes first.
+        ordered = sorted(skills, key=lambda skill: collation_key(skill.name))
+        if self.last_used:
+            ordered.sort(key=lambda skill: -self.last_used.get(skill.name, 0))
+        ordered.sort(key=lambda skill: -skill.source.tier)
+        if self.pinned:
+            ordered.sort(key=lambda skill: self.pinned.isdisjoint((skill.name, skill.key)))
+        return ordered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +86,17 @@ class _Entry(NamedTuple):
 
 def escape(text: str) -> str:
     """Escape the five characters that could end an element or an attribute."""
-    return text.translate(_ESCAPES)
+    # The ampersand first, or the others would be escaped twice; far faster than a translation.
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace('"', "&quot;").replace("'", "&apos;")
 
 
 def shorten(text: str, limit: int) -> str:
     """Cut `text` to `limit` characters, white space collapsed, the cut marked by dots."""
-    flat = " ".join(text.split())
+    return _cut(" ".join(text.split()), limit)
+
+
+def _cut(flat: str, limit: int) -> str:
     if len(flat) <= limit:
         return flat
     if limit <= len(_ELLIPSIS):
@@ -103,11 +115,8 @@ def described(skill: Skill) -> str:
 
 def short_path(path: str, homes: Sequence[str]) -> str:
     """Write `~` for the longest of `homes` that `path` lies in."""
-    for home in sorted(homes, key=len, reverse=True):
-        root = home.rstrip("/")
-        if root and path.startswith(root + "/"):
-            return "~" + path[len(root) :]
-    return path
+    inside = [root for home in homes if (root := home.rstrip("/")) and path.startswith(root + "/")]
+    return "~" + path[len(max(inside, key=len)) :] if inside else path
 
 
 def can_read(tools: Collection[str] | None) -> bool:
@@ -127,8 +136,7 @@ def render(
     if not skills:
         fits = len(note) <= limits.max_skills_prompt_chars
         return PromptBlock(text=note if fits else "", omitted_because="no skill is visible")
-    ranked = sorted(skills, key=(worth or Worth()).rank)
-    ranked = ranked[: max(limits.max_skills_in_prompt, 0)]
+    ranked = (worth or Worth()).ranked(skills)[: max(limits.max_skills_in_prompt, 0)]
     fit = _Fit(_entries(ranked, homes), total=len(skills), budget=limits.max_skills_prompt_chars)
     block = fit.best()
     kept = {skill.path for skill in block.included}
@@ -157,63 +165,82 @@ def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
 
 
 class _Fit:
-    """Searches for the most that fits; `entries` come with the worthiest first."""
+    """Searches for the most that fits; `entries` come with the worthiest first.
+
+    Sizes are counted, not rendered: only the winner is turned into text.
+    """
 
     def __init__(self, entries: Sequence[_Entry], *, total: int, budget: int) -> None:
         self._entries, self._total, self._budget = entries, total, budget
+        self._flat = [" ".join(entry.description.split()) for entry in entries]
+        self._plain = [escape(text) == text for text in self._flat]
 
     def best(self) -> PromptBlock:
         """Return the best block: whole, shortened, names only, fewer, or only the note."""
-        if self._entries:
-            whole = self._block(len(self._entries), None)
-            if len(whole.text) <= self._budget:
-                return whole
-        kept = self._most_identities()
+        if self._entries and self._fits(len(self._entries), None):
+            return self._block(len(self._entries), None)
+        kept = _largest(0, len(self._entries), lambda count: self._fits(count, 0))
         if kept == 0:
             return self._last_resort()
-        return self._regrown(kept)
+        # The kept skills get the longest description that all of them can have.
+        low = _MIN_DESCRIPTION - 1
+        chars = _largest(low, _MAX_DESCRIPTION, lambda limit: self._fits(kept, limit))
+        return self._block(kept, 0 if chars == low else chars)
 
-    def _most_identities(self) -> int:
-        """Return how many skills fit by name and location alone."""
-        low, high = 0, len(self._entries)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if len(self._block(middle, 0).text) <= self._budget:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+    def _fits(self, kept: int, chars: int | None) -> bool:
+        note = _limit_note(kept, self._total, chars)
+        size = (
+            len(note)
+            + bool(note)
+            + len(_layout((), chars))
+            + sum(len(entry.name) + len(entry.location) for entry in self._entries[:kept])
+        )
+        size += kept * (_IDENTITY_CHARS if chars == 0 else _IDENTITY_CHARS + _DESCRIPTION_CHARS)
+        if chars is None:
+            size += sum(len(escape(entry.description)) for entry in self._entries[:kept])
+        elif chars:
+            size += sum(map(self._cut_size, range(kept), repeat(chars)))
+        return size <= self._budget
 
-    def _regrown(self, kept: int) -> PromptBlock:
-        """Give the kept skills the longest description that all can have."""
-        low, high = _MIN_DESCRIPTION - 1, _MAX_DESCRIPTION
-        while low < high:
-            middle = (low + high + 1) // 2
-            if len(self._block(kept, middle).text) <= self._budget:
-                low = middle
-            else:
-                high = middle - 1
-        return self._block(kept, low if low >= _MIN_DESCRIPTION else 0)
+    def _cut_size(self, index: int, limit: int) -> int:
+        """Return how long a shortened description is, mostly without shortening it."""
+        flat = self._flat[index]
+        if not self._plain[index] or limit <= len(_ELLIPSIS):
+            return len(escape(_cut(flat, limit)))
+        if len(flat) <= limit:
+            return len(flat)
+        # White space is collapsed, so a cut behind a word loses at most one blank.
+        return limit - (flat[limit - len(_ELLIPSIS) - 1] == " ")
 
     def _last_resort(self) -> PromptBlock:
         """Nothing fits beside the note: one skill without it, the note alone, or nothing."""
         if self._entries:
             alone = _layout(self._entries[:1], 0)
             if len(alone) <= self._budget:
-                return self._done(alone, self._entries[:1], 0)
+                included = (self._entries[0].skill,)
+                return PromptBlock(text=alone, included=included, description_chars=0)
         note = _limit_note(0, self._total, None if not self._entries else 0)
         return PromptBlock(text=note if len(note) <= self._budget else "")
 
     def _block(self, kept: int, chars: int | None) -> PromptBlock:
-        chosen = self._entries[:kept]
-        note = _limit_note(kept, self._total, chars)
-        text = _layout(chosen, chars)
-        return self._done(f"{note}\n{text}" if note else text, chosen, chars)
+        chosen = sorted(self._entries[:kept], key=lambda entry: collation_key(entry.skill.name))
+        note, text = _limit_note(kept, self._total, chars), _layout(chosen, chars)
+        return PromptBlock(
+            text=f"{note}\n{text}" if note else text,
+            included=tuple(entry.skill for entry in chosen),
+            description_chars=chars,
+        )
 
-    @staticmethod
-    def _done(text: str, chosen: Sequence[_Entry], chars: int | None) -> PromptBlock:
-        included = tuple(entry.skill for entry in chosen)
-        return PromptBlock(text=text, included=included, description_chars=chars)
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to `high` that fits; `low` is taken without asking."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _limit_note(kept: int, total: int, chars: int | None) -> str:
@@ -230,7 +257,7 @@ def _limit_note(kept: int, total: int, chars: int | None) -> str:
 def _layout(chosen: Sequence[_Entry], chars: int | None) -> str:
     how = _HOW_FULL if chars is None else _HOW_SHORT if chars else _HOW_NAMES
     lines = ["", "", _INTRO[0], _INTRO[1].format(how=how), _INTRO[2], "", _OPEN]
-    for entry in sorted(chosen, key=lambda entry: collation_key(entry.skill.name)):
+    for entry in chosen:
         lines += ["  <skill>", f"    <name>{entry.name}</name>"]
         if chars != 0:
             text = entry.description if chars is None else shorten(entry.description, chars)

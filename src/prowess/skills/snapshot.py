@@ -31,10 +31,20 @@ class Snapshot:
     version: int
     hash: str
     block: PromptBlock
-    skills: tuple[SnapshotSkill, ...] = ()
+    # Everything the agent may use, what is hidden from its model included.
+    usable: tuple[Skill, ...] = field(default=(), repr=False)
     # None: no filter was in force. Sorted, so that equal filters compare equal.
     skill_filter: tuple[str, ...] | None = None
-    resolved: tuple[Skill, ...] = field(default=(), repr=False)
+
+    @property
+    def skills(self) -> tuple[SnapshotSkill, ...]:
+        """What runs need to know of each usable skill."""
+        return tuple(_summarise(skill) for skill in self.usable)
+
+    @property
+    def resolved(self) -> tuple[Skill, ...]:
+        """The skills that the prompt lists, with their absolute paths."""
+        return self.block.included
 
     @property
     def prompt(self) -> str:
@@ -44,13 +54,12 @@ class Snapshot:
 
 def fingerprint(skills: Iterable[Skill], agent_filter: AgentFilter, prompt: str) -> str:
     """Hash what the agent sees: equal inputs give equal hashes, whatever the time or process."""
-    digest = hashlib.sha256()
-    for skill in skills:
-        parts = (skill.name, skill.key, skill.source.tier.source_id, skill.path, skill.content_hash)
-        digest.update("\0".join(parts).encode("utf-8", "surrogatepass") + b"\1")
-    digest.update(repr(agent_filter.entries).encode("utf-8", "surrogatepass"))
-    digest.update(prompt.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    parts = [
+        f"{skill.name}\0{skill.key}\0{skill.source.root}\0{skill.path}\0{skill.content_hash}"
+        for skill in skills
+    ]
+    parts += [repr(agent_filter.entries), prompt]
+    return hashlib.sha256("\1".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def should_refresh(cached: int, current: int) -> bool:
@@ -58,8 +67,7 @@ def should_refresh(cached: int, current: int) -> bool:
     return cached > 0 if current == 0 else cached < current
 
 
-def summarise(skill: Skill) -> SnapshotSkill:
-    """Return what a snapshot keeps of `skill`."""
+def _summarise(skill: Skill) -> SnapshotSkill:
     return SnapshotSkill(
         name=skill.name,
         key=skill.key,

@@ -1,0 +1,72 @@
+# Every task of the project. `make` alone prints this list; CI calls `check` and `test` and nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# No index is named here: pip uses whatever this machine is set up with.
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all check lint types imports generated fmt bench docs clean install
+
+help: ## Print this list.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/.run: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Prowess needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Prowess into $(VENV) (once) ..."
+	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "Installing what tests and checks need into $(VENV) (once) ..."
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+install: $(VENV)/.dev ## Create .venv with everything that development needs.
+
+run: $(VENV)/.run ## Show the skills of this folder and the bundled ones, and how to go on.
+	@$(BIN)/prowess list
+	@echo
+	@echo "Go on with:"
+	@echo "  $(BIN)/prowess why NAME         why a skill is, or is not, visible to the agent"
+	@echo "  $(BIN)/prowess check            what is missing or broken, in one page"
+	@echo "  $(BIN)/prowess prompt           the block that tells the agent about its skills"
+	@echo "  $(BIN)/prowess list -w FOLDER   the skills of another folder"
+
+test: $(VENV)/.dev ## Run every test, with coverage.
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered -q
+
+check: lint types imports generated ## Everything but the tests: style, types, layers, generated pages.
+
+lint: $(VENV)/.dev ## Check style and spelling.
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs src tests tools benchmarks
+
+types: $(VENV)/.dev ## Check types, strictly, over source and tests.
+	@$(BIN)/mypy
+
+imports: $(VENV)/.dev ## Check that the layers hold.
+	@$(BIN)/lint-imports
+
+generated: $(VENV)/.dev ## Check that the reference pages match the code.
+	@$(BIN)/python tools/reference.py --check
+
+fmt: $(VENV)/.dev ## Format and fix what can be fixed.
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
+	@$(BIN)/python benchmarks/speed/core.py
+
+docs: $(VENV)/.dev ## Write the reference pages from the code and build the documentation into site/.
+	@$(BIN)/python tools/reference.py
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
+	@$(BIN)/mkdocs build --strict --quiet
+
+clean: ## Remove everything that was made.
+	@rm -rf $(VENV) site dist build .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""The skills Prowess ships are examples of the craft, so they are held to the whole standard."""
+
+from pathlib import Path
+
+import pytest
+
+import prowess
+from prowess.skills.model import Document, Source, Tier
+from prowess.skills.validate import validate
+
+BUNDLED = Path(prowess.__file__).parent / "bundled"
+NAMES = [
+    "prowess-diagnostics",
+    "prowess-manual",
+    "prowess-memory",
+    "search-citation",
+    "skill-authoring",
+]
+
+
+def test_these_skills_are_bundled() -> None:
+    assert sorted(path.name for path in BUNDLED.iterdir() if path.is_dir()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bundled_skill_passes_the_strict_rules_without_a_single_note(name: str) -> None:
+    file = BUNDLED / name / "SKILL.md"
+    document = Document(
+        source=Source(tier=Tier.BUNDLED, root=str(BUNDLED)),
+        path=str(file),
+        folder=str(file.parent),
+        content=file.read_bytes(),
+    )
+    files = [path.relative_to(file.parent).as_posix() for path in file.parent.rglob("*")]
+
+    report = validate(document, strict=True, files=files)
+
+    assert report.diagnostics == ()
