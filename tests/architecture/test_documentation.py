@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tools import reference
 
 from prowess import errors
 from prowess.cli.main import COMMANDS
 from prowess.settings_table import SETTINGS
 from prowess.skills.diagnostics import CODES
-from tools import reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -76,11 +76,12 @@ def test_every_dependency_has_its_reason() -> None:
 
 def test_every_relative_link_in_the_documentation_leads_somewhere() -> None:
     pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
-    broken = []
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
 
     assert broken == []
 

@@ -52,7 +52,6 @@ class FolderWatcher:
                 debounce=max(debounce_ms, 1),
                 step=max(min(debounce_ms, 50), 1),
                 recursive=False,
-                raise_interrupt=False,
                 rust_timeout=_ARMED_AFTER_MS,
                 yield_on_timeout=True,
             ):
