@@ -98,12 +98,13 @@ def open_runtime(
         PathError: the workspace is not a folder.
     """
     variables = os.environ if environ is None else environ
-    folders = find_folders(variables, home)
+    current = _current_folder()
+    folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
     facts = LocalFacts(variables)
     service = SkillsService(
         settings=config_file,
-        places=_places(workspace, folders, variables),
+        places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, folders, facts),
         next_version=_version_clock(time.time_ns() // 1_000_000),
         last_used=lambda: _last_used(runtime),
@@ -112,40 +113,52 @@ def open_runtime(
     return runtime
 
 
-def find_folders(environ: Mapping[str, str], home: str | os.PathLike[str] | None = None) -> Folders:
+def find_folders(
+    environ: Mapping[str, str], home: str | os.PathLike[str] | None, current: str
+) -> Folders:
     """Return where state, bundled skills and the user's home are."""
     user_home = environ.get("HOME") or os.path.expanduser("~")
     state = os.fspath(home) if home is not None else environ.get(HOME_VARIABLE, "")
     default = os.path.join(user_home, ".prowess")
     return Folders(
         home=os.path.abspath(user_home),
-        state=os.path.abspath(expand(state, user_home, os.getcwd())) if state else default,
+        state=expand(state, user_home, current) if state else default,
         bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled"),
         codex_home=environ.get("CODEX_HOME", ""),
     )
 
 
 def _places(
-    workspace: str | os.PathLike[str] | None, folders: Folders, environ: Mapping[str, str]
+    workspace: str | os.PathLike[str] | None,
+    folders: Folders,
+    environ: Mapping[str, str],
+    current: str,
 ) -> Places:
     given = None
     if workspace is not None:
-        given = expand(os.fspath(workspace), folders.home, os.getcwd())
+        given = expand(os.fspath(workspace), folders.home, current)
     if given is not None and not os.path.isdir(given):
         raise PathError(given, "is not a folder: give an existing workspace.")
     homes = {folders.home, os.path.realpath(folders.home)}
     if environ.get("USERPROFILE"):
         homes.add(environ["USERPROFILE"])
     return Places(
-        workspace=given or os.getcwd(),
+        workspace=given or current,
         workspace_given=given is not None,
         managed=folders.managed,
         homes=tuple(homes),
     )
 
 
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise PathError("the current folder", "no longer exists: change to another one.") from error
+
+
 def _open_workspace(folder: str, folders: Folders, facts: LocalFacts) -> Workspace:
-    path = expand(folder, folders.home, os.getcwd())
+    path = expand(folder, folders.home, folders.state)
     return Workspace(path, FolderSources(path, folders), facts)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
+from prowess.host.harnesses import ALIASES, NAMES
 from prowess.settings import (
     AgentSettings,
     EntrySettings,
@@ -164,7 +165,7 @@ def _load(reader: _Reader) -> LoadSettings:
     if isinstance(value, bool):
         harnesses = None if value else ()
     elif value is not None:
-        harnesses = reader.as_words(key, value)
+        harnesses = _harness_names(reader, key, value)
     return LoadSettings(
         extra_dirs=reader.words("skills.load.extraDirs") or (),
         harnesses=harnesses,
@@ -173,6 +174,16 @@ def _load(reader: _Reader) -> LoadSettings:
         watch=reader.flag("skills.load.watch", default=True),
         watch_debounce_ms=reader.count("skills.load.watchDebounceMs", 250, least=0),
     )
+
+
+def _harness_names(reader: _Reader, key: str, value: object) -> tuple[str, ...] | None:
+    words = reader.as_words(key, value)
+    names = [ALIASES.get(word.lower(), word.lower()) for word in words or ()]
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        message = f"names no harness that is known: {', '.join(unknown)}"
+        reader.problems.append(SettingProblem(key=key, message=message))
+    return None if words is None else tuple(names)
 
 
 def _limits(reader: _Reader) -> Limits:

@@ -96,4 +96,11 @@ PROJECT = (
     HarnessFolder(harness="cursor", path=".cursor/rules", kind=RootKind.RULES),
 )
 
+ALIASES = {
+    "claude-code": "claude",
+    "copilot-cli": "copilot",
+    "gemini-cli": "gemini",
+    "github": "copilot",
+    "vscode": "copilot",
+}
 NAMES = tuple(sorted({folder.harness for folder in (*PERSONAL, *PROJECT)}))
