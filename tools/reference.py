@@ -40,7 +40,7 @@ def commands_page() -> str:
         "Every command takes `--help`. Exit codes: 0 fine, 1 a finding or",
     ]
     parts[-1] += " something not found, 2 wrong usage. Errors are one sentence on standard error."
-    root = click.Context(app, info_name="prowess")
+    root = click.Context(app, info_name="prowess", **app.context_settings)
     for name in COMMANDS:
         command = app.get_command(root, name)
         if command is not None:

@@ -1,11 +1,11 @@
 """The shapes that clients see: the only place where camelCase is spelled.
 
-Text from skills is stripped of terminal sequences and control characters on its way out. Nothing
-here carries a secret: settings hold none and config checks have no values.
+Names are cleaned here because clients compare them; other text is cleaned where it is printed.
+Nothing here carries a secret: settings hold none and config checks have no values.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prowess.runtime.ports import StoredSnapshot
@@ -13,7 +13,7 @@ from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
 from prowess.skills.install_specs import InstallOption
-from prowess.skills.model import Diagnostic, Requirements, Skill, Value
+from prowess.skills.model import Diagnostic, Requirements, Skill
 from prowess.skills.prompt import PromptBlock
 from prowess.skills.snapshot import Snapshot
 from prowess.skills.text import clean
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from prowess.skills.explain import Explanation
 
 Json = dict[str, Any]
-
-
-def cleaned(value: Value) -> Any:  # noqa: ANN401
-    """Return `value` with every text in it cleaned."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(key): cleaned(item) for key, item in value.items()}
-    if isinstance(value, Sequence):
-        return [cleaned(item) for item in value]
-    return value
 
 
 def requirements(value: Requirements) -> Json:
@@ -103,7 +92,7 @@ def skill_detail(status: SkillStatus, resources: Sequence[str], sections: Sequen
         },
         "argumentHint": clean(skill.invocation.argument_hint) or None,
         "contentHash": skill.content_hash,
-        "frontmatter": cleaned(skill.fields),
+        "frontmatter": skill.fields,
         "sections": list(sections),
         "resources": [clean(path) for path in resources],
         "diagnostics": [diagnostic(problem) for problem in skill.diagnostics],

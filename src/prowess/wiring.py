@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from prowess.errors import PathError
+from prowess.errors import PathError, StoreError
 from prowess.host import config
 from prowess.host.config import ConfigFile
 from prowess.host.facts import LocalFacts
@@ -98,7 +98,7 @@ def open_runtime(
         PathError: the workspace is not a folder.
     """
     variables = os.environ if environ is None else environ
-    current = _current_folder()
+    current = _current_folder(workspace)
     folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
     facts = LocalFacts(variables)
@@ -150,10 +150,12 @@ def _places(
     )
 
 
-def _current_folder() -> str:
+def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
     try:
         return os.getcwd()
     except OSError as error:
+        if workspace is not None and os.path.isabs(workspace):
+            return os.fspath(workspace)
         raise PathError("the current folder", "no longer exists: change to another one.") from error
 
 
@@ -179,4 +181,9 @@ def _version_clock(started_ms: int) -> Callable[[], int]:
 def _last_used(runtime: Runtime) -> Mapping[str, int]:
     if not os.path.exists(os.path.join(runtime.folders.state, _STORE_FILE)):
         return {}
-    return runtime.store.last_used()
+    try:
+        return runtime.store.last_used()
+    except StoreError as error:
+        # Use only breaks ties: a prompt without it is better than none.
+        import_module("logging").getLogger(__name__).warning("store.unusable: %s", error)
+        return {}

@@ -4,6 +4,7 @@ Secrets go in but never come out: what may be one is shown as a marker.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,7 +12,14 @@ import click
 from prowess.cli.options import common, complete_skill, opened
 from prowess.cli.render import print_error, print_json, print_text
 from prowess.errors import ConfigKeyError
-from prowess.host.config_writer import check_value, is_known, redacted, split_key, write
+from prowess.host.config_writer import (
+    check_value,
+    is_known,
+    is_text,
+    redacted,
+    split_key,
+    write,
+)
 from prowess.wiring import Runtime, open_runtime
 
 
@@ -61,16 +69,17 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
     """Set the dotted KEY to VALUE: JSON where it is JSON, text otherwise."""
     if sum((value is not None, unset, secret)) != 1:
         raise click.UsageError("Give a VALUE, or --unset, or --secret")
+    parts = split_key(key)
     if secret:
-        value = click.prompt(key, hide_input=True)
-    wanted = None if unset else (value if secret else _decoded(str(value)))
+        value = click.prompt(key, hide_input=True, err=True)
+    wanted = None if unset else (value if secret or is_text(parts) else _decoded(str(value)))
     if wanted is None and not unset:
         raise ConfigKeyError(key, "cannot be null; --unset removes it.")
     if wanted is not None:
-        check_value(key, wanted)
+        check_value(parts, wanted)
     runtime = open_runtime()
-    _write(runtime, key, wanted, as_json=as_json)
-    if not unset and not is_known(key):
+    _write(runtime, parts, wanted, as_json=as_json)
+    if not unset and not is_known(parts):
         print_error(f"{key} is not a setting of Prowess; it was written all the same.")
     return 0
 
@@ -82,8 +91,9 @@ def _decoded(value: str) -> Any:  # noqa: ANN401
         return value
 
 
-def _write(runtime: Runtime, key: str, value: object, *, as_json: bool) -> None:
-    backup = write(runtime.config, key, value)
+def _write(runtime: Runtime, parts: Sequence[str], value: object, *, as_json: bool) -> None:
+    backup = write(runtime.config, parts, value)
+    key = ".".join(parts)
     if as_json:
         print_json({"path": runtime.config.path, "key": key, "backup": backup})
         return
@@ -114,6 +124,5 @@ def _switch(
 ) -> int:
     runtime = opened(workspace)
     skill = runtime.skills.find(name, agent).skill
-    quoted = f'"{skill.key}"' if "." in skill.key else skill.key
-    _write(runtime, f"skills.entries.{quoted}.enabled", enabled, as_json=as_json)
+    _write(runtime, ("skills", "entries", skill.key, "enabled"), enabled, as_json=as_json)
     return 0

@@ -1,14 +1,13 @@
 """`load`: bundled skills become files of the workspace, to be edited."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from prowess.cli.options import opened, workspace_option
-from prowess.cli.render import print_error, print_json, print_text
-from prowess.errors import SkillNotFoundError
+from prowess.cli.render import asks, print_error, print_json, print_text
+from prowess.errors import PathError, SkillNotFoundError
 from prowess.host.skill_writer import Copied, copy_skill
 from prowess.runtime.ports import Scan
 from prowess.skills.lookup import find
@@ -36,6 +35,8 @@ def load_command(
     """
     runtime = opened(workspace)
     target = runtime.skills.workspace(agent)
+    if not Path(target.folder).is_dir():
+        raise PathError(target.folder, "is not a folder: create the workspace first.")
     bundled = _bundled(target.state(runtime.skills.settings).scan)
     chosen, unknown = _choose(bundled, names, everything=everything)
     root = Path(runtime.folders.bundled)
@@ -71,7 +72,7 @@ def _choose(
 
 
 def _ask(bundled: Sequence[Skill]) -> list[Skill]:
-    if not sys.stdin.isatty():
+    if not asks():
         raise click.UsageError(
             "Name the skills to load or give --all: there is no interactive terminal"
         )

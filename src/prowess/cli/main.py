@@ -12,7 +12,7 @@ from io import TextIOWrapper
 import click
 
 from prowess import __version__
-from prowess.cli.render import print_error, print_json
+from prowess.cli.render import print_error, print_json, print_raw
 from prowess.errors import ProwessError
 from prowess.wire import error as wire_error
 
@@ -82,32 +82,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = app.main(args=args, prog_name="prowess", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
-        return _usage(error)
-    except ProwessError as error:
-        return _failed(error, as_json="--json" in args)
+    except (click.ClickException, ProwessError) as error:
+        return _refused(error, as_json="--json" in args)
     except (click.Abort, KeyboardInterrupt):
         print_error("stopped.")
         return _INTERRUPTED
-    except BrokenPipeError:
-        return _reader_left()
+    except OSError as error:
+        return _output_lost(error)
+    except SystemExit as stop:
+        # click leaves by itself when the reader of a pipe went away.
+        return _output_lost(BrokenPipeError()) if stop.code == 1 else int(stop.code or 0)
     except Exception as error:  # noqa: BLE001
         return _internal(error)
     return code if isinstance(code, int) else 0
 
 
 def _prepare_streams() -> None:
-    """Never fail on a character that the terminal cannot show."""
+    """Never fail on a character that the terminal cannot show, nor on a stream that is closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _refused(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
+    if isinstance(error, ProwessError):
+        return _failed(error, as_json=as_json)
+    return _usage(error)
 
 
 def _usage(error: click.ClickException) -> int:
-    message = error.format_message().strip().replace("\n", " ").rstrip(".")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print_raw(error.format_message())
+        return 0
+    message = error.format_message().strip().replace("\n", " ")
+    message += "" if message.endswith("?") else "." if not message.endswith(".") else ""
     context = getattr(error, "ctx", None)
     path = "prowess" if context is None else context.command_path
-    print_error(f"{message}. Try `{path} --help`.")
+    print_error(f"{message} Try `{path} --help`.")
     return _USAGE
 
 
@@ -121,10 +134,14 @@ def _failed(error: ProwessError, *, as_json: bool) -> int:
     return _FAILED
 
 
-def _reader_left() -> int:
-    """`prowess list | head` closes the pipe early; Python would complain once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _output_lost(error: OSError) -> int:
+    """`prowess list | head` closes the pipe early, which is fine; a full disk is not."""
+    # Python would complain once more when it flushes at exit.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if isinstance(error, BrokenPipeError):
+        return 0
+    print_error(f"the output cannot be written: {error.strerror}.")
+    return _FAILED
 
 
 def _internal(error: Exception) -> int:

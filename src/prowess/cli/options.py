@@ -1,12 +1,15 @@
 """The options that every command shares, and the runtime they open."""
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
+from prowess.errors import ProwessError
 from prowess.wiring import Runtime, open_runtime
 
+_SAFE = re.compile(r"[\w@+][\w@+.:-]*")
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
@@ -42,6 +45,11 @@ def opened(workspace: str | None) -> Runtime:
 
 def complete_skill(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of a skill."""
-    report = opened(ctx.params.get("workspace")).skills.status(ctx.params.get("agent"))
-    names = [status.skill.name for status in report.skills]
+    try:
+        report = opened(ctx.params.get("workspace")).skills.status(ctx.params.get("agent"))
+    except ProwessError:
+        # A person is typing: the command itself will say what is wrong.
+        return []
+    # A shell runs what it completes: a name that is more than a word is not offered.
+    names = [status.skill.name for status in report.skills if _SAFE.fullmatch(status.skill.name)]
     return [name for name in names if name.startswith(incomplete)]

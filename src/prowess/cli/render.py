@@ -1,21 +1,22 @@
 """How answers look: tables that fit a terminal, plain lines in a pipe, JSON on request.
 
-In a pipe nothing is cut and nothing is coloured: the reader is a program. `rich` is loaded only for
-a terminal, where a person waits for it anyway.
+In a pipe nothing is cut and nothing is coloured: the reader is a program. Text from skills never
+reaches a terminal as it is: no control characters, and no line breaks that could forge a line.
 """
 
 import json
+import math
 import os
+import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from prowess.skills.text import clean
+from prowess.skills.text import clean, one_line
 
-if TYPE_CHECKING:
-    from rich.console import Console
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_GAP, _LEAST_WIDTH, _MOST_FIXED = 2, 8, 40
 
 
 class Column(NamedTuple):
@@ -37,22 +38,28 @@ def is_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def asks() -> bool:
+    """Return whether a person can be asked something."""
+    return sys.stdin is not None and sys.stdin.isatty() and is_terminal()
+
+
 def print_json(value: object) -> None:
-    """Print `value` as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))  # noqa: T201
+    """Print `value` as JSON that any reader takes, whatever the stream can encode."""
+    plain = str(sys.stdout.encoding or "").lower().replace("-", "") in {"utf8", "utf8sig"}
+    print(json.dumps(_printable(value), indent=2, ensure_ascii=not plain, allow_nan=False))  # noqa: T201
 
 
 def print_error(message: str) -> None:
     """Print one sentence where errors go."""
-    print(f"prowess: {clean(message)}", file=sys.stderr)  # noqa: T201
+    if sys.stderr is not None:
+        print(f"prowess: {one_line(message)}", file=sys.stderr)  # noqa: T201
 
 
 def print_text(text: str = "", style: str = "") -> None:
-    """Print lines of text, coloured on a terminal."""
-    if style and is_terminal():
-        _console().print(clean(text), style=style, markup=False, highlight=False)
-    else:
-        print(clean(text))  # noqa: T201
+    """Print one line, coloured on a terminal."""
+    # A line break inside would let a skill's text pose as a line of ours.
+    line = clean(text).replace("\r", " ").replace("\n", " ")
+    print(_styled(line, style))  # noqa: T201
 
 
 def print_raw(text: str) -> None:
@@ -62,46 +69,73 @@ def print_raw(text: str) -> None:
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
     """Print a table: fitted on a terminal, aligned and whole in a pipe."""
+    cells = [[Cell(one_line(cell.text), cell.style) for cell in row] for row in rows]
+    widths = [
+        max([_width(column.title), *(_width(row[index].text) for row in cells)])
+        for index, column in enumerate(columns)
+    ]
     if is_terminal():
-        _print_fitted(columns, rows)
-        return
-    texts = [[one_line(cell.text) for cell in row] for row in rows]
-    titles = [column.title for column in columns]
-    widths = [max(map(_width, column)) for column in zip(titles, *texts, strict=True)]
-    for row in (titles, *texts):
-        cells = [text + " " * (size - _width(text)) for text, size in zip(row, widths, strict=True)]
-        print("  ".join(cells).rstrip())  # noqa: T201
+        widths = _fitted(columns, widths, shutil.get_terminal_size().columns)
+    head = [Cell(column.title, "bold") for column in columns]
+    for row in (head, *cells):
+        parts = [_padded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        print((" " * _GAP).join(parts).rstrip())  # noqa: T201
 
 
-def one_line(text: str) -> str:
-    """Return `text` cleaned and on one line."""
-    return " ".join(clean(text).split())
+def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
+    """Give the fixed columns what they need and share the rest among the flexible ones."""
+    fixed = [w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)]
+    wanted = sum(w for c, w in zip(columns, fixed, strict=True) if c.flexible)
+    used = sum(fixed) - wanted + _GAP * (len(columns) - 1)
+    left = max(total - used, 0)
+    if wanted <= left:
+        return fixed
+    flexible = sum(c.flexible for c in columns)
+    share = max(left // max(flexible, 1), _LEAST_WIDTH)
+    fitted = [min(w, share) if c.flexible else w for c, w in zip(columns, fixed, strict=True)]
+    excess = sum(fitted) + _GAP * (len(columns) - 1) - total
+    while excess > 0 and max(fitted) > 1:
+        # A very narrow terminal: the widest column gives way, one character at a time.
+        fitted[fitted.index(max(fitted))] -= 1
+        excess -= 1
+    return fitted
 
 
-def _print_fitted(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    table = import_module("rich.table").Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    text_type = import_module("rich.text").Text
-    for column in columns:
-        table.add_column(
-            column.title,
-            overflow="ellipsis",
-            no_wrap=True,
-            ratio=1 if column.flexible else None,
-            min_width=8 if column.flexible else None,
-        )
-    for row in rows:
-        table.add_row(*(text_type(one_line(cell.text), style=cell.style) for cell in row))
-    _console().print(table)
+def _padded(cell: Cell, width: int) -> str:
+    text = _cut(cell.text, width)
+    return _styled(text, cell.style) + " " * (width - _width(text))
 
 
-def _console() -> "Console":
-    console: Console = import_module("rich.console").Console(highlight=False)
-    return console
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    cut = text[: max(width - 1, 0)]
+    while _width(cut) > width - 1 and cut:
+        cut = cut[:-1]
+    return cut + "…" if width > 0 else ""
+
+
+def _styled(text: str, style: str) -> str:
+    codes = [_STYLES[word] for word in style.split()]
+    if not codes or not is_terminal() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m"
 
 
 def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in {"W", "F"} for char in text)
-    hidden = sum(unicodedata.combining(char) > 0 or char == "\ufe0f" for char in text)
+    hidden = sum(unicodedata.combining(char) > 0 or char in "\ufe0f\u200d\u200c" for char in text)
     return len(text) + wide - hidden
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401
+    """Return `value` with every text in it cleaned and every number one that JSON knows."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _printable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

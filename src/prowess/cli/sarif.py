@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from urllib.parse import quote
 
 from prowess import __version__
@@ -69,5 +68,5 @@ def _uri(path: str) -> str:
     """Relative where the file is below the current folder, as code hosts expect."""
     relative = os.path.relpath(path)
     if relative.startswith(".."):
-        return Path(path).as_uri()
-    return quote(Path(relative).as_posix())
+        return "file://" + quote(os.fsencode(os.path.abspath(path)))
+    return quote(os.fsencode(relative.replace(os.sep, "/")))

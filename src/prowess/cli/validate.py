@@ -1,7 +1,6 @@
 """`validate`: what is wrong with skill files, and the repairs that need no judgement."""
 
 import difflib
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import click
 
 from prowess import wire
 from prowess.cli.options import common, opened
-from prowess.cli.render import print_json, print_text
+from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
 from prowess.host.documents import Candidate, inside, named
@@ -21,6 +20,7 @@ from prowess.skills.text import clean
 from prowess.skills.validate import Report, validate
 from prowess.wiring import Runtime
 
+_CONTEXT = 3
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
 
@@ -63,9 +63,12 @@ def validate_command(
         raise click.UsageError(
             "Name what --fix may change: a skill file, its folder, or a folder of skills"
         )
+    quiet = as_json or style != "text"
+    if fix and quiet and asks() and not (yes or dry_run):
+        raise click.UsageError("Give --yes or --dry-run: there is no asking beside this output")
     candidates = list(_candidates(runtime, paths, agent))
     if fix:
-        repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=as_json or style != "text")
+        repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=quiet)
         candidates = [fresh for item in candidates for fresh in repaired.fix(item)]
     reports = [_report(item, strict=strict) for item in candidates]
     _print_reports(reports, "json" if as_json and style == "text" else style)
@@ -95,7 +98,7 @@ class _Fixer:
 
     def __init__(self, runtime: Runtime, *, ask: bool, write: bool, quiet: bool) -> None:
         self._runtime = runtime
-        self._ask = ask and sys.stdin.isatty()
+        self._ask = ask and asks()
         self._write = write
         self._quiet = quiet
 
@@ -109,13 +112,19 @@ class _Fixer:
         if not self._write or (self._ask and not click.confirm("Apply?", default=True)):
             return [item]
         settings = self._runtime.skills.settings.skills
-        path = self._apply(Path(item.path), repair)
+        try:
+            path = self._apply(Path(item.path), repair)
+        except PathError as error:
+            # The others can still be repaired; this one is reported as it is.
+            print_error(str(error))
+            return [item]
         return named([str(path)], settings.spec_mode, settings.limits)
 
     def _apply(self, path: Path, repair: Repair) -> Path:
+        _refuse_links(path)
         target = None if repair.folder is None else path.parent.with_name(repair.folder)
-        if target is not None and target.exists() and not target.samefile(path.parent):
-            raise PathError(str(path.parent), f"cannot be renamed: {target.name} exists already.")
+        if target is not None:
+            _refuse_rename(path.parent, target)
         if repair.before != repair.after:
             backup = replace_text(path, repair.after, Path(self._runtime.folders.state) / "backups")
             self._say(f"repaired {path} (the old text is kept in {backup})")
@@ -129,10 +138,28 @@ class _Fixer:
             print_text(text, "green")
 
 
+def _refuse_links(path: Path) -> None:
+    """Only what lies where it seems to lie is written to."""
+    if path.is_symlink() or path.parent.is_symlink():
+        raise PathError(str(path), "is reached through a link, so it is not repaired.")
+
+
+def _refuse_rename(folder: Path, target: Path) -> None:
+    if target.exists() and not target.samefile(folder):
+        raise PathError(str(folder), f"cannot be renamed: {target.name} exists already.")
+    here = Path.cwd()
+    if folder == here or folder in here.parents or (folder / ".git").exists():
+        raise PathError(
+            str(folder), f"is not renamed to {target.name} from inside: do it yourself."
+        )
+
+
 def _show(path: str, repair: Repair) -> None:
-    lines = difflib.unified_diff(
-        repair.before.splitlines(), repair.after.splitlines(), path, path, lineterm="", n=1
-    )
+    # A repair changes the top of a file; the rest is the same and can be very long.
+    before, after = repair.before.splitlines(), repair.after.splitlines()
+    while len(before) > _CONTEXT and len(after) > _CONTEXT and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    lines = difflib.unified_diff(before, after, path, path, lineterm="", n=1)
     for line in lines:
         print_text(line, {"+": "green", "-": "red"}.get(line[:1], ""))
     for note in repair.notes:

@@ -7,6 +7,7 @@ from typing import Any
 from prowess.errors import ConfigError, ConfigSyntaxError
 from prowess.host.config_values import to_settings
 from prowess.settings import Settings
+from prowess.skills.json_text import is_plain, relaxed
 
 FILE_NAME = "prowess.json"
 _MAX_BYTES = 4_000_000
@@ -38,6 +39,8 @@ class ConfigFile:
     def text(self) -> str:
         """Return the file's text; a missing file is empty."""
         try:
+            if os.path.exists(self.path) and not os.path.isfile(self.path):
+                raise ConfigError(self.path, "is not a regular file.")
             with open(self.path, "rb") as file:
                 content = file.read(_MAX_BYTES + 1)
         except FileNotFoundError:
@@ -67,13 +70,21 @@ def parse(path: str, text: str) -> dict[str, Any]:
     """
     if not text.strip():
         return {}
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        values = _parse_json5(path, text)
+    values = _loads(path, text)
     if not isinstance(values, dict):
         raise ConfigSyntaxError(path, "must hold one object, such as {}.")
+    if not is_plain(values):
+        raise ConfigSyntaxError(path, "holds a number or a nesting that no setting needs.")
     return values
+
+
+def _loads(path: str, text: str) -> object:
+    for attempt in (text, relaxed(text)):
+        try:
+            return json.loads(attempt)
+        except (ValueError, RecursionError):
+            continue
+    return _parse_json5(path, text)
 
 
 def _parse_json5(path: str, text: str) -> object:
@@ -83,7 +94,7 @@ def _parse_json5(path: str, text: str) -> object:
     try:
         return json5.loads(text, allow_duplicate_keys=True)
     except (ValueError, RecursionError) as error:
-        problem = str(error).removeprefix("<string>:").strip() or "too deeply nested"
+        problem = str(error).replace("<string>:", "line ").strip() or "too deeply nested"
         raise ConfigSyntaxError(
             path, f"is not JSON5 ({problem}); correct it and try again."
         ) from error

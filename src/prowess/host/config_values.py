@@ -6,9 +6,10 @@ reported. Neither is an error: another program may have written it.
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from prowess.host.harnesses import ALIASES, NAMES
+from prowess.host.reading import is_path
 from prowess.settings import (
     AgentSettings,
     EntrySettings,
@@ -40,6 +41,12 @@ _KNOWN = {
     },
     "skills.install": {"preferBrew", "nodeManager", "allowUploadedArchives"},
 }  # fmt: skip
+_OBJECTS = (
+    "skills", "skills.load", "skills.limits", "skills.install", "agents", "agents.defaults",
+    "agent", "plugins", "plugins.load",
+)  # fmt: skip
+_ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
+_AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
 _NODE_MANAGERS = ("npm", "pnpm", "yarn", "bun")
 
 
@@ -50,7 +57,7 @@ def to_settings(values: Mapping[str, Any]) -> Settings:
         skills=_skills(reader),
         agents=_agents(reader),
         plugins=_plugins(reader),
-        problems=(*reader.problems, *_unknown(values)),
+        problems=(*reader.problems, *_misshapen(reader), *_unknown(values)),
         values=values,
     )
 
@@ -112,7 +119,7 @@ class _Reader:
     def as_words(self, key: str, value: object) -> tuple[str, ...] | None:
         if value is None:
             return None
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if _is_words(value):
             return tuple(item.strip() for item in value if item.strip())
         self.wrong(key, "a list of strings")
         return None
@@ -214,16 +221,36 @@ def _entries(reader: _Reader) -> dict[str, EntrySettings]:
         if not isinstance(entry, Mapping):
             reader.wrong(key, "an object")
             continue
-        enabled = entry.get("enabled")
-        if enabled is not None and not isinstance(enabled, bool):
-            reader.wrong(f"{key}.enabled", "true or false")
-            enabled = None
+        _near_misses(reader, key, entry, _ENTRY_KEYS)
         found[name] = EntrySettings(
-            enabled=enabled,
+            enabled=_switch(reader, f"{key}.enabled", entry.get("enabled")),
             has_api_key=_is_set(entry.get("apiKey")),
             env_names=_env_names(reader, f"{key}.env", entry.get("env")),
         )
     return found
+
+
+def _switch(reader: _Reader, key: str, value: object) -> bool | None:
+    """Read an on-off switch; what is neither switches off, since that is what was tried."""
+    if value is None or isinstance(value, bool):
+        return value
+    if str(value).strip().lower() == "true":
+        return True
+    message = "must be true or false; it counts as false"
+    reader.problems.append(SettingProblem(key=key, message=message))
+    return False
+
+
+def _near_misses(
+    reader: _Reader, key: str, entry: Mapping[str, Any], known: frozenset[str]
+) -> None:
+    """Report keys that are right but for their case: they would be passed over in silence."""
+    right = {name.lower(): name for name in known}
+    for name in entry:
+        meant = right.get(str(name).lower())
+        if meant is not None and meant != name:
+            message = f"is not read; it is spelt {meant}"
+            reader.problems.append(SettingProblem(key=f"{key}.{name}", message=message))
 
 
 def _env_names(reader: _Reader, key: str, value: object) -> frozenset[str]:
@@ -288,6 +315,7 @@ def _agents(reader: _Reader) -> tuple[AgentSettings, ...]:
 
 
 def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
+    _near_misses(reader, key, entry, _AGENT_KEYS)
     own = "skills" in entry and entry["skills"] is not None
     workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
@@ -308,11 +336,12 @@ def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings
 
 
 def _agent_skills(reader: _Reader, key: str, value: object) -> tuple[str, ...] | None:
-    words = reader.as_words(key, value)
-    if value is not None and words is None:
-        # A list that cannot be read allows nothing: a typo must not open every skill to an agent.
-        return ()
-    return words
+    if value is None or _is_words(value):
+        return reader.as_words(key, value)
+    # A list that cannot be read allows nothing: a typo must not open every skill to an agent.
+    message = "must be a list of strings; until then it allows no skill"
+    reader.problems.append(SettingProblem(key=key, message=message))
+    return ()
 
 
 def _nested(entry: Mapping[str, Any], outer: str, inner: str) -> object:
@@ -324,10 +353,25 @@ def _plugins(reader: _Reader) -> PluginSettings:
     disabled = {
         name
         for name, entry in reader.mapping("plugins.entries").items()
-        if isinstance(entry, Mapping) and entry.get("enabled") is False
+        if isinstance(entry, Mapping)
+        and _switch(reader, f"plugins.entries.{name}.enabled", entry.get("enabled")) is False
     }
     return PluginSettings(
         paths=reader.words("plugins.load.paths") or (), disabled=frozenset(disabled)
+    )
+
+
+def _misshapen(reader: _Reader) -> Iterable[SettingProblem]:
+    """Report what should hold other keys but is a list or a word."""
+    for key in _OBJECTS:
+        value = reader.raw(key)
+        if value is not None and not isinstance(value, Mapping):
+            yield SettingProblem(key=key, message="must be an object; the default is used")
+
+
+def _is_words(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(
+        isinstance(item, str) and (not item or is_path(item)) for item in value
     )
 
 

@@ -5,9 +5,11 @@ It is written as JSON. Where the old text had comments, it is kept beside the ne
 
 import json
 import os
+import re
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +17,57 @@ from prowess.errors import ConfigError, ConfigKeyError
 from prowess.host.config import ConfigFile, parse
 from prowess.host.config_values import to_settings
 from prowess.settings_table import SETTINGS
+from prowess.skills.json_text import is_plain
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; a race there costs the loser its change.
+    fcntl = None  # type: ignore[assignment]
 
 REDACTED = "__OPENCLAW_REDACTED__"
-_SECRET_WORDS = ("apikey", "token", "password", "secret", "privatekey", "credential", "passphrase")
+# Endings and words of names behind which people keep secrets.
+_SECRET_NAME = re.compile(
+    r"token|passw|passphrase|pwd|secret|credential|cookie|bearer|jwt|dsn|webhook|authorization"
+    r"|keys?$|keyid$|^auth$|^pat$|signature"
+)
+# A password inside an address, and the shapes of well-known keys.
+_CREDENTIALS = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@|\b(?:sk|pk|ghp|gho|xox[abp]|glpat)[-_][A-Za-z0-9_-]{10,}|-----BEGIN"
+)
 
 
-def write(config: ConfigFile, key: str, value: object) -> str | None:
-    """Set the dotted `key`, or remove it where `value` is None.
+def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None:
+    """Set the key with these `parts`, or remove it where `value` is None.
 
     Returns:
         Where the previous text was kept, if comments in it would have been lost.
     """
-    text = config.text()
-    values = parse(config.path, text)
-    _put(values, key, value)
-    backup = None
-    if text.strip() and not _is_plain_json(text):
-        backup = config.path + ".bak"
-        _write_private(backup, text)
-    _write_private(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    with _locked(config.path):
+        text = config.text()
+        values = parse(config.path, text)
+        _put(values, parts, value)
+        backup = None
+        if text.strip() and not _is_plain_json(text):
+            backup = config.path + ".bak"
+            _write_private(backup, text)
+        _write_private(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
     return backup
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Let one process at a time read, change and write: a second one would undo the first."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        handle = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise ConfigError(path, f"cannot be written: {error.strerror}.") from error
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _is_plain_json(text: str) -> bool:
@@ -85,9 +118,8 @@ def split_key(key: str) -> list[str]:
     return parts
 
 
-def _put(values: dict[str, Any], key: str, value: object) -> None:
-    parts = split_key(key)
-    current = values
+def _put(values: dict[str, Any], parts: Sequence[str], value: object) -> None:
+    current, key = values, ".".join(parts)
     for part in parts[:-1]:
         if value is None and part not in current:
             return
@@ -101,23 +133,24 @@ def _put(values: dict[str, Any], key: str, value: object) -> None:
         current[parts[-1]] = value
 
 
-def check_value(key: str, value: object) -> None:
-    """Refuse a value that a known setting would not take.
+def check_value(parts: Sequence[str], value: object) -> None:
+    """Refuse a value that a known setting would not take, or that no file could hold.
 
     Raises:
         ConfigKeyError: the value has the wrong type for its key.
     """
     values: dict[str, Any] = {}
-    _put(values, key, value)
+    _put(values, parts, value)
+    if not is_plain(values):
+        raise ConfigKeyError(".".join(parts), "cannot be written as JSON.")
     for problem in to_settings(values).problems:
         if not problem.unknown:
             wanted = problem.message.removesuffix("; the default is used")
             raise ConfigKeyError(problem.key, f"{wanted}.")
 
 
-def is_known(key: str) -> bool:
-    """Return whether `key` is, or leads to or below, a documented setting."""
-    parts = split_key(key)
+def is_known(parts: Sequence[str]) -> bool:
+    """Return whether the key is, or leads to or below, a documented setting."""
     for row in SETTINGS:
         pattern = row.key.replace("[]", "").split(".")
         pairs = zip(parts, pattern, strict=False)
@@ -126,23 +159,40 @@ def is_known(key: str) -> bool:
     return False
 
 
+def is_text(parts: Sequence[str]) -> bool:
+    """Return whether a value is text whatever it looks like: a key of digits is no number."""
+    return parts[-1] == "apiKey" or "env" in parts[:-1]
+
+
 def redacted(value: object, key: str = "") -> object:
     """Return `value` with everything that may be a secret replaced by a marker."""
+    if _is_secret_name(key):
+        return _masked(value)
     if isinstance(value, Mapping):
-        inside_env = key == "env"
-        return {
-            name: REDACTED if inside_env and _holds(inner) else redacted(inner, str(name))
-            for name, inner in value.items()
-        }
+        return {name: redacted(inner, str(name)) for name, inner in value.items()}
     if isinstance(value, list):
-        return [redacted(item, key) for item in value]
-    return REDACTED if _is_secret_name(key) and _holds(value) else value
+        return _redacted_list(value)
+    return REDACTED if isinstance(value, str) and _CREDENTIALS.search(value) else value
 
 
-def _holds(value: object) -> bool:
-    return value not in (None, "", True, False)
+def _redacted_list(values: list[Any]) -> list[object]:
+    """A command line may carry a secret behind its option."""
+    shown: list[object] = []
+    behind_secret = False
+    for value in values:
+        shown.append(_masked(value) if behind_secret else redacted(value))
+        behind_secret = isinstance(value, str) and value.startswith("-") and _is_secret_name(value)
+    return shown
+
+
+def _masked(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _masked(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(item) for item in value]
+    return value if value is None or value == "" or isinstance(value, bool) else REDACTED
 
 
 def _is_secret_name(key: str) -> bool:
-    squeezed = key.replace("_", "").replace("-", "").lower()
-    return any(word in squeezed for word in _SECRET_WORDS) or squeezed == "key"
+    squeezed = re.sub(r"[^a-z0-9]", "", key.lower())
+    return squeezed == "env" or bool(_SECRET_NAME.search(squeezed))

@@ -35,7 +35,7 @@ class Found(NamedTuple):
 class _Listing(NamedTuple):
     """A folder as it was last read; good as long as its stamp stays."""
 
-    stamp: tuple[int, int]
+    stamp: tuple[int, int, int]
     entries: list[os.DirEntry[str]]
     # The folder's own skill, where that needs no second look; a link always does.
     skill: Found | None
@@ -60,7 +60,7 @@ class FolderCache:
             found = os.stat(folder)
         except OSError:
             return None
-        return known if known.stamp == (found.st_mtime_ns, found.st_ino) else None
+        return known if known.stamp == _folder_stamp(found) else None
 
     def keep(self, folder: str, entries: list[os.DirEntry[str]], skill: Found | None) -> None:
         """Remember a listing that was just made."""
@@ -68,8 +68,13 @@ class FolderCache:
             found = os.stat(folder)
         except OSError:
             return
-        if is_settled(found.st_mtime_ns):
-            self._known[folder] = _Listing((found.st_mtime_ns, found.st_ino), entries, skill)
+        if is_settled(found.st_ctime_ns):
+            self._known[folder] = _Listing(_folder_stamp(found), entries, skill)
+
+
+def _folder_stamp(found: os.stat_result) -> tuple[int, int, int]:
+    # The time of the last status change too: it moves with permissions and nobody can set it back.
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
 def is_settled(changed_ns: int) -> bool:
@@ -98,6 +103,42 @@ def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
+def boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the real folders in which a skill of `source` may lie."""
+    root = os.path.realpath(source.root)
+    plugin = os.path.realpath(source.boundary) if source.boundary else root
+    return (root, plugin, *allowed_targets)
+
+
+def escape_target(source: Source, found: Found, allowed_targets: Sequence[str]) -> str | None:
+    """Return where a file really is, if a link has carried it out of where it may be.
+
+    Asked again at each reading: what was a file when it was found may be a link by now.
+    """
+    if not _has_link(source.root, found.path):
+        return None
+    real = os.path.realpath(found.path)
+    folder = (
+        os.path.realpath(found.folder) if found.is_skill_file else os.path.realpath(source.root)
+    )
+    if not is_inside(real, folder):
+        return real
+    if source.links_allowed:
+        return None
+    allowed = boundaries(source, allowed_targets)
+    return None if any(is_inside(real, boundary) for boundary in allowed) else real
+
+
+def _has_link(root: str, path: str) -> bool:
+    """Return whether a link stands between `root` and `path`, the last step included."""
+    step = path
+    while len(step) > len(root):
+        if os.path.islink(step):
+            return True
+        step = os.path.dirname(step)
+    return False
+
+
 class RootWalker:
     """Walks one root once."""
 
@@ -112,8 +153,7 @@ class RootWalker:
         self._source, self._limits = source, limits
         self._cache = cache or FolderCache()
         self._real_root = os.path.realpath(source.root)
-        boundary = os.path.realpath(source.boundary) if source.boundary else self._real_root
-        self._boundaries = (self._real_root, boundary, *allowed_targets)
+        self._boundaries = boundaries(source, allowed_targets)
         self._endings = _file_endings(source, mode)
         self._queue: deque[tuple[str, int]] = deque()
         self._candidates = 0
@@ -148,14 +188,14 @@ class RootWalker:
         known = self._cache.get(folder)
         if known is not None and known.skill is not None and not is_start:
             self._walk.folders.append(folder)
-            self._walk.found.append(known.skill)
+            self._take_skill(known.skill)
             return
         entries = self._entries(folder, known)
         # A start folder with a SKILL.md of its own was judged before: only what lies below counts.
         if self._source.kind is RootKind.SKILLS and not is_start:
             skill = self._skill_file(folder, entries)
             if skill is not None:
-                self._walk.found.append(skill)
+                self._take_skill(skill)
                 return
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             return
@@ -165,12 +205,20 @@ class RootWalker:
         if depth < self._source.depth:
             self._descend(entries, depth)
 
+    def _take_skill(self, skill: Found) -> None:
+        self._walk.found.append(skill)
+        if skill.has_sidecar:
+            self._walk.folders.append(os.path.join(skill.folder, "agents"))
+
     def _entries(self, folder: str, known: _Listing | None = None) -> list[os.DirEntry[str]]:
         self._walk.folders.append(folder)
         if known is not None:
             return known.entries
+        reported = len(self._walk.diagnostics)
         entries = self._listed(folder)
-        self._cache.keep(folder, entries, self._plain_skill(folder, entries))
+        # What was refused must be said again next time, so only a whole listing is kept.
+        if len(self._walk.diagnostics) == reported:
+            self._cache.keep(folder, entries, self._plain_skill(folder, entries))
         return entries
 
     def _listed(self, folder: str) -> list[os.DirEntry[str]]:
@@ -284,6 +332,9 @@ def _found(folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[s
 
 
 def _file_endings(source: Source, mode: SpecMode) -> tuple[str, ...]:
+    if source.leads_away:
+        # Any text of the target could be somebody's notes; a SKILL.md is meant to be read.
+        return ()
     if source.kind is RootKind.RULES:
         return (".mdc",)
     if source.kind is RootKind.COMMANDS or reads_standalone(source, mode):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from prowess.errors import PathError
 from prowess.host.discovery import SKIPPED_FOLDERS, Found, RootWalker
-from prowess.host.reading import Content, read_bounded
+from prowess.host.reading import Content, is_path, read_bounded
 from prowess.settings import Limits, SpecMode
 from prowess.skills.model import Diagnostic, Document, Source, Tier
 
@@ -30,17 +30,20 @@ def named(paths: Sequence[str], mode: SpecMode, limits: Limits) -> Iterator[Cand
         PathError: a path does not exist.
     """
     for path in paths:
+        if not path or not is_path(path):
+            raise PathError(repr(path), "is not a path.")
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
             yield from inside(Source(tier=Tier.WORKSPACE, root=absolute), mode, limits)
-        elif os.path.lexists(absolute):
+        elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
             is_skill = os.path.basename(absolute).lower() == "skill.md"
             source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
             found = Found(absolute, os.path.dirname(absolute), is_skill)
             yield from _candidate(source, found, limits)
         else:
+            problem = "is not a Markdown file" if os.path.isfile(absolute) else "does not exist"
             raise PathError(
-                path, "does not exist: give a skill file, a skill's folder or a folder of skills."
+                path, f"{problem}: give a skill file, a skill's folder or a folder of skills."
             )
 
 
@@ -69,7 +72,9 @@ def _candidate(source: Source, found: Found, limits: Limits) -> Iterator[Candida
             content=content.data,
             is_skill_file=found.is_skill_file,
         )
-        yield Candidate(path=found.path, document=document, files=_files(found.folder))
+        # A stand-alone text has no files of its own.
+        files = _files(found.folder) if found.is_skill_file else ()
+        yield Candidate(path=found.path, document=document, files=files)
 
 
 def _files(folder: str) -> tuple[str, ...]:

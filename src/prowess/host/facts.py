@@ -28,8 +28,15 @@ class LocalFacts:
         return HostFacts(
             platform=sys.platform,
             bins=frozenset(self._found.intersection(bins)),
-            env=frozenset(name for name in env if self._environ.get(name, "").strip()),
+            env=frozenset(name for name in env if self._is_set(name)),
         )
+
+    def _is_set(self, name: str) -> bool:
+        try:
+            return bool(self._environ.get(name, "").strip())
+        except (UnicodeEncodeError, ValueError):
+            # A name that the system cannot even ask for.
+            return False
 
     def _has(self, name: str) -> bool:
         if not name or "\0" in name:

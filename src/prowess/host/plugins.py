@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prowess.host.discovery import is_inside
-from prowess.host.reading import Content, read_bounded
+from prowess.host.reading import Content, is_path, read_bounded
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic, RootKind, Source, Tier
 
@@ -22,6 +22,7 @@ _MANIFESTS = (
     "openclaw.plugin.json",
 )
 _MAX_MANIFEST_BYTES = 256_000
+_DEFAULT_FOLDERS = ("skills", "commands")
 
 
 @dataclass(slots=True)
@@ -107,9 +108,16 @@ def _paths(value: object, *, default: str) -> list[str]:
 def _add_roots(plugin: Source, wanted: Sequence[str], result: PluginSources) -> None:
     """Add the folders that `plugin` names, each of which must lie inside it."""
     for relative in wanted:
+        if not is_path(relative):
+            message = f"{relative!r} is not a path"
+            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))
+            continue
         root = os.path.normpath(os.path.join(plugin.root, relative))
         if not is_inside(os.path.realpath(root), os.path.realpath(plugin.root)):
             message = f"{relative!r} leaves the plugin"
             result.diagnostics.append(diagnose("path-escape", message, path=plugin.root))
         elif os.path.isdir(root):
             result.sources.append(replace(plugin, root=root))
+        elif relative not in _DEFAULT_FOLDERS:
+            message = f"{relative!r} is not a folder"
+            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))

@@ -63,3 +63,11 @@ def _read(path: str, handle: int, limit: int) -> Content | Diagnostic:
 
 def _too_large(path: str, limit: int) -> Diagnostic:
     return diagnose("FILE_TOO_LARGE", f"is larger than {limit} bytes", path=path)
+
+
+def is_path(text: str) -> bool:
+    """Return whether the system could look for a file of that name at all."""
+    try:
+        return "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:
+        return False

@@ -120,3 +120,6 @@ def _reported(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise PathError(str(path), f"cannot be written: {error.strerror}.") from error
+    except UnicodeEncodeError as error:
+        problem = "has a name that this locale cannot write: set PYTHONUTF8=1."
+        raise PathError(str(path), problem) from error

@@ -16,6 +16,7 @@ from prowess.host.discovery import (
     Found,
     RootWalker,
     Walk,
+    escape_target,
     is_inside,
     is_settled,
 )
@@ -30,6 +31,8 @@ from prowess.skills.parse import parse
 _SIDECAR = os.path.join("agents", "openai.yaml")
 _MAX_SIDECAR_BYTES = 64_000
 _MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
+
+_PROJECT_TIERS = frozenset((Tier.HARNESS_PROJECT, Tier.AGENTS_PROJECT, Tier.WORKSPACE))
 
 _Stamp = tuple[int, ...]
 
@@ -63,6 +66,7 @@ class FolderSources:
         self._settings: Settings | None = None
         self._roots: dict[Source, _RootScan] = {}
         self._listings = FolderCache()
+        self._targets: tuple[str, ...] = ()
         self._scan: Scan | None = None
 
     def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
@@ -72,6 +76,9 @@ class FolderSources:
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
         existing = [source for source in roots.sources if os.path.isdir(source.root)]
+        self._targets = self._allowed_targets()
+        existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
+        roots.diagnostics += [_linked(source) for source in existing if source.leads_away]
         fresh = {source: self._root(source, changed) for source in existing}
         old, self._roots = self._roots, fresh
         return self._combined(roots.sources, roots.diagnostics, unchanged=_is_same(old, fresh))
@@ -107,6 +114,20 @@ class FolderSources:
         )
         return self._scan
 
+    def _allowed_targets(self) -> tuple[str, ...]:
+        return tuple(
+            os.path.realpath(expand(path, self._folders.home, self._workspace))
+            for path in self._require_settings().skills.load.allow_symlink_targets
+        )
+
+    def _leads_away(self, source: Source) -> bool:
+        """Return whether a project's root is a link out of the project."""
+        if source.tier not in _PROJECT_TIERS:
+            return False
+        real = os.path.realpath(source.root)
+        allowed = (os.path.realpath(self._workspace), *self._targets)
+        return not any(is_inside(real, folder) for folder in allowed)
+
     def _root(self, source: Source, changed: Collection[str] | None) -> _RootScan:
         old = self._roots.get(source)
         if old is None or changed is None:
@@ -128,13 +149,8 @@ class FolderSources:
         return self._finished(old.source, files, old.walk, old)
 
     def _walk(self, source: Source, old: _RootScan | None) -> _RootScan:
-        settings = self._require_settings()
-        targets = [
-            os.path.realpath(expand(path, self._folders.home, self._workspace))
-            for path in settings.skills.load.allow_symlink_targets
-        ]
-        skills = settings.skills
-        walker = RootWalker(source, skills.spec_mode, skills.limits, targets, self._listings)
+        skills = self._require_settings().skills
+        walker = RootWalker(source, skills.spec_mode, skills.limits, self._targets, self._listings)
         known = {} if old is None else old.files
         files: dict[str, _Read] = {}
         own = walker.root_file()
@@ -168,6 +184,10 @@ class FolderSources:
         settings = self._require_settings()
         stamp = _stamp(found)
         settled = bool(stamp) and is_settled(stamp[0])
+        target = escape_target(source, found, self._targets)
+        if target is not None:
+            refused = _refusal(source.tier, found.path, target)
+            return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
         path = os.path.realpath(found.path) if os.path.islink(found.path) else found.path
         limit = settings.skills.limits.max_skill_file_bytes
         content = read_bounded(path, limit, hard_links=source.tier is Tier.BUNDLED)
@@ -213,6 +233,16 @@ class FolderSources:
         if self._settings is None:
             raise RuntimeError("scan() comes first: it brings the settings")
         return self._settings
+
+
+def _linked(source: Source) -> Diagnostic:
+    message = f"leads to {os.path.realpath(source.root)}"
+    return diagnose("root-linked", message, path=source.root)
+
+
+def _refusal(tier: Tier, path: str, target: str) -> Diagnostic:
+    code = "bundled-symlink-escape" if tier is Tier.BUNDLED else "symlink-escape"
+    return diagnose(code, f"leads to {target}", path=path)
 
 
 def _is_edit(old: _RootScan, path: str) -> bool:

@@ -74,7 +74,11 @@ class SqliteStore:
             row = connection.execute(query).one_or_none()
         if row is None:
             return None
-        names = json.loads(row.skill_filter)
+        try:
+            names = json.loads(row.skill_filter)
+        except (TypeError, ValueError):
+            # A row that nobody can read is as good as none: the session gets a fresh one.
+            return None
         return StoredSnapshot(
             session_id=row.session_id,
             agent_id=row.agent_id,
@@ -138,13 +142,17 @@ class SqliteStore:
                 yield connection
         except SQLAlchemyError as error:
             problem = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise StoreError(self._path, f"cannot be used ({problem}).") from error
+            raise StoreError(
+                self._path, f"cannot be used ({problem}): move it away and a new one is made."
+            ) from error
 
     def _migrate(self, connection: sa.Connection) -> None:
         version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
         if version > _SCHEMA_VERSION:
             raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
-        _metadata.create_all(connection)
+        # Two processes may come first at the same moment.
+        for table in _metadata.sorted_tables:
+            connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
         if version < _SCHEMA_VERSION:
             connection.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")
 

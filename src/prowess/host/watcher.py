@@ -87,6 +87,8 @@ class _Interest:
             return True
         if folder not in self._known or name.startswith(".") or name in _IGNORED_SEGMENTS:
             return False
+        if name == "openai.yaml":
+            return True
         if name.lower().endswith(_SKILL_ENDINGS):
             return name.lower() != "readme.md"
         return change is Change.added and os.path.isdir(path)

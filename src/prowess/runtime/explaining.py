@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from prowess.errors import SkillNotFoundError
 from prowess.runtime.service import SkillsService
 from prowess.skills.agent_filter import AgentFilter
-from prowess.skills.explain import Explanation, Situation, explain, explain_broken
+from prowess.skills.explain import (
+    Explanation,
+    Situation,
+    explain,
+    explain_broken,
+    explain_unreached,
+)
 from prowess.skills.model import Diagnostic, Severity
 
 
@@ -22,6 +28,10 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
     except SkillNotFoundError:
         problems = _problems_of(name, state.scan.diagnostics)
         if not problems:
+            cut = [d for d in state.scan.diagnostics if d.code.endswith("-truncated")]
+            if cut:
+                # The file may be there and simply not have been reached.
+                return explain_unreached(name, agent.id, cut[0])
             raise
         return explain_broken(name, agent.id, problems)
     return explain(

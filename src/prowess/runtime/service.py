@@ -17,8 +17,9 @@ from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import Verdict
 from prowess.skills.lookup import find
 from prowess.skills.model import Diagnostic, Skill
-from prowess.skills.prompt import PromptBlock, Worth, can_read, render
+from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
 from prowess.skills.snapshot import Snapshot, fingerprint
+from prowess.skills.text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,5 +259,5 @@ def _node_note(settings: Settings) -> str:
     nodes = settings.skills.nodes
     if not nodes:
         return ""
-    names = ", ".join(node.name for node in nodes)
+    names = escape(one_line(", ".join(node.name for node in nodes)))
     return f"Some skills need a remote machine ({names}): run their commands there."

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from prowess.runtime.ports import SessionStore, StoredSnapshot
 from prowess.runtime.service import SkillsService
-from prowess.skills.snapshot import Snapshot, should_refresh
+from prowess.skills.snapshot import Snapshot
+from prowess.skills.text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Sessions:
 
     def begin_turn(self, session_id: str, agent_id: str | None = None) -> Turn:
         """Return the snapshot for this turn, renewed if files, config or filter changed."""
+        session_id = one_line(session_id)
         current = self._skills.snapshot(agent_id)
         stored = self._store.load(session_id)
         if stored is not None and not _is_stale(stored, current):
@@ -31,7 +33,8 @@ class Sessions:
         fresh = StoredSnapshot(
             session_id=session_id,
             agent_id=current.agent_id,
-            version=current.version,
+            # Another process may have stored a later one: versions of a session only grow.
+            version=current.version if stored is None else max(current.version, stored.version + 1),
             hash=current.hash,
             prompt=current.prompt,
             skill_filter=current.skill_filter,
@@ -41,7 +44,9 @@ class Sessions:
 
 
 def _is_stale(stored: StoredSnapshot, current: Snapshot) -> bool:
-    """A newer version is worth a rebuild only where the content differs too."""
-    if (stored.agent_id, stored.skill_filter) != (current.agent_id, current.skill_filter):
-        return True
-    return should_refresh(stored.version, current.version) and stored.hash != current.hash
+    """Compare meanings, not versions: each process counts its own."""
+    return (stored.agent_id, stored.skill_filter, stored.hash) != (
+        current.agent_id,
+        current.skill_filter,
+        current.hash,
+    )

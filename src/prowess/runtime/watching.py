@@ -7,7 +7,7 @@ and every turn looks for itself: slower, never stale.
 import logging
 from collections.abc import AsyncIterator
 
-from prowess.errors import WatchUnavailableError
+from prowess.errors import ConfigError, WatchUnavailableError
 from prowess.runtime.ports import Watcher, WatchTargets
 from prowess.runtime.service import SkillsService
 
@@ -44,7 +44,12 @@ class Watching:
         debounce = self._skills.settings.skills.load.watch_debounce_ms
         self.active = True
         async for paths in self._watcher.changes(targets, debounce_ms=debounce):
-            self._skills.refresh(paths - {self._config_path} or None)
+            try:
+                self._skills.refresh(paths - {self._config_path} or None)
+            except ConfigError as error:
+                # A file that is being saved can be half there: the next event brings the rest.
+                log.warning("config.unreadable: %s The last one stays in force.", error)
+                continue
             version = self._skills.snapshot(agent_id).version
             if version != known:
                 known = version

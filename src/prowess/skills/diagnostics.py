@@ -96,8 +96,8 @@ _TABLE = (
     ),
     _warning(
         "METADATA_ALIAS",
-        "A metadata namespace that is not read.",
-        "Rename the namespace to `openclaw`.",
+        "A key of the metadata that is not read, so nothing in it has an effect.",
+        "The namespace is `openclaw`; its kinds are bins, anyBins, env, config and os.",
     ),
     _warning(
         "INSTALL_ENTRY_INVALID",
@@ -134,6 +134,11 @@ _TABLE = (
         "NAME_PATH_MISMATCH",
         "The name differs from the folder's.",
         "Give both the same name (`prowess validate --fix` does it).",
+    ),
+    _warning(
+        "FLAG_UNCLEAR",
+        "A switch that is neither yes nor no, or is there twice; a guess was made.",
+        "Write true or false, once.",
     ),
     _error(
         "DESCRIPTION_TOO_LONG",
@@ -235,6 +240,11 @@ _TABLE = (
         "shadowed",
         "A skill lost its name to one from a higher source.",
         "Rename one of the two, or remove the one that is not wanted.",
+    ),
+    _warning(
+        "root-linked",
+        "A project's root is a link out of the project, so only its SKILL.md folders are read.",
+        "Add the target to skills.load.allowSymlinkTargets if you trust it.",
     ),
     _warning(
         "root-missing",

@@ -87,6 +87,13 @@ def explain_broken(name: str, agent_id: str, problems: Sequence[Diagnostic]) -> 
     return Explanation(name=name, agent_id=agent_id, steps=steps)
 
 
+def explain_unreached(name: str, agent_id: str, problem: Diagnostic) -> Explanation:
+    """Explain a name that was not found in a scan that did not look everywhere."""
+    detail = f"not among what was read, and {problem.path} was not read whole: {problem.message}"
+    step = Step(stage="found", passed=False, detail=detail, fix=problem.fix)
+    return Explanation(name=name, agent_id=agent_id, steps=(step,))
+
+
 def _found(situation: Situation) -> str:
     skill = situation.skill
     label = f" ({skill.source.label})" if skill.source.label else ""

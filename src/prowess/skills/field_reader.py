@@ -10,8 +10,8 @@ from prowess.skills.frontmatter import Frontmatter
 from prowess.skills.json_text import read_object
 from prowess.skills.model import Fields, Value
 
-_TRUE = frozenset(("true", "1", "yes", "on"))
-_FALSE = frozenset(("false", "0", "no", "off"))
+_TRUE = frozenset(("true", "1", "yes", "on", "y", "t"))
+_FALSE = frozenset(("false", "0", "no", "off", "n", "f"))
 
 
 class UnreadableError(Exception):
@@ -29,6 +29,9 @@ class FieldReader:
     def __init__(self, front: Frontmatter) -> None:
         self.front = front
         self._keys = {squeeze(key): key for key in reversed(front.fields)}
+        squeezed = [squeeze(key) for key in front.fields]
+        # One key in two spellings: which of the two was meant is anybody's guess.
+        self.ambiguous = {key for key in squeezed if squeezed.count(key) > 1}
 
     def key(self, *names: str) -> str | None:
         """Return the spelling, as written, of the first of `names` that is present."""
@@ -51,9 +54,17 @@ class FieldReader:
         raw = self.front.texts.get(key)
         return raw.strip() if raw else as_text(self.front.fields[key])
 
-    def flag(self, *names: str, default: bool) -> bool:
-        """Return a yes or no in any of its spellings; anything else is the default."""
-        return as_flag(self.value(*names), default=default)
+    def flag(self, name: str, *, default: bool, ambiguous: bool) -> bool:
+        """Return a yes or no in any of its spellings; anything else is the default.
+
+        Args:
+            name: the key.
+            default: what an absent or nonsensical value means.
+            ambiguous: what the key means where it stands there in two spellings.
+        """
+        if squeeze(name) in self.ambiguous:
+            return ambiguous
+        return as_flag(self.value(name), default=default)
 
     def words(self, *names: str) -> tuple[str, ...]:
         """Return a list, or a comma-separated string as a list; other shapes are empty."""
@@ -99,13 +110,29 @@ def strings(value: Value, *, split: str = ",") -> tuple[str, ...]:
         items = [_scalar(item) for item in value]
     else:
         raise UnreadableError
-    return tuple(dict.fromkeys(word for item in items if (word := item.strip())))
+    words = tuple(dict.fromkeys(word for item in items if (word := item.strip())))
+    if items and not words:
+        # Blanks where names were meant: an empty list would ask for nothing at all.
+        raise UnreadableError
+    return words
 
 
 def _scalar(value: Value) -> str:
     if value is None or isinstance(value, (dict, list)):
         raise UnreadableError
     return as_text(value)
+
+
+def keyed(value: Fields) -> Fields:
+    """Return a map with its keys squeezed, for look-ups that forgive spelling.
+
+    Raises:
+        UnreadableError: two of its keys are one key in two spellings.
+    """
+    found = {squeeze(key): item for key, item in value.items()}
+    if len(found) != len(value):
+        raise UnreadableError
+    return found
 
 
 def mapping(value: Value) -> Fields:

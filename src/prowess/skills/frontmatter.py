@@ -6,6 +6,7 @@ often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued a
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,13 +21,14 @@ _PROSE = re.compile(
     r"(description|summary|read_when|when_to_use|when-to-use|compatibility|argument-hint|name|title)"
     r":[ \t]+(\S.*)"
 )
-_SIMPLE_LINE = re.compile(r"([A-Za-z0-9_.-]+)[ \t]*:[ \t]*(\S.*)")
+_SIMPLE_LINE = re.compile(r"([A-Za-z0-9_.-]+)[ \t]*:[ \t]*(\S.*)?")
+_ANY_METADATA = re.compile(r"^[\"']?metadata[\"']?[ \t]*:", re.MULTILINE | re.IGNORECASE)
 _METADATA_LINE = re.compile(r"^metadata[ \t]*:\s*(?=\{)", re.MULTILINE)
 # `globs: *.py` is what Cursor writes; to YAML it is an alias.
 _BARE_GLOB = re.compile(r"^((?:globs|paths)[ \t]*:[ \t]+)(\*[^\n]*)", re.MULTILINE)
-# What YAML stumbles over at the start of a plain value. Not `&`, `*` and `!`: those are anchors,
-# aliases and tags, which are refused and not read as text.
-_TROUBLE_START = "@`%\"'[]{}|>,?"
+_GATE_KEYS = frozenset(("metadata", "platforms", "requiredenvironmentvariables"))
+_UNREADABLE = "(could not be read)"
+# Not the codes of aliases and tags: those are refused, not read as text.
 _RESCUABLE = frozenset(("YAML_EXCEPTION", "BAD_INDENT"))
 
 
@@ -74,13 +76,13 @@ def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
     """Split `text` at its fences and read the block between them."""
     first, _, rest = text.partition("\n")
     if not _FENCE.fullmatch(first):
-        return Frontmatter(body=text)
+        return _misplaced(text) or Frontmatter(body=text)
     block, body, body_line = _split(rest)
     if block is None:
         return _unterminated(text)
     loaded, rescued = _load(block)
     found = [_diagnostic(problem) for problem in loaded.problems]
-    found += [_rescue_note(key, block) for key in rescued]
+    found += [_rescue_note(key, line) for key, line in rescued.items()]
     root = {} if loaded.root is None and not loaded.problems else loaded.root
     if not isinstance(root, dict) and not loaded.problems:
         found.append(diagnose("INVALID_ROOT", "the frontmatter is not a map", line=2))
@@ -95,7 +97,7 @@ def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
         fields=root if isinstance(root, dict) else {},
         lines={key: line + 1 for key, line in loaded.lines.items()},
         texts=loaded.texts,
-        rescued=rescued,
+        rescued=tuple(rescued),
         diagnostics=tuple(found),
     )
 
@@ -114,23 +116,35 @@ def _split(rest: str) -> tuple[str | None, str, int]:
     return None, "", line
 
 
+def _misplaced(text: str) -> Frontmatter | None:
+    """Refuse a block that does not begin at the very start: its gates would go unread."""
+    bare = text.lstrip(" \t\n\x0b\x0c\u200b\u2060\ufeff\u2028\u2029\x85")
+    if bare == text or not _FENCE.fullmatch(bare.partition("\n")[0]):
+        return None
+    line = text[: len(text) - len(bare)].count("\n") + 1
+    problem = diagnose("FRONTMATTER_MISSING", "something stands before the first dashes", line=line)
+    return Frontmatter(body=text, readable=False, diagnostics=(problem,))
+
+
 def _unterminated(text: str) -> Frontmatter:
     problem = diagnose("UNTERMINATED_FRONTMATTER", "no closing line of three dashes", line=1)
     return Frontmatter(body=text, present=True, readable=False, diagnostics=(problem,))
 
 
-def _load(block: str) -> tuple[yaml_text.Loaded, tuple[str, ...]]:
+def _load(block: str) -> tuple[yaml_text.Loaded, dict[str, int]]:
     """Read `block`; where that fails, cut JSON5 metadata out and quote prose, then read again."""
-    loaded = yaml_text.load(_BARE_GLOB.sub(_quote_glob, block))
+    block = _BARE_GLOB.sub(_quote_glob, block)
+    loaded = yaml_text.load(block)
     if not loaded.problems or loaded.problems[-1].code not in _RESCUABLE:
-        return loaded, ()
+        return loaded, {}
     lighter, metadata = _cut_metadata(block)
-    quoted, rescued = quote_prose(lighter)
+    lines, rescued = quote_prose(lighter)
     if metadata is None and not rescued:
-        return loaded, ()
+        return loaded, {}
+    quoted = "\n".join("" if line is None else line for line in lines)
     again = yaml_text.load(quoted)
     if not isinstance(again.root, dict):
-        return loaded, ()
+        return loaded, {}
     if metadata is not None:
         again.root["metadata"] = metadata.value
         again.lines["metadata"] = metadata.line
@@ -145,7 +159,8 @@ class _CutMetadata(NamedTuple):
 def _cut_metadata(block: str) -> tuple[str, _CutMetadata | None]:
     """Take a `metadata: {...}` that YAML may refuse out of `block`, keeping its line numbers."""
     match = _METADATA_LINE.search(block)
-    if match is None:
+    # With two of them nobody can say which one was meant.
+    if match is None or len(_ANY_METADATA.findall(block)) > 1:
         return block, None
     end = closing_brace(block, match.end())
     value = None if end is None else read_object(block[match.end() : end])
@@ -160,31 +175,38 @@ def _quote_glob(match: re.Match[str]) -> str:
     return match[1] + json.dumps(match[2].strip())
 
 
-def quote_prose(block: str) -> tuple[str, tuple[str, ...]]:
-    """Quote the prose values of `block` that YAML would misread; return which keys were quoted.
+def quote_prose(block: str) -> tuple[list[str | None], dict[str, int]]:
+    """Quote the prose values of `block` that YAML misreads.
 
-    Continuation lines are joined and replaced by blank ones, so that line numbers stay true.
+    Returns:
+        The lines, None for one that was joined to the line above, and each quoted key's line in
+        the file.
     """
-    lines = block.split("\n")
-    quoted: list[str] = []
+    lines: list[str | None] = list(block.split("\n"))
+    quoted: dict[str, int] = {}
+    seen: set[str] = set()
     for number, line in enumerate(lines):
-        match = _PROSE.fullmatch(line)
-        if match is None or not _is_trouble(match[2]):
+        match = None if line is None else _PROSE.fullmatch(line)
+        # Anchors, aliases and tags are refused, never read as text.
+        if match is None or match[1] in seen or match[2][0] in "&*!":
             continue
+        seen.add(match[1])
         parts, stop = [match[2].strip()], number + 1
-        while stop < len(lines) and lines[stop][:1] in {" ", "\t"} and lines[stop].strip():
-            parts.append(lines[stop].strip())
+        while stop < len(lines) and (text := lines[stop] or "")[:1] in {" ", "\t"} and text.strip():
+            parts.append(text.strip())
             stop += 1
+        if _is_sound(match[1], lines[number:stop]):
+            continue
         lines[number] = f"{match[1]}: {json.dumps(' '.join(parts), ensure_ascii=False)}"
-        lines[number + 1 : stop] = [""] * (stop - number - 1)
-        quoted.append(match[1])
-    return "\n".join(lines), tuple(quoted)
+        lines[number + 1 : stop] = [None] * (stop - number - 1)
+        quoted[match[1]] = number + 2
+    return lines, quoted
 
 
-def _is_trouble(value: str) -> bool:
-    if re.fullmatch(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[|>][-+0-9]*', value.strip()):
-        return False
-    return ": " in value or value.endswith(":") or value[0] in _TROUBLE_START
+def _is_sound(key: str, lines: Sequence[str | None]) -> bool:
+    """Return whether these lines, by themselves, are YAML for one key."""
+    loaded = yaml_text.load("\n".join(line or "" for line in lines))
+    return not loaded.problems and isinstance(loaded.root, dict) and list(loaded.root) == [key]
 
 
 def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]) -> Frontmatter:
@@ -193,8 +215,15 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
     lines: dict[str, int] = {}
     for number, line in enumerate(block.split("\n"), start=2):
         match = _SIMPLE_LINE.fullmatch(line)
-        if match is not None:
-            fields[match[1]] = match[2].strip().strip("\"'")
+        if match is None:
+            continue
+        gate = match[1].replace("-", "").replace("_", "").lower() in _GATE_KEYS
+        text = (match[2] or "").strip()
+        # A gate over several lines, or written twice, cannot be read here: it must stay shut.
+        if gate and (not text or match[1] in fields):
+            text = _UNREADABLE
+        if text:
+            fields[match[1]] = text.strip("\"'")
             lines[match[1]] = number
     softened = [
         diagnose("LINES_READ", f"{d.code}: {d.message}", line=d.line)
@@ -217,10 +246,7 @@ def _diagnostic(problem: yaml_text.Problem) -> Diagnostic:
     return diagnose(problem.code, problem.message, line=problem.line + 1)
 
 
-def _rescue_note(key: str, block: str) -> Diagnostic:
-    line = next(
-        (n for n, text in enumerate(block.split("\n"), start=2) if text.startswith(f"{key}:")), 2
-    )
+def _rescue_note(key: str, line: int) -> Diagnostic:
     return diagnose(
         "COLON_RESCUED", f"{key!r} was read as text although it is not quoted", line=line
     )

@@ -1,24 +1,41 @@
-"""JSON and JSON5 objects out of text that another format carries."""
+"""JSON and JSON5 objects out of text that another format carries.
+
+Only what every later stage can print and compare is let through: bounded depth and numbers, no
+repeated keys, no half characters.
+"""
 
 import json
+import math
+import re
 from typing import Any
 
 from prowess.skills.model import Value
 
-_MAX_JSON5_CHARS = 20_000
+_MAX_JSON5_CHARS = 8_000
+_MAX_DEPTH = 32
+_MAX_NUMBER = 2**63
+# A string, or a comment, or a comma before a closing bracket: what plain JSON does not know.
+_RELAXED = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+
+
+class RepeatedKeyError(ValueError):
+    """A key occurs twice in one object; never leaves the readers of JSON."""
 
 
 def read_object(text: str) -> dict[str, Value] | None:
-    """Read one JSON or JSON5 object, or return None where `text` is not one."""
+    """Read one JSON or JSON5 object, or return None where `text` is not one that we trust."""
     value = _read(text)
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and is_plain(value) else None
 
 
 def _read(text: str) -> Any:  # noqa: ANN401
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
+    for attempt in (text, relaxed(text)):
+        try:
+            return strict_loads(attempt)
+        except RepeatedKeyError:
+            return None
+        except (ValueError, RecursionError):
+            continue
     # The JSON5 reader is slow on long text; no real metadata comes near the bound.
     if len(text) > _MAX_JSON5_CHARS:
         return None
@@ -26,9 +43,56 @@ def _read(text: str) -> Any:  # noqa: ANN401
     import json5  # noqa: PLC0415
 
     try:
-        return json5.loads(text)
+        return json5.loads(text, allow_duplicate_keys=False)
     except (ValueError, RecursionError):
         return None
+
+
+def strict_loads(text: str) -> Any:  # noqa: ANN401
+    """Read JSON in which no key is repeated and no number is a word.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    return json.loads(text, object_pairs_hook=_without_repetition, parse_constant=_no_constant)
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RepeatedKeyError("a key is repeated")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def relaxed(text: str) -> str:
+    """Return `text` without comments and trailing commas: most JSON5 is then plain JSON."""
+    return _RELAXED.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+
+
+def is_plain(value: Any) -> bool:  # noqa: ANN401
+    """Return whether every part of `value` can be printed, compared and encoded."""
+    stack = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        if depth > _MAX_DEPTH or not _is_plain_scalar(item):
+            return False
+        if isinstance(item, dict):
+            stack += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, list):
+            stack += [(part, depth + 1) for part in item]
+    return True
+
+
+def _is_plain_scalar(item: object) -> bool:
+    if isinstance(item, str):
+        return item.isascii() or not any("\ud800" <= char <= "\udfff" for char in item)
+    if isinstance(item, float):
+        return math.isfinite(item)
+    return not isinstance(item, int) or abs(item) < _MAX_NUMBER
 
 
 def closing_brace(text: str, start: int) -> int | None:

@@ -7,11 +7,22 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.field_reader import FieldReader, UnreadableError, as_text, mapping, strings
+from prowess.skills.field_reader import (
+    FieldReader,
+    UnreadableError,
+    as_text,
+    keyed,
+    mapping,
+    strings,
+)
 from prowess.skills.install_specs import read_install
 from prowess.skills.json_text import read_object
 from prowess.skills.model import Diagnostic, Fields, Metadata, Requirements, Triggers, Value
+from prowess.skills.text import one_line
 
+_REQUIREMENT_KEYS = frozenset(
+    ("bins", "bin", "anybins", "anybin", "env", "envs", "config", "configs", "os")
+)
 _OS_ALIASES = {
     "macos": "darwin",
     "mac": "darwin",
@@ -54,43 +65,73 @@ def resolve(reader: FieldReader) -> Resolved:
 
 
 def _raw(reader: FieldReader) -> Fields:
+    if "metadata" in reader.ambiguous:
+        raise UnreadableError
     value = reader.value("metadata")
-    if isinstance(value, dict) and any(":" in key and value[key] is None for key in value):
+    if isinstance(value, dict) and _is_squashed(value):
         # `{a:1}` is JSON5, which YAML reads as the key `a:1` without a value.
-        value = read_object(reader.front.texts.get("metadata", "")) or value
+        value = read_object(reader.front.texts.get("metadata", ""))
+        if value is None:
+            raise UnreadableError
     return mapping(value)
 
 
+def _is_squashed(value: Fields) -> bool:
+    """Return whether some map in `value` has a key such as `bins:git` and nothing behind it."""
+    stack: list[Value] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if any(":" in key and inner is None for key, inner in item.items()):
+                return True
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+    return False
+
+
 def _block(raw: Fields) -> tuple[str, Fields]:
+    names = keyed(raw)
     for namespace in ("openclaw", "clawdbot"):
-        value = raw.get(namespace)
+        value = names.get(namespace)
         if isinstance(value, dict) or (isinstance(value, str) and read_object(value) is not None):
-            return namespace, mapping(value)
-    if raw.get("openclaw") is not None or raw.get("clawdbot") is not None:
+            return namespace, keyed(mapping(value))
+    if names.get("openclaw") is not None or names.get("clawdbot") is not None:
         raise UnreadableError
     return "", {}
 
 
 def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnostic]]:
-    requires = mapping(block.get("requires"))
+    requires = keyed(mapping(block.get("requires", block.get("require"))))
     install, found = read_install(block.get("install"), line)
+    unknown = sorted(set(requires) - _REQUIREMENT_KEYS)
+    if unknown:
+        message = f"requires.{unknown[0]} is not a kind of requirement, so it has no effect"
+        found.append(diagnose("METADATA_ALIAS", message, line=line))
     metadata = Metadata(
         always=block.get("always") is True,
-        skill_key=as_text(block.get("skillKey")),
-        primary_env=as_text(block.get("primaryEnv")),
+        skill_key=one_line(as_text(block.get("skillkey"))),
+        primary_env=as_text(block.get("primaryenv")),
         emoji=as_text(block.get("emoji")),
         homepage=as_text(block.get("homepage")),
         requires=Requirements(
-            bins=strings(requires.get("bins"), split=r",\s"),
-            any_bins=strings(requires.get("anyBins"), split=r",\s"),
-            env=strings(requires.get("env"), split=r",\s"),
-            config=strings(requires.get("config"), split=r",\s"),
-            os=_platforms(block.get("os")),
+            bins=_names(requires, "bins", "bin"),
+            any_bins=_names(requires, "anybins", "anybin"),
+            env=_names(requires, "env", "envs"),
+            config=_names(requires, "config", "configs"),
+            os=_platforms(block.get("os", requires.get("os"))),
         ),
         install=install,
         triggers=_triggers(block.get("triggers")),
     )
     return metadata, found
+
+
+def _names(requires: Fields, *keys: str) -> tuple[str, ...]:
+    """Return the names of one kind of requirement; a slip in its number is forgiven."""
+    return tuple(
+        dict.fromkeys(name for key in keys for name in strings(requires.get(key), split=r",\s"))
+    )
 
 
 def _platforms(value: Value) -> tuple[str, ...]:

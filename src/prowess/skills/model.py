@@ -83,6 +83,8 @@ class Source:
     depth: int = 6
     # Plugin skill paths may name the skill folder itself or be guarded by the plugin's own root.
     boundary: str = ""
+    # The root leads out of its project: whoever wrote the link chose what is read.
+    leads_away: bool = False
 
     @property
     def links_allowed(self) -> bool:

@@ -25,8 +25,11 @@ from prowess.skills.model import (
     Severity,
     Skill,
 )
+from prowess.skills.text import one_line
 
 _DERIVED_DESCRIPTION_CHARS = 180
+# Far beyond any real name; a longer one would push every other skill out of the prompt.
+_MAX_NAME = 128
 _CLAUDE_KEYS = (
     "when_to_use", "arguments", "disallowed-tools", "effort", "context", "agent", "hooks", "shell",
     "display-name", "default-enabled", "argument-hint", "model",
@@ -106,8 +109,11 @@ def _is_lenient(document: Document, mode: SpecMode) -> bool:
 def _identity(
     document: Document, front: Frontmatter, reader: FieldReader, *, lenient: bool
 ) -> _Identity | Diagnostic:
-    name, description = " ".join(reader.text("name").split()), reader.text("description")
-    skill_id = _id(document)
+    name, description = one_line(reader.text("name")), reader.text("description")
+    skill_id = one_line(_id(document))
+    if len(name) > _MAX_NAME:
+        message = f"the name has {len(name)} characters, at most {_MAX_NAME} are read"
+        return diagnose("NAME_INVALID", message, line=reader.line("name"))
     if not lenient:
         if not front.present:
             return diagnose("FRONTMATTER_MISSING", "there is no frontmatter", line=1)
@@ -118,7 +124,7 @@ def _identity(
     heading = _first_heading(front.body) if document.source.kind is RootKind.SKILLS else ""
     return _Identity(
         skill_id,
-        name or heading or skill_id,
+        name or one_line(heading)[:_MAX_NAME] or skill_id,
         description or _first_line(front.body) or "(no description)",
     )
 
@@ -149,17 +155,27 @@ def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, li
     tool = reader.text("command-tool") if reader.text("command-dispatch") == "tool" else ""
     # Claude Code keeps a command from its model unless the author described it.
     described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
+    found += _unclear_flags(reader)
+    hidden = reader.flag("disable-model-invocation", default=False, ambiguous=True)
     return (
         Invocation(
-            user=reader.flag("user-invocable", default=True),
-            model=by_model
-            and described
-            and not reader.flag("disable-model-invocation", default=False),
+            user=reader.flag("user-invocable", default=True, ambiguous=True),
+            model=by_model and described and not hidden,
             tool=tool,
             argument_hint=reader.text("argument-hint"),
         ),
         found,
     )
+
+
+def _unclear_flags(reader: FieldReader) -> list[Diagnostic]:
+    """Report a switch that is neither on nor off: what it means is a guess."""
+    return [
+        diagnose("FLAG_UNCLEAR", f"{key} is not one yes or no", line=reader.line(key))
+        for key in ("user-invocable", "disable-model-invocation")
+        if reader.flag(key, default=True, ambiguous=True)
+        != reader.flag(key, default=reader.value(key) is None, ambiguous=False)
+    ]
 
 
 def _implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:

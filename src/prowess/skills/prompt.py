@@ -13,11 +13,12 @@ from typing import NamedTuple
 from prowess.settings import Limits
 from prowess.skills.catalog import collation_key
 from prowess.skills.model import Skill
-from prowess.skills.text import clean
+from prowess.skills.text import one_line
 
 _MAX_HINTS = 8
 _MIN_DESCRIPTION, _MAX_DESCRIPTION = 4, 220
 _ELLIPSIS = "..."
+_MAX_LOCATION = 1_000
 # What the layout adds to the three texts of a skill: tags, indentation and line ends.
 _IDENTITY_CHARS, _DESCRIPTION_CHARS = 65, 32
 # Tools by which an agent can read a file at a path. Without one of them the block is useless.
@@ -137,7 +138,9 @@ def render(
         fits = len(note) <= limits.max_skills_prompt_chars
         return PromptBlock(text=note if fits else "", omitted_because="no skill is visible")
     ranked = (worth or Worth()).ranked(skills)[: max(limits.max_skills_in_prompt, 0)]
-    fit = _Fit(_entries(ranked, homes), total=len(skills), budget=limits.max_skills_prompt_chars)
+    # One absurdly long path must not push every other skill out.
+    entries = [e for e in _entries(ranked, homes) if len(e.location) <= _MAX_LOCATION]
+    fit = _Fit(entries, total=len(skills), budget=limits.max_skills_prompt_chars)
     block = fit.best()
     kept = {skill.path for skill in block.included}
     text = block.text
@@ -156,9 +159,9 @@ def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
     return [
         _Entry(
             skill,
-            escape(clean(skill.name)),
-            clean(described(skill)),
-            escape(clean(short_path(skill.path, homes))),
+            escape(one_line(skill.name)),
+            one_line(described(skill)),
+            escape(one_line(short_path(skill.path, homes))),
         )
         for skill in ranked
     ]
@@ -172,7 +175,7 @@ class _Fit:
 
     def __init__(self, entries: Sequence[_Entry], *, total: int, budget: int) -> None:
         self._entries, self._total, self._budget = entries, total, budget
-        self._flat = [" ".join(entry.description.split()) for entry in entries]
+        self._flat = [entry.description for entry in entries]
         self._plain = [escape(text) == text for text in self._flat]
 
     def best(self) -> PromptBlock:

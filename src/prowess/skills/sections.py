@@ -44,7 +44,10 @@ def sections(skill: Skill) -> tuple[Section, ...]:
 
 def _headings(body: str) -> list[tuple[int, int, str]]:
     """Return line, level and title of every top-level heading."""
-    tokens = MarkdownIt("commonmark").parse(body)
+    # Blocks only: what stands inside a line is not needed and can be slow on hostile text.
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.disable("inline")
+    tokens = parser.parse(body)
     found = []
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:

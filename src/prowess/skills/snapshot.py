@@ -62,11 +62,6 @@ def fingerprint(skills: Iterable[Skill], agent_filter: AgentFilter, prompt: str)
     return hashlib.sha256("\1".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def should_refresh(cached: int, current: int) -> bool:
-    """Return whether a session that holds version `cached` must look again."""
-    return cached > 0 if current == 0 else cached < current
-
-
 def _summarise(skill: Skill) -> SnapshotSkill:
     return SnapshotSkill(
         name=skill.name,

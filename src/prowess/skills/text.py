@@ -1,12 +1,14 @@
-"""Text that strangers wrote, made safe to print."""
+"""Text that strangers wrote, made safe to print and to show a model."""
 
 import re
 
 # Escape sequences first, as a whole; then what is left of control characters, but tab and newline;
-# then the characters that reorder or hide text on a screen.
+# then characters that reorder, hide or split text without being seen. Joiners stay: scripts and
+# emoji need them.
 _UNSAFE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+    r"\U000e0000-\U000e007f]"
 )
 # A file name that is not UTF-8 arrives as lone surrogates, which no stream can encode.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -17,3 +19,8 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """Return `text` cleaned, on one line, with single spaces."""
+    return " ".join(clean(text).split())

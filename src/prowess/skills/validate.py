@@ -24,7 +24,8 @@ _SAYS_WHEN = re.compile(
     r"\b(use|used|using|when|whenever|if|asks?|wants?|needs?|for)\b|[\u3040-\u30ff\u4e00-\u9fff]",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+[\"'][^)]*)?\)")
+_LINK = re.compile(r"\]\([ \t]?<?([^()\s<>\[\]]{1,300})>?(?:[ \t]+[\"'][^()\n]{0,200})?\)")
+_MAX_LINKS = 500
 _RESERVED_WORDS = ("anthropic", "claude")
 _CLAUDE_ONLY = (
     "context",
@@ -62,7 +63,8 @@ def validate(document: Document, *, strict: bool, files: Iterable[str] = ()) -> 
         reader = FieldReader(front)
         found += _standard(document, front, strict=strict)
         found += resolve(reader).diagnostics if front.present else ()
-        found += _body(front) + _links(front, frozenset(files))
+        found += _body(front)
+        found += _links(front, files) if document.is_skill_file else []
         found += _when(reader) + _portability(reader)
     return _report(document, found)
 
@@ -107,30 +109,31 @@ def _when(reader: FieldReader) -> list[Diagnostic]:
     return [diagnose("WHEN_MISSING", "the description does not say when to use it", line=line)]
 
 
-def _links(front: Frontmatter, files: frozenset[str]) -> list[Diagnostic]:
-    found: list[Diagnostic] = []
+def _links(front: Frontmatter, files: Iterable[str]) -> list[Diagnostic]:
+    known = {posixpath.normpath(name) for name in files}
+    known |= {
+        name.rsplit("/", depth)[0] for name in known for depth in range(1, name.count("/") + 1)
+    }
+    found: list[Diagnostic | None] = []
     in_code = False
     for number, line in enumerate(front.body.split("\n"), start=front.body_line):
         if line.lstrip().startswith(("```", "~~~")):
             in_code = not in_code
-        elif not in_code:
-            found += [
-                problem
-                for problem in (_link(m[1], number, files) for m in _LINK.finditer(line))
-                if problem is not None
-            ]
-    return found
+        elif not in_code and "](" in line:
+            found += [_link(match[1], number, known) for match in _LINK.finditer(line)]
+        if len(found) >= _MAX_LINKS:
+            break
+    return [problem for problem in found if problem is not None]
 
 
-def _link(target: str, line: int, files: frozenset[str]) -> Diagnostic | None:
+def _link(target: str, line: int, known: set[str]) -> Diagnostic | None:
     path = target.split("#", 1)[0].split("?", 1)[0]
     if not path or ":" in path or path.startswith(("/", "$", "{", "~")):
         return None
     clean = posixpath.normpath(path)
     if clean.startswith(".."):
         return diagnose("LINK_ESCAPES", f"{target} leaves the skill's folder", line=line)
-    known = clean in files or any(name.startswith(clean + "/") for name in files)
-    return None if known else diagnose("LINK_BROKEN", f"{target} is not there", line=line)
+    return None if clean in known else diagnose("LINK_BROKEN", f"{target} is not there", line=line)
 
 
 def _portability(reader: FieldReader) -> list[Diagnostic]:

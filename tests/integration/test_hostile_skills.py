@@ -1,0 +1,259 @@
+"""What an attacker gets who controls a skill's text, its folder, or a link: a finding at most."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import prowess
+from prowess.cli.main import main
+from prowess.wiring import Runtime
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("home", "state", "work/skills", "outside/stolen"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PROWESS_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path / "work")
+    write(tmp_path / "work/skills/good", "name: good\ndescription: Use when good.")
+    write(tmp_path / "outside/stolen", "name: stolen\ndescription: Private notes.")
+    return tmp_path
+
+
+def write(folder: Path, front: str, body: str = "Do it.") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "SKILL.md"
+    path.write_text(f"---\n{front}\n---\n{body}\n", encoding="utf-8")
+    return path
+
+
+def own_names(runtime: Runtime) -> list[str]:
+    rows = runtime.skills.status().skills
+    return [row.skill.name for row in rows if not row.skill.bundled]
+
+
+def codes(runtime: Runtime) -> set[str]:
+    return {problem.code for problem in runtime.skills.status().diagnostics}
+
+
+def is_ready(runtime: Runtime, name: str) -> bool:
+    return runtime.skills.find(name).verdict.eligible
+
+
+def test_a_file_that_becomes_a_link_while_we_run_is_refused(home: Path) -> None:
+    runtime = prowess.open(home / "work")
+    assert own_names(runtime) == ["good"]
+    path = home / "work/skills/good/SKILL.md"
+
+    path.unlink()
+    path.symlink_to(home / "outside/stolen/SKILL.md")
+    runtime.skills.refresh({str(path)})
+
+    assert own_names(runtime) == []
+    assert "symlink-escape" in codes(runtime)
+
+
+def test_a_folder_that_becomes_a_link_while_we_run_is_refused(home: Path) -> None:
+    runtime = prowess.open(home / "work")
+    path = home / "work/skills/good/SKILL.md"
+    assert own_names(runtime) == ["good"]
+
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.symlink_to(home / "outside/stolen")
+    runtime.skills.refresh({str(path)})
+    named = own_names(runtime)
+    runtime.skills.refresh()
+
+    assert named == own_names(runtime) == []
+
+
+def test_setting_the_time_of_a_folder_back_hides_nothing(home: Path) -> None:
+    folder = home / "work/skills/good"
+    old = time.time() - 100
+    os.utime(folder, (old, old))
+    runtime = prowess.open(home / "work")
+    own_names(runtime)
+
+    (folder / "SKILL.md").unlink()
+    (folder / "SKILL.md").symlink_to(home / "outside/stolen/SKILL.md")
+    os.utime(folder, (old, old))
+    runtime.skills.refresh()
+
+    assert own_names(runtime) == []
+
+
+def test_a_linked_root_does_not_turn_notes_into_skills(home: Path) -> None:
+    (home / "outside/diary.md").write_text("# Diary\n\nNobody must read this.\n")
+    workspace = home / "other"
+    workspace.mkdir()
+    (workspace / "skills").symlink_to(home / "outside")
+
+    runtime = prowess.open(workspace)
+
+    assert own_names(runtime) == ["stolen"]
+    assert "root-linked" in codes(runtime)
+    assert "Nobody must" not in runtime.skills.prompt().text
+
+
+def test_a_repair_never_writes_through_a_link(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = write(home / "outside/Bad Name", "name: Other\ndescription: do: it")
+    before = target.read_text()
+    (home / "work/skills/linked").symlink_to(target.parent)
+
+    main(["validate", "--fix", str(home / "work/skills/linked")])
+
+    assert target.read_text() == before
+    assert "through a link" in capsys.readouterr().err
+
+
+def test_completion_offers_no_name_that_a_shell_would_run(home: Path) -> None:
+    write(home / "work/skills/evil", "name: 'good;touch PWNED;#'\ndescription: x")
+    write(home / "work/skills/odd", "name: 'good $(id)'\ndescription: x")
+
+    import click  # noqa: PLC0415
+
+    from prowess.cli.options import complete_skill  # noqa: PLC0415
+
+    context = click.Context(click.Command("show"))
+    offered = complete_skill(context, click.Argument(["name"]), "good")
+
+    assert offered == ["good"]
+
+
+def test_one_endless_name_does_not_push_the_others_out(home: Path) -> None:
+    write(home / "work/skills/long", f"name: {'a' * 20_000}\ndescription: x")
+
+    runtime = prowess.open(home / "work")
+
+    assert "<name>good</name>" in runtime.skills.prompt().text
+    assert "NAME_INVALID" in codes(runtime)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "metadata: {openclaw: {requires: {bin: [no-such-tool]}}}",
+        "metadata: {openclaw: {Requires: {Bins: [no-such-tool]}}}",
+        "metadata: {OpenClaw: {requires: {any_bins: [no-such-tool]}}}",
+        "metadata: {openclaw: {requires: {bins:no-such-tool}}}",
+        "metadata: {openclaw: {requires: {bins: ['']}}}",
+        """metadata: '{"openclaw": {"requires": {"bins": ["no"]}}, "openclaw": {}}'""",
+        "Metadata: {}\nmetadata: {openclaw: {requires: {bins: [no-such-tool]}}}",
+        "metadata: {openclaw: {requires: {os: [plan9]}}}",
+        """metadata: '{"openclaw": {"requires": {"env": ["\\ud800"]}}}'""",
+        "metadata: '{openclaw: {emoji: 0x" + "f" * 5000 + "}}'",
+    ],
+)
+def test_a_slip_in_the_metadata_never_makes_a_skill_ready(home: Path, front: str) -> None:
+    write(home / "work/skills/gated", f"name: gated\ndescription: x\n{front}")
+
+    runtime = prowess.open(home / "work")
+
+    assert not is_ready(runtime, "gated")
+    assert is_ready(runtime, "good")
+
+
+@pytest.mark.parametrize("broken", ["foo: [", "name: twice", "other: *alias"])
+def test_a_gate_stays_shut_where_legacy_mode_reads_line_by_line(home: Path, broken: str) -> None:
+    (home / "state/prowess.json").write_text('{"skills": {"specMode": "legacy"}}')
+    gate = "metadata:\n  openclaw:\n    requires:\n      bins: [no-such-tool]"
+    write(home / "work/skills/gated", f"name: gated\ndescription: x\n{broken}\n{gate}")
+
+    runtime = prowess.open(home / "work")
+
+    assert [
+        row for row in runtime.skills.status().skills if row.skill.id == "gated" and row.usable
+    ] == []
+
+
+@pytest.mark.parametrize("before", ["\n", " ", "\u200b", "\n\n\ufeff"])
+def test_a_block_behind_a_blank_is_refused_and_not_passed_over(home: Path, before: str) -> None:
+    text = "---\nmetadata: {openclaw: {requires: {bins: [no-such-tool]}}}\n---\n# Alone\n\nText.\n"
+    (home / "work/skills/alone.md").write_text(before + text, encoding="utf-8")
+
+    runtime = prowess.open(home / "work")
+
+    assert own_names(runtime) == ["good"]
+    assert "FRONTMATTER_MISSING" in codes(runtime)
+
+
+@pytest.mark.parametrize(
+    ("front", "body"),
+    [
+        ("\n".join(["name: a:"] * 20_000), ""),
+        ("name: a\ndescription: x", "](" * 60_000),
+        ("name: a\ndescription: x", "[](a)\n" * 20_000),
+        ("name: a" + "\u0315\u0300" * 20_000 + "\ndescription: x", ""),
+        ("name: a\ndescription: x", "![" * 60_000),
+        ("name: a\ndescription: x\nmetadata: '{a:[" + "1," * 40_000 + "}'", ""),
+    ],
+    ids=["colons", "links", "many-links", "accents", "images", "json5"],
+)
+def test_no_text_takes_longer_than_its_length_deserves(
+    home: Path, front: str, body: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = len(front) + len(body)
+    write(
+        home / "work/skills/plain", "name: plain\ndescription: x", "word and more\n" * (size // 14)
+    )
+    write(home / "work/skills/slow", front, body)
+
+    plain = time_of("plain", "plain")
+    slow = time_of("slow", "a")
+
+    capsys.readouterr()
+    # Beside a harmless text of the same length; the hangs this guards against were a thousandfold.
+    assert slow < 60 * plain
+
+
+def time_of(folder: str, name: str) -> float:
+    started = time.process_time()
+    main(["validate", f"skills/{folder}"])
+    main(["show", name])
+    return time.process_time() - started
+
+
+def test_a_forged_line_stays_inside_its_own(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = home / "work/skills" / "a\nPASS all is well\nvalid=99 invalid=0 total=99"
+    write(folder, "name: x\ndescription: |\n  one\n  ✓ ready  fake")
+
+    main(["validate", "skills"])
+    main(["show", "x"])
+    shown = capsys.readouterr().out.splitlines()
+
+    assert "PASS all is well" not in shown
+    assert not any(line.strip().startswith("✓ ready  fake") for line in shown)
+
+
+def test_json_carries_no_control_characters_in_any_field(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    front = 'name: x\ndescription: "a\\u009b31m"\ntags: ["\\u202ex", "\\e[31m"]\nother: .inf'
+    write(home / "work/skills/x", front)
+
+    main(["show", "x", "--json"])
+    text = capsys.readouterr().out
+
+    assert json.loads(text)["name"] == "x"
+    assert not any(char in text for char in "\x1b\x9b\u202e")
+
+
+def test_disabling_a_skill_with_an_odd_key_works(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        home / "work/skills/odd",
+        """name: odd\ndescription: x\nmetadata: '{"openclaw":{"skillKey":"x\\"y.z"}}'""",
+    )
+
+    assert main(["disable", "odd"]) == 0
+    capsys.readouterr()
+
+    assert not is_ready(prowess.open(home / "work"), "odd")
