@@ -84,15 +84,19 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> No
 
 def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
     """Give the fixed columns what they need and share the rest among the flexible ones."""
-    fixed = [w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)]
-    wanted = sum(w for c, w in zip(columns, fixed, strict=True) if c.flexible)
-    used = sum(fixed) - wanted + _GAP * (len(columns) - 1)
-    left = max(total - used, 0)
-    if wanted <= left:
-        return fixed
-    flexible = sum(c.flexible for c in columns)
-    share = max(left // max(flexible, 1), _LEAST_WIDTH)
-    fitted = [min(w, share) if c.flexible else w for c, w in zip(columns, fixed, strict=True)]
+    fitted = [
+        w if c.flexible else min(w, _MOST_FIXED) for c, w in zip(columns, widths, strict=True)
+    ]
+    flexible = sorted(
+        (index for index, column in enumerate(columns) if column.flexible),
+        key=lambda index: fitted[index],
+    )
+    left = total - sum(fitted) - _GAP * (len(columns) - 1) + sum(fitted[i] for i in flexible)
+    for place, index in enumerate(flexible):
+        # The narrowest first: what it does not need goes to the others.
+        share = max(left // (len(flexible) - place), _LEAST_WIDTH)
+        fitted[index] = min(fitted[index], share)
+        left -= fitted[index]
     excess = sum(fitted) + _GAP * (len(columns) - 1) - total
     while excess > 0 and max(fitted) > 1:
         # A very narrow terminal: the widest column gives way, one character at a time.
