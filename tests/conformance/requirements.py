@@ -1,0 +1,11 @@
+"""The manifest: every behaviour of the skills specification, each held by at least one test.
+
+Tests name what they hold by `@pytest.mark.requirement("area:behaviour")`; `test_coverage.py` holds
+that no requirement is without a test and that no test names a requirement that does not exist.
+"""
+
+from .requirement import Requirement
+from .requirements_reading import READING
+from .requirements_serving import SERVING
+
+REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING)
