@@ -133,7 +133,10 @@ class MemoryStore:
 
     def last_used(self) -> Mapping[str, int]:
         """Return when each skill was last used."""
-        return self.uses
+        return dict(self.uses)
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
 
 @dataclass(slots=True)

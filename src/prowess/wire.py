@@ -15,7 +15,7 @@ from prowess.skills.catalog import Shadowed
 from prowess.skills.install_specs import InstallOption
 from prowess.skills.model import Diagnostic, Requirements, Skill
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import Snapshot
+from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean
 
 if TYPE_CHECKING:
@@ -246,15 +246,7 @@ def snapshot(value: Snapshot) -> Json:
         "version": value.version,
         "hash": value.hash,
         "prompt": value.prompt,
-        "skills": [
-            {
-                "name": clean(skill.name),
-                "skillKey": clean(skill.key),
-                "primaryEnv": skill.primary_env or None,
-                "requiredEnv": list(skill.required_env),
-            }
-            for skill in value.skills
-        ],
+        "skills": _snapshot_skills(value.skills),
         "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
         "resolvedSkills": [_resolved(skill) for skill in value.resolved],
     }
@@ -279,8 +271,21 @@ def stored_snapshot(value: StoredSnapshot, *, rebuilt: bool) -> Json:
         "hash": value.hash,
         "rebuilt": rebuilt,
         "prompt": value.prompt,
+        "skills": _snapshot_skills(value.skills),
         "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
     }
+
+
+def _snapshot_skills(skills: Iterable[SnapshotSkill]) -> list[Json]:
+    return [
+        {
+            "name": clean(skill.name),
+            "skillKey": clean(skill.key),
+            "primaryEnv": skill.primary_env or None,
+            "requiredEnv": list(skill.required_env),
+        }
+        for skill in skills
+    ]
 
 
 def error(code: str, message: str, **fields: object) -> Json:

@@ -79,6 +79,13 @@ class Runtime:
         """Remember that a skill was used: it is then dropped later when space is short."""
         skill = self.skills.find(skill_name).skill
         self.store.record_use(skill.name, time.time_ns() // 1_000_000)
+        self.skills.reconsider()
+
+    def close(self) -> None:
+        """Give the store back, if it was opened."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
 
 def open_runtime(

@@ -14,7 +14,7 @@ from prowess.errors import PathError
 from prowess.host.documents import Candidate, inside, named
 from prowess.host.skill_writer import rename_folder, replace_text
 from prowess.settings import SpecMode
-from prowess.skills.model import Severity
+from prowess.skills.model import Severity, Tier
 from prowess.skills.repair import Repair, plan
 from prowess.skills.text import clean
 from prowess.skills.validate import Report, validate
@@ -59,15 +59,14 @@ def validate_command(
     runtime = opened(workspace)
     settings = runtime.skills.settings.skills
     strict = strict or settings.spec_mode is SpecMode.STRICT
-    if fix and not paths:
-        raise click.UsageError(
-            "Name what --fix may change: a skill file, its folder, or a folder of skills"
-        )
     quiet = as_json or style != "text"
     if fix and quiet and asks() and not (yes or dry_run):
         raise click.UsageError("Give --yes or --dry-run: there is no asking beside this output")
     candidates = list(_candidates(runtime, paths, agent))
     if fix:
+        # Without PATHS only the workspace's own skills are changed: other folders belong to others.
+        if not paths:
+            candidates = [item for item in candidates if _is_own(item)]
         repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=quiet)
         candidates = [fresh for item in candidates for fresh in repaired.fix(item)]
     reports = [_report(item, strict=strict) for item in candidates]
@@ -85,6 +84,10 @@ def _candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> It
     return [
         item for source in existing for item in inside(source, settings.spec_mode, settings.limits)
     ]
+
+
+def _is_own(item: Candidate) -> bool:
+    return item.document is None or item.document.source.tier is Tier.WORKSPACE
 
 
 def _report(item: Candidate, *, strict: bool) -> Report:

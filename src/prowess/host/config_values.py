@@ -40,11 +40,16 @@ _KNOWN = {
         "maxSkillsPromptChars", "maxSkillFileBytes",
     },
     "skills.install": {"preferBrew", "nodeManager", "allowUploadedArchives"},
+    "agents": {"list", "entries", "defaults"},
+    "agents.defaults": {"skills", "workspace", "skillsLimits"},
+    "plugins": {"load", "entries"},
+    "plugins.load": {"paths"},
 }  # fmt: skip
 _OBJECTS = (
     "skills", "skills.load", "skills.limits", "skills.install", "agents", "agents.defaults",
     "agent", "plugins", "plugins.load",
 )  # fmt: skip
+_NOT_KNOWN = "is not known here; it is kept"
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
 _AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
 _NODE_MANAGERS = ("npm", "pnpm", "yarn", "bun")
@@ -221,7 +226,7 @@ def _entries(reader: _Reader) -> dict[str, EntrySettings]:
         if not isinstance(entry, Mapping):
             reader.wrong(key, "an object")
             continue
-        _near_misses(reader, key, entry, _ENTRY_KEYS)
+        _strays(reader, key, entry, _ENTRY_KEYS)
         found[name] = EntrySettings(
             enabled=_switch(reader, f"{key}.enabled", entry.get("enabled")),
             has_api_key=_is_set(entry.get("apiKey")),
@@ -241,16 +246,17 @@ def _switch(reader: _Reader, key: str, value: object) -> bool | None:
     return False
 
 
-def _near_misses(
-    reader: _Reader, key: str, entry: Mapping[str, Any], known: frozenset[str]
-) -> None:
-    """Report keys that are right but for their case: they would be passed over in silence."""
+def _strays(reader: _Reader, key: str, entry: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Report keys that are not known, louder where one is right but for its case."""
     right = {name.lower(): name for name in known}
     for name in entry:
+        if name in known:
+            continue
         meant = right.get(str(name).lower())
-        if meant is not None and meant != name:
-            message = f"is not read; it is spelt {meant}"
-            reader.problems.append(SettingProblem(key=f"{key}.{name}", message=message))
+        message = f"is not read; it is spelt {meant}" if meant else _NOT_KNOWN
+        reader.problems.append(
+            SettingProblem(key=f"{key}.{name}", message=message, unknown=meant is None)
+        )
 
 
 def _env_names(reader: _Reader, key: str, value: object) -> frozenset[str]:
@@ -315,7 +321,7 @@ def _agents(reader: _Reader) -> tuple[AgentSettings, ...]:
 
 
 def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
-    _near_misses(reader, key, entry, _AGENT_KEYS)
+    _strays(reader, key, entry, _AGENT_KEYS)
     own = "skills" in entry and entry["skills"] is not None
     workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
@@ -383,4 +389,4 @@ def _unknown(values: Mapping[str, Any]) -> Iterable[SettingProblem]:
         for name in current if isinstance(current, Mapping) else ():
             if name not in known:
                 key = f"{prefix}.{name}" if prefix else name
-                yield SettingProblem(key=key, message="is not known here; it is kept", unknown=True)
+                yield SettingProblem(key=key, message=_NOT_KNOWN, unknown=True)

@@ -5,6 +5,7 @@ that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is sim
 """
 
 import os
+import stat
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -267,6 +268,8 @@ class RootWalker:
 
     def _take_standalone(self, entry: os.DirEntry[str], folder: str) -> None:
         if not _is_file(entry):
+            if not entry.is_symlink() and not entry.is_dir():
+                self._report("not-a-file", "is not a regular file", entry.path)
             return
         if entry.is_symlink() and not is_inside(os.path.realpath(entry.path), self._real_root):
             self._refuse(entry.path)
@@ -290,8 +293,18 @@ class RootWalker:
         try:
             if not entry.is_symlink():
                 return entry.is_dir(follow_symlinks=False)
-            return entry.is_dir() and self._may_follow(entry.path)
+            return self._is_folder(entry) and self._may_follow(entry.path)
         except OSError:
+            return False
+
+    def _is_folder(self, entry: os.DirEntry[str]) -> bool:
+        """Return whether a link leads to a folder; one that leads to itself is reported."""
+        try:
+            return stat.S_ISDIR(os.stat(entry.path).st_mode)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            self._report("unreadable", f"cannot be read: {error.strerror}", entry.path)
             return False
 
     def _may_follow(self, path: str) -> bool:

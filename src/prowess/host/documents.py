@@ -61,7 +61,8 @@ def inside(source: Source, mode: SpecMode, limits: Limits) -> Iterator[Candidate
 
 def _candidate(source: Source, found: Found, limits: Limits) -> Iterator[Candidate]:
     path = os.path.realpath(found.path)
-    content = read_bounded(path, limits.max_skill_file_bytes)
+    bundled = source.tier is Tier.BUNDLED
+    content = read_bounded(path, limits.max_skill_file_bytes, hard_links=bundled)
     if isinstance(content, Diagnostic):
         yield Candidate(path=found.path, document=None, problem=content)
     elif isinstance(content, Content):

@@ -77,6 +77,7 @@ class FolderSources:
         roots = resolve_roots(self._workspace, self._folders, settings)
         existing = [source for source in roots.sources if os.path.isdir(source.root)]
         self._targets = self._allowed_targets()
+        roots.diagnostics += [_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
         roots.diagnostics += [_linked(source) for source in existing if source.leads_away]
         fresh = {source: self._root(source, changed) for source in existing}
@@ -233,6 +234,14 @@ class FolderSources:
         if self._settings is None:
             raise RuntimeError("scan() comes first: it brings the settings")
         return self._settings
+
+
+def _is_dangling(source: Source) -> bool:
+    return os.path.islink(source.root) and not os.path.exists(source.root)
+
+
+def _dangling(source: Source) -> Diagnostic:
+    return diagnose("root-missing", "is a link that leads nowhere", path=source.root)
 
 
 def _linked(source: Source) -> Diagnostic:

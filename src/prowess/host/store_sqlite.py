@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
 from prowess.runtime.ports import StoredSnapshot
+from prowess.skills.snapshot import SnapshotSkill
 
 FILE_NAME = "prowess.db"
 _INLINE_PROMPT_CHARS = 512
@@ -36,6 +37,7 @@ _sessions = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("hash", sa.String, nullable=False),
     sa.Column("skill_filter", sa.Text),
+    sa.Column("skills", sa.Text),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_hash", sa.String),
 )
@@ -76,6 +78,10 @@ class SqliteStore:
             return None
         try:
             names = json.loads(row.skill_filter)
+            skills = tuple(
+                SnapshotSkill(name=name, key=key, primary_env=primary, required_env=tuple(required))
+                for name, key, primary, required in json.loads(row.skills)
+            )
         except (TypeError, ValueError):
             # A row that nobody can read is as good as none: the session gets a fresh one.
             return None
@@ -85,6 +91,7 @@ class SqliteStore:
             version=row.version,
             hash=row.hash,
             prompt=row.prompt if row.prompt_hash is None else row.text,
+            skills=skills,
             skill_filter=None if names is None else tuple(names),
         )
 
@@ -98,6 +105,9 @@ class SqliteStore:
             "version": snapshot.version,
             "hash": snapshot.hash,
             "skill_filter": json.dumps(snapshot.skill_filter),
+            "skills": json.dumps(
+                [(s.name, s.key, s.primary_env, s.required_env) for s in snapshot.skills]
+            ),
             "prompt": None if long else snapshot.prompt,
             "prompt_hash": key if long else None,
         }

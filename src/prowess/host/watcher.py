@@ -58,6 +58,9 @@ class FolderWatcher:
                 if burst or not armed:
                     yield frozenset(path for _, path in burst)
                 armed = True
+        except FileNotFoundError:
+            # A folder went away while watching began: look again, then watch what is left.
+            yield frozenset()
         except (OSError, RuntimeError) as error:
             raise WatchUnavailableError(
                 f"the system cannot watch any more folders: {error}"

@@ -10,6 +10,7 @@ from prowess.skills.explain import (
     Situation,
     explain,
     explain_broken,
+    explain_shadowed,
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity
@@ -27,6 +28,9 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
         status = skills.find(name, agent_id)
     except SkillNotFoundError:
         problems = _problems_of(name, state.scan.diagnostics)
+        lost = [s for s in state.catalog.shadowed if name in {s.skill.key, s.skill.id}]
+        if lost:
+            return explain_shadowed(lost[0], agent.id)
         if not problems:
             cut = [d for d in state.scan.diagnostics if d.code.endswith("-truncated")]
             if cut:
@@ -42,6 +46,11 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
             agent_filter=AgentFilter.of(agent),
             block=skills.snapshot(agent.id).block,
             shadows=tuple(s for s in state.catalog.shadowed if s.winner is status.skill),
+            passed_over=tuple(
+                problem
+                for problem in _problems_of(status.skill.name, state.scan.diagnostics)
+                if problem.path != status.skill.path
+            ),
         )
     )
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from prowess.settings import Settings
 from prowess.skills.eligibility import HostFacts
 from prowess.skills.model import Diagnostic, Skill, Source
+from prowess.skills.snapshot import SnapshotSkill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,7 @@ class StoredSnapshot:
     version: int
     hash: str
     prompt: str
+    skills: tuple[SnapshotSkill, ...] = ()
     skill_filter: tuple[str, ...] | None = None
 
 
@@ -77,6 +79,9 @@ class SessionStore(Protocol):
 
     def last_used(self) -> Mapping[str, int]:
         """Return when each skill was last used."""
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

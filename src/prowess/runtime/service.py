@@ -95,7 +95,8 @@ class SkillsService:
         self._last_used = last_used
         self._workspaces: dict[str, Workspace] = {}
         self._current: Settings | None = None
-        self._snapshots: dict[str, tuple[WorkspaceState, Snapshot]] = {}
+        self._snapshots: dict[str, tuple[WorkspaceState | None, Snapshot]] = {}
+        self._uses: Mapping[str, int] = {}
 
     @property
     def settings(self) -> Settings:
@@ -136,6 +137,8 @@ class SkillsService:
         self._current = self._settings.read()
         for workspace in self._workspaces.values():
             workspace.refresh(self._current, changed)
+        if any(kept.block.dropped for _, kept in self._snapshots.values()):
+            self.reconsider()
         before = {agent_id: snapshot for agent_id, (_, snapshot) in self._snapshots.items()}
         known = {agent.id for agent in self._current.agents}
         self._snapshots = {key: kept for key, kept in self._snapshots.items() if key in known}
@@ -143,6 +146,12 @@ class SkillsService:
             agent_id not in known or self.snapshot(agent_id).version != snapshot.version
             for agent_id, snapshot in before.items()
         )
+
+    def reconsider(self) -> None:
+        """Build blocks that dropped skills anew if other skills have been used since."""
+        uses = self._last_used()
+        if uses != self._uses:
+            self._snapshots = {key: (None, kept) for key, (_, kept) in self._snapshots.items()}
 
     def status(self, agent_id: str | None = None) -> StatusReport:
         """Return every skill with its verdict for one agent."""
@@ -211,9 +220,10 @@ class SkillsService:
         )
         visible = [skill for skill in usable if skill.invocation.model]
         block = self._render(visible, agent, last_used={})
-        if block.dropped and (last_used := self._last_used()):
+        if block.dropped:
             # Use is asked for only when someone must go: it costs a look into the store.
-            block = self._render(visible, agent, last_used=last_used)
+            self._uses = dict(self._last_used())
+            block = self._render(visible, agent, last_used=self._uses) if self._uses else block
         return Snapshot(
             agent_id=agent.id,
             version=0,

@@ -37,6 +37,7 @@ class Sessions:
             version=current.version if stored is None else max(current.version, stored.version + 1),
             hash=current.hash,
             prompt=current.prompt,
+            skills=current.skills,
             skill_filter=current.skill_filter,
         )
         self._store.save(fresh)

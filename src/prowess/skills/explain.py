@@ -53,6 +53,8 @@ class Situation:
     agent_filter: AgentFilter
     block: PromptBlock
     shadows: tuple[Shadowed, ...] = ()
+    # Files of the same name that could not be read, and so did not get the chance to win.
+    passed_over: tuple[Diagnostic, ...] = ()
 
 
 def explain(situation: Situation) -> Explanation:
@@ -87,6 +89,21 @@ def explain_broken(name: str, agent_id: str, problems: Sequence[Diagnostic]) -> 
     return Explanation(name=name, agent_id=agent_id, steps=steps)
 
 
+def explain_shadowed(lost: Shadowed, agent_id: str) -> Explanation:
+    """Explain a skill that was found and read, but lost its name to another one."""
+    skill, winner = lost.skill, lost.winner
+    steps = (
+        Step(stage="found", passed=True, detail=f"{skill.path} in {skill.source.tier.source_id}"),
+        Step(
+            stage="parsed",
+            passed=False,
+            detail=f"shadowed by {winner.path} in {winner.source.tier.source_id}",
+            fix=f"rename one of the two, or ask for {winner.name} to see the one that won",
+        ),
+    )
+    return Explanation(name=skill.name, agent_id=agent_id, steps=steps)
+
+
 def explain_unreached(name: str, agent_id: str, problem: Diagnostic) -> Explanation:
     """Explain a name that was not found in a scan that did not look everywhere."""
     detail = f"not among what was read, and {problem.path} was not read whole: {problem.message}"
@@ -101,6 +118,8 @@ def _found(situation: Situation) -> str:
     others = [shadow for shadow in situation.shadows if not shadow.identical]
     if others:
         text += "; it shadows " + ", ".join(shadow.skill.path for shadow in others)
+    for problem in situation.passed_over:
+        text += f"; {problem.path} was passed over ({problem.code}: {problem.message})"
     return text
 
 

@@ -5,6 +5,7 @@ A repair changes the lines it must and leaves every other byte as it is.
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from prowess.skills import frontmatter, standard
@@ -95,9 +96,17 @@ def _names(document: Document, front: Frontmatter) -> tuple[str, str | None]:
     if standard.is_name(folder):
         return folder, None
     written = FieldReader(front).text("name")
-    name = written if standard.is_name(written) else standard.slug(written) or standard.slug(folder)
+    name = written if standard.is_name(written) else _slug(written) or _slug(folder)
     name = name[: standard.MAX_NAME].strip("-")
     return name, name if name and name != folder else None
+
+
+def _slug(text: str) -> str:
+    """Return `text` as a name of the standard, which knows letters of every script."""
+    words = re.split(
+        r"[\W_]+", unicodedata.normalize("NFKC", text[: 4 * standard.MAX_NAME]).lower()
+    )
+    return "-".join(word for word in words if word)
 
 
 def _folder_name(document: Document) -> str:

@@ -24,7 +24,8 @@ class Section:
 
 def sections(skill: Skill) -> tuple[Section, ...]:
     """Return the sections of `skill`, in order; text above the first heading has level 0."""
-    lines = skill.body.split("\n")
+    # The newline that ends the file does not begin another line.
+    lines = skill.body.removesuffix("\n").split("\n")
     heads = _headings(skill.body)
     if not heads or heads[0][0] > 0:
         heads.insert(0, (0, 0, ""))

@@ -19,7 +19,7 @@ def test_a_name_is_lower_case_letters_digits_and_single_inner_hyphens(name: str)
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Deploy", "-a", "a-", "a--b", "a_b", "a b", "a.b", "a" * 65, "a/b", "É"]
+    "name", ["", "Deploy", "-a", "a-", "a--b", "a_b", "a b", "a.b", "a" * 65, "a" * 300, "a/b", "É"]
 )
 def test_anything_else_is_no_name(name: str) -> None:
     assert not is_name(name)
