@@ -5,8 +5,8 @@ An exception is for the caller who must act, so each says what to do next and ca
 
     ProwessError
     ├── ConfigError                  the config file cannot be read or written
-    │   ├── ConfigSyntaxError        it is not JSON5
-    │   └── ConfigKeyError           a key that does not exist, or a value of the wrong type
+    │   └── ConfigSyntaxError        it is not JSON5
+    ├── ConfigKeyError               a key that does not exist, or a value of the wrong type
     ├── UnknownAgentError            no such agent in `agents.list`
     ├── SkillNotFoundError           no skill of that name
     ├── PathError                    a path given by the user cannot be used

@@ -127,7 +127,7 @@ class Settings:
     agents: tuple[AgentSettings, ...] = (AgentSettings(id="main", name="main", default=True),)
     plugins: PluginSettings = field(default_factory=PluginSettings)
     problems: tuple[SettingProblem, ...] = ()
-    # The file's own mapping, for `requires.config`. Not shown: it can hold secrets.
+    # The shape of the file for `requires.config`: which paths are switched on, not what they hold.
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -1,6 +1,6 @@
 """Every setting, with its type, its default and what it does.
 
-The reference page is made from this table, and a test holds that nothing else is read.
+The reference page is made from this table; `config set` warns of keys that are not in it.
 """
 
 from typing import NamedTuple
@@ -122,7 +122,7 @@ SETTINGS = (
         "skills.entries.<skillKey>.env",
         "map of strings",
         "{}",
-        "Environment variables for the skill's runs. Values are never shown.",
+        "Environment variables of the skill; a name in it counts as set. Values are never shown.",
     ),
     Setting(
         "skills.entries.<skillKey>.config",
@@ -146,7 +146,7 @@ SETTINGS = (
         "skills.install.nodeManager",
         "npm, pnpm, yarn or bun",
         "npm",
-        "The program that installs Node packages.",
+        "The program that install options for Node packages name.",
     ),
     Setting(
         "agents.list",
@@ -172,6 +172,24 @@ SETTINGS = (
         "folder",
         "the current folder",
         "The workspace of agents that name none.",
+    ),
+    Setting(
+        "agents.entries.<id>",
+        "an agent without its id",
+        "absent",
+        "Another way to write an agent; the keys are those of `agents.list[]`.",
+    ),
+    Setting(
+        "agents.list[].skillsLimits.maxSkillsPromptChars",
+        "integer, at least 0",
+        "skills.limits.maxSkillsPromptChars",
+        "The agent's own budget for its prompt block.",
+    ),
+    Setting(
+        "agents.defaults.skillsLimits.maxSkillsPromptChars",
+        "integer, at least 0",
+        "skills.limits.maxSkillsPromptChars",
+        "The budget of agents that have none of their own.",
     ),
     Setting(
         "plugins.load.paths", "list of folders", "[]", "Plugin folders that may contribute skills."

@@ -47,7 +47,7 @@ def make_skill(
         path=f"{root}/{name}/SKILL.md",
         folder=f"{root}/{name}",
         content_hash=f"{name}:{description}",
-        invocation=Invocation(
+        invocation=_invocation(
             model=bool(fields.pop("model", True)), user=bool(fields.pop("user", True))
         ),
         metadata=metadata
@@ -58,6 +58,11 @@ def make_skill(
         ),
     )
     return replace(base, **fields)  # type: ignore[arg-type]
+
+
+def _invocation(*, model: bool, user: bool) -> Invocation:
+    hidden_by = "" if model else "disable-model-invocation"
+    return Invocation(model=model, user=user, hidden_by=hidden_by)
 
 
 @dataclass(slots=True)

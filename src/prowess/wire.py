@@ -185,7 +185,7 @@ def check_groups(report: StatusReport) -> dict[str, list[Any]]:
         ),
         "agentFiltered": _names(r for r in rows if r.matched is None),
         "notInjected": [
-            {"name": clean(r.skill.name), "reason": "disable-model-invocation"}
+            {"name": clean(r.skill.name), "reason": r.skill.invocation.hidden_by}
             for r in rows
             if r.usable and not r.skill.invocation.model
         ],

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from prowess.errors import PathError, StoreError
 from prowess.host import config
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.skills.explain import Explanation
 
 HOME_VARIABLE = "PROWESS_HOME"
-_STORE_FILE = "prowess.db"
+STORE_FILE = "prowess.db"
 
 
 class Runtime:
@@ -47,7 +47,7 @@ class Runtime:
         """
         if self._store is None:
             module = import_module("prowess.host.store_sqlite")
-            opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, _STORE_FILE))
+            opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, STORE_FILE))
             self._store = opened
         return self._store
 
@@ -80,6 +80,12 @@ class Runtime:
         skill = self.skills.find(skill_name).skill
         self.store.record_use(skill.name, time.time_ns() // 1_000_000)
         self.skills.reconsider()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Give the store back, if it was opened."""
@@ -186,7 +192,7 @@ def _version_clock(started_ms: int) -> Callable[[], int]:
 
 
 def _last_used(runtime: Runtime) -> Mapping[str, int]:
-    if not os.path.exists(os.path.join(runtime.folders.state, _STORE_FILE)):
+    if not os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
         return {}
     try:
         return runtime.store.last_used()

@@ -20,7 +20,8 @@ import pytest
 
 import prowess
 from prowess.cli.main import main
-from prowess.host.store_sqlite import FILE_NAME, SqliteStore
+from prowess.host.store_sqlite import SqliteStore
+from prowess.wiring import STORE_FILE
 
 Json = dict[str, Any]
 Variables = Mapping[str, str | None]
@@ -283,7 +284,7 @@ class World:
 
     def close(self) -> None:
         """Give back the stores that runtimes may have opened."""
-        if not (self.state / FILE_NAME).exists():
+        if not (self.state / STORE_FILE).exists():
             return
         for runtime in self.opened:
             store = runtime.store

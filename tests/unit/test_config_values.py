@@ -14,7 +14,6 @@ from prowess.settings import (
     NodeSettings,
     PluginSettings,
     Precedence,
-    SettingProblem,
     Settings,
     SpecMode,
 )
@@ -358,6 +357,11 @@ def test_agents_may_be_written_as_entries_too() -> None:
     )
 
     assert [(agent.id, agent.skills) for agent in found.agents] == [("a", None), ("b", ())]
+    assert wrong(found) == ["agents.entries.a"]
+
+
+def test_an_entry_that_is_no_agent_is_reported() -> None:
+    assert wrong(to_settings({"agents": {"entries": {"a": 5}}})) == ["agents.entries.a"]
 
 
 def test_a_second_agent_of_one_id_is_reported_and_the_first_counts() -> None:
@@ -375,16 +379,36 @@ def test_an_agent_without_an_id_is_reported_and_the_others_stay(entry: object) -
     assert wrong(found) == ["agents.list[0]"]
 
 
-@pytest.mark.parametrize("workspace", ["", "  ", 5])
-def test_a_workspace_that_is_no_path_is_none(workspace: object) -> None:
-    assert agents({"id": "a", "workspace": workspace}).agents[0].workspace is None
+@pytest.mark.parametrize(
+    ("entry", "key"),
+    [
+        ({"workspace": 5}, "workspace"),
+        ({"workspace": "  "}, "workspace"),
+        ({"workspace": "/bro\0ken"}, "workspace"),
+        ({"default": "yes"}, "default"),
+        ({"skillsLimits": {"maxSkillsPromptChars": -1}}, "skillsLimits.maxSkillsPromptChars"),
+        ({"skillsLimits": {"maxSkillsPromptChars": "many"}}, "skillsLimits.maxSkillsPromptChars"),
+        ({"skillsLimits": {"maxSkillsPromptChars": True}}, "skillsLimits.maxSkillsPromptChars"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_leaves_an_agent_as_if_it_were_absent(
+    entry: dict[str, Any], key: str
+) -> None:
+    found = agents({"id": "a", **entry})
+
+    assert found.agents == (AgentSettings(id="a", name="a"),)
+    assert wrong(found) == [f"agents.list[0].{key}"]
 
 
-@pytest.mark.parametrize("chars", [-1, "many", None])
-def test_a_budget_that_is_no_number_is_none(chars: object) -> None:
-    found = agents({"id": "a", "skillsLimits": {"maxSkillsPromptChars": chars}})
+@pytest.mark.parametrize(
+    "entry",
+    [{"workspace": ""}, {"skillsLimits": {}}, {"skillsLimits": {"maxSkillsPromptChars": None}}],
+)
+def test_what_an_agent_leaves_empty_is_absent(entry: dict[str, Any]) -> None:
+    found = agents({"id": "a", **entry})
 
-    assert found.agents[0].max_skills_prompt_chars is None
+    assert found.agents == (AgentSettings(id="a", name="a"),)
+    assert found.problems == ()
 
 
 def test_plugins_have_folders_and_can_be_switched_off() -> None:
@@ -416,8 +440,34 @@ def test_unknown_keys_are_kept_and_reported() -> None:
         "skills.install.x",
     ]
     assert wrong(found) == []
-    assert found.values is values
-    assert isinstance(found.problems[0], SettingProblem)
+
+
+def test_unknown_keys_of_entries_agents_and_plugins_are_reported_too() -> None:
+    found = to_settings(
+        {
+            "skills": {"entries": {"a": {"color": 1}}},
+            "agents": {"list": [{"id": "main", "mood": 1}], "team": 1, "defaults": {"model": 1}},
+            "plugins": {"load": {"fast": 1}, "slots": 1},
+        }
+    )
+
+    assert set(unknown(found)) == {
+        "skills.entries.a.color",
+        "agents.list[0].mood",
+        "agents.team",
+        "agents.defaults.model",
+        "plugins.load.fast",
+        "plugins.slots",
+    }
+
+
+def test_of_the_files_values_only_whether_they_are_on_is_kept() -> None:
+    found = to_settings(
+        {"channels": {"chat": {"token": "s3cret", "off": " ", "port": 0, "list": [], "no": None}}}
+    )
+
+    chat = {"token": True, "off": False, "port": False, "list": True, "no": False}
+    assert found.values == {"channels": {"chat": chat}}
 
 
 @settings(max_examples=80, deadline=None)

@@ -109,6 +109,7 @@ def test_a_store_keeps_snapshots_and_the_latest_use() -> None:
     assert store.load("s") is snapshot
     assert store.load("other") is None
     assert store.last_used() == {"deploy": 20}
+    store.close()
 
 
 @pytest.mark.parametrize(("refusal", "said"), [("", "the script is over."), ("full.", "full.")])

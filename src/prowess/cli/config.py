@@ -4,13 +4,14 @@ Secrets go in but never come out: what may be one is shown as a marker.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from prowess.cli.options import common, complete_skill, opened
-from prowess.cli.render import print_error, print_json, print_text
+from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ConfigKeyError
 from prowess.host.config_writer import (
     check_value,
@@ -71,7 +72,7 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
         raise click.UsageError("Give a VALUE, or --unset, or --secret")
     parts = split_key(key)
     if secret:
-        value = click.prompt(key, hide_input=True, err=True)
+        value = click.prompt(key, hide_input=True, err=True) if asks() else _one_line_of_input()
     wanted = None if unset else (value if secret or is_text(parts) else _decoded(str(value)))
     if wanted is None and not unset:
         raise ConfigKeyError(key, "cannot be null; --unset removes it.")
@@ -82,6 +83,14 @@ def set_command(key: str, value: str | None, *, unset: bool, secret: bool, as_js
     if not unset and not is_known(parts):
         print_error(f"{key} is not a setting of Prowess; it was written all the same.")
     return 0
+
+
+def _one_line_of_input() -> str:
+    """Read a secret that a program hands over."""
+    line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
+    if not line:
+        raise click.UsageError("--secret found nothing on standard input")
+    return line
 
 
 def _decoded(value: str) -> Any:  # noqa: ANN401

@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = app.main(args=args, prog_name="prowess", standalone_mode=False)
         sys.stdout.flush()
     except (click.ClickException, ProwessError) as error:
-        return _refused(error, as_json="--json" in args)
+        return _refused(error, as_json=_wants_json(args))
     except (click.Abort, KeyboardInterrupt):
         print_error("stopped.")
         return _INTERRUPTED
@@ -95,6 +95,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001
         return _internal(error)
     return code if isinstance(code, int) else 0
+
+
+def _wants_json(args: Sequence[str]) -> bool:
+    """Return whether the reader is a program, also where the arguments make no sense otherwise."""
+    joined = " ".join(args)
+    return "--json" in args or "--format json" in joined or "--format=json" in joined
 
 
 def _prepare_streams() -> None:

@@ -8,7 +8,7 @@ import click
 from prowess import wire
 from prowess.cli.options import common, opened
 from prowess.cli.render import print_error, print_json, print_raw, print_text
-from prowess.skills.text import clean
+from prowess.skills.text import clean, one_line
 from prowess.wiring import Runtime
 
 
@@ -44,6 +44,10 @@ def snapshot_command(
     workspace: str | None, agent: str | None, *, as_json: bool, session: str | None, watch: bool
 ) -> int:
     """Print what the agent may use, versioned and hashed."""
+    if watch and session is not None:
+        raise click.UsageError("--watch and --session do not go together")
+    if session is not None and not one_line(session):
+        raise click.UsageError("--session needs an id")
     runtime = opened(workspace)
     if watch:
         return asyncio.run(_watch(runtime, agent, as_json=as_json))

@@ -1,5 +1,7 @@
 """`show` and `why`: everything about one skill, and why the agent does or does not see it."""
 
+from collections.abc import Sequence
+
 import click
 
 from prowess import wire
@@ -95,20 +97,28 @@ def why_command(name: str, workspace: str | None, agent: str | None, *, as_json:
 
     Exit code 0 when it is visible, 1 when it is not.
     """
-    found = opened(workspace).why(name, agent)
+    runtime = opened(workspace)
+    found = runtime.why(name, agent)
     if as_json:
         print_json(wire.explanation(found))
     else:
-        _print_path(found)
+        _print_path(found, runtime.skills.places.homes)
     return 0 if found.visible else 1
 
 
-def _print_path(found: Explanation) -> None:
+def _print_path(found: Explanation, homes: Sequence[str]) -> None:
     verdict = "is visible to" if found.visible else "is not visible to"
     style = "bold green" if found.visible else "bold red"
     print_text(f"{found.name} {verdict} agent {found.agent_id}", style)
     for step in found.steps:
         mark, style = ("✓", "green") if step.passed else ("✗", "red")
-        print_text(f"  {mark} {step.stage + ':':<10} {step.detail}", style)
+        print_text(f"  {mark} {step.stage + ':':<10} {_shortened(step.detail, homes)}", style)
         if step.fix:
             print_text(f"    -> {step.fix}", "bold")
+
+
+def _shortened(text: str, homes: Sequence[str]) -> str:
+    """Write `~` for home in a sentence that names paths."""
+    for home in sorted(homes, key=len, reverse=True):
+        text = text.replace(home.rstrip("/") + "/", "~/") if home.strip("/") else text
+    return text

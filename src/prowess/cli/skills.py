@@ -48,7 +48,9 @@ def source_of(status: SkillStatus) -> str:
 
 
 @click.command("list")
-@click.option("--eligible", is_flag=True, help="Only skills that are ready.")
+@click.option(
+    "--eligible", is_flag=True, help="Only eligible skills: nothing they need is missing."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also say what is missing.")
 @common
 def list_command(
@@ -154,7 +156,7 @@ def check_command(workspace: str | None, agent: str | None, *, as_json: bool) ->
 
 
 _SUMMARY_ROWS = (
-    ("eligible", "ready"),
+    ("eligible", "eligible"),
     ("modelVisible", "visible to the model"),
     ("commandVisible", "callable as a command"),
     ("disabled", "disabled"),

@@ -12,6 +12,7 @@ from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
 from prowess.host.documents import Candidate, inside, named
+from prowess.host.roots import allowed_targets
 from prowess.host.skill_writer import rename_folder, replace_text
 from prowess.settings import SpecMode
 from prowess.skills.model import Severity, Tier
@@ -56,6 +57,8 @@ def validate_command(
 
     Exit code 1 when any file has an error.
     """
+    if (dry_run or yes) and not fix:
+        raise click.UsageError("--dry-run and --yes belong to --fix")
     runtime = opened(workspace)
     settings = runtime.skills.settings.skills
     strict = strict or settings.spec_mode is SpecMode.STRICT
@@ -80,14 +83,21 @@ def _candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> It
         # A person who names a folder means its skills, in whatever mode they will be read.
         return named(paths, settings.spec_mode, settings.limits)
     state = runtime.skills.workspace(agent).state(runtime.skills.settings)
+    workspace = runtime.skills.workspace(agent).folder
+    targets = allowed_targets(runtime.skills.settings, runtime.folders, workspace)
     existing = [source for source in state.scan.sources if Path(source.root).is_dir()]
     return [
-        item for source in existing for item in inside(source, settings.spec_mode, settings.limits)
+        item
+        for source in existing
+        for item in inside(source, settings.spec_mode, settings.limits, targets)
     ]
 
 
 def _is_own(item: Candidate) -> bool:
-    return item.document is None or item.document.source.tier is Tier.WORKSPACE
+    if item.document is None:
+        return True
+    source = item.document.source
+    return source.tier is Tier.WORKSPACE and not source.leads_away
 
 
 def _report(item: Candidate, *, strict: bool) -> Report:
@@ -124,7 +134,6 @@ class _Fixer:
         return named([str(path)], settings.spec_mode, settings.limits)
 
     def _apply(self, path: Path, repair: Repair) -> Path:
-        _refuse_links(path)
         target = None if repair.folder is None else path.parent.with_name(repair.folder)
         if target is not None:
             _refuse_rename(path.parent, target)
@@ -139,12 +148,6 @@ class _Fixer:
     def _say(self, text: str) -> None:
         if not self._quiet:
             print_text(text, "green")
-
-
-def _refuse_links(path: Path) -> None:
-    """Only what lies where it seems to lie is written to."""
-    if path.is_symlink() or path.parent.is_symlink():
-        raise PathError(str(path), "is reached through a link, so it is not repaired.")
 
 
 def _refuse_rename(folder: Path, target: Path) -> None:

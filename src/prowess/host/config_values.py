@@ -1,13 +1,12 @@
 """The config file's mapping to `Settings`.
 
-A value of the wrong type takes its default and is reported; an unknown key is kept in the file and
-reported. Neither is an error: another program may have written it.
+What is not understood is reported and never an error: another program may have written it.
 """
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
+from prowess.host.config_reader import NOT_KNOWN, Reader, is_words, strays, switch
 from prowess.host.harnesses import ALIASES, NAMES
 from prowess.host.reading import is_path
 from prowess.settings import (
@@ -25,12 +24,11 @@ from prowess.settings import (
     SpecMode,
 )
 
-_E = TypeVar("_E", bound=Enum)
 _KNOWN = {
     "": {"skills", "agents", "agent", "plugins", "$schema", "meta"},
     "skills": {
         "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
-        "workshop",
+
     },
     "skills.load": {
         "extraDirs", "harnessDirs", "precedence", "allowSymlinkTargets", "watch", "watchDebounceMs",
@@ -39,7 +37,7 @@ _KNOWN = {
         "maxCandidatesPerRoot", "maxSkillsLoadedPerSource", "maxSkillsInPrompt",
         "maxSkillsPromptChars", "maxSkillFileBytes",
     },
-    "skills.install": {"preferBrew", "nodeManager", "allowUploadedArchives"},
+    "skills.install": {"preferBrew", "nodeManager"},
     "agents": {"list", "entries", "defaults"},
     "agents.defaults": {"skills", "workspace", "skillsLimits"},
     "plugins": {"load", "entries"},
@@ -49,7 +47,6 @@ _OBJECTS = (
     "skills", "skills.load", "skills.limits", "skills.install", "agents", "agents.defaults",
     "agent", "plugins", "plugins.load",
 )  # fmt: skip
-_NOT_KNOWN = "is not known here; it is kept"
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
 _AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
 _NODE_MANAGERS = ("npm", "pnpm", "yarn", "bun")
@@ -57,91 +54,27 @@ _NODE_MANAGERS = ("npm", "pnpm", "yarn", "bun")
 
 def to_settings(values: Mapping[str, Any]) -> Settings:
     """Understand as much of `values` as possible and report the rest."""
-    reader = _Reader(values)
+    reader = Reader(values)
     return Settings(
         skills=_skills(reader),
         agents=_agents(reader),
         plugins=_plugins(reader),
         problems=(*reader.problems, *_misshapen(reader), *_unknown(values)),
-        values=values,
+        values={key: _switched(value) for key, value in values.items()},
     )
 
 
-class _Reader:
-    """Typed look-ups by dotted key, collecting what did not fit."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-        self.problems: list[SettingProblem] = []
-
-    def raw(self, key: str) -> Any:  # noqa: ANN401
-        current: Any = self._values
-        for part in key.split("."):
-            if not isinstance(current, Mapping) or part not in current:
-                return None
-            current = current[part]
-        return current
-
-    def wrong(self, key: str, wanted: str) -> None:
-        self.problems.append(
-            SettingProblem(key=key, message=f"must be {wanted}; the default is used")
-        )
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        value = self.raw(key)
-        if value is None or isinstance(value, Mapping):
-            return value or {}
-        self.wrong(key, "an object")
-        return {}
-
-    def items(self, key: str) -> list[Any]:
-        value = self.raw(key)
-        if value is None or isinstance(value, list):
-            return value or []
-        self.wrong(key, "a list")
-        return []
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        value = self.raw(key)
-        if value is None or isinstance(value, bool):
-            return default if value is None else value
-        self.wrong(key, "true or false")
-        return default
-
-    def count(self, key: str, default: int, *, least: int) -> int:
-        value = self.raw(key)
-        if value is None:
-            return default
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        self.wrong(key, f"an integer of at least {least}")
-        return default
-
-    def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of strings; None where it is absent or no list."""
-        return self.as_words(key, self.raw(key))
-
-    def as_words(self, key: str, value: object) -> tuple[str, ...] | None:
-        if value is None:
-            return None
-        if _is_words(value):
-            return tuple(item.strip() for item in value if item.strip())
-        self.wrong(key, "a list of strings")
-        return None
-
-    def choice(self, key: str, default: _E) -> _E:
-        value = self.raw(key)
-        if value is None:
-            return default
-        wanted = [str(member.value) for member in type(default)]
-        word = value.strip().lower() if isinstance(value, str) else ""
-        if word in wanted:
-            return type(default)(word)
-        self.wrong(key, f"one of {', '.join(wanted)}")
-        return default
+def _switched(value: object) -> object:
+    """Return the shape of `value` with each text and number replaced by whether it is on."""
+    if isinstance(value, Mapping):
+        return {key: _switched(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return bool(value.strip())
+    # An empty list counts as on, as a map does: it was written on purpose.
+    return True if isinstance(value, list) else bool(value)
 
 
-def _skills(reader: _Reader) -> SkillsSettings:
+def _skills(reader: Reader) -> SkillsSettings:
     manager = reader.raw("skills.install.nodeManager")
     if manager is not None and manager not in _NODE_MANAGERS:
         reader.wrong("skills.install.nodeManager", f"one of {', '.join(_NODE_MANAGERS)}")
@@ -163,14 +96,14 @@ def _skills(reader: _Reader) -> SkillsSettings:
     )
 
 
-def _spec_mode(reader: _Reader) -> SpecMode:
+def _spec_mode(reader: Reader) -> SpecMode:
     for key in ("skills.specMode", "agent.skillsSpecMode", "agent.skills_spec_mode"):
         if reader.raw(key) is not None:
             return reader.choice(key, SpecMode.MIXED)
     return SpecMode.MIXED
 
 
-def _load(reader: _Reader) -> LoadSettings:
+def _load(reader: Reader) -> LoadSettings:
     key = "skills.load.harnessDirs"
     value = reader.raw(key)
     harnesses: tuple[str, ...] | None = None
@@ -188,7 +121,7 @@ def _load(reader: _Reader) -> LoadSettings:
     )
 
 
-def _harness_names(reader: _Reader, key: str, value: object) -> tuple[str, ...] | None:
+def _harness_names(reader: Reader, key: str, value: object) -> tuple[str, ...] | None:
     words = reader.as_words(key, value)
     names = [ALIASES.get(word.lower(), word.lower()) for word in words or ()]
     unknown = [name for name in names if name not in NAMES]
@@ -198,7 +131,7 @@ def _harness_names(reader: _Reader, key: str, value: object) -> tuple[str, ...] 
     return None if words is None else tuple(names)
 
 
-def _limits(reader: _Reader) -> Limits:
+def _limits(reader: Reader) -> Limits:
     base, prefix = Limits(), "skills.limits."
     return Limits(
         max_candidates_per_root=reader.count(
@@ -219,47 +152,23 @@ def _limits(reader: _Reader) -> Limits:
     )
 
 
-def _entries(reader: _Reader) -> dict[str, EntrySettings]:
+def _entries(reader: Reader) -> dict[str, EntrySettings]:
     found: dict[str, EntrySettings] = {}
     for name, entry in reader.mapping("skills.entries").items():
         key = f"skills.entries.{name}"
         if not isinstance(entry, Mapping):
             reader.wrong(key, "an object")
             continue
-        _strays(reader, key, entry, _ENTRY_KEYS)
+        strays(reader, key, entry, _ENTRY_KEYS)
         found[name] = EntrySettings(
-            enabled=_switch(reader, f"{key}.enabled", entry.get("enabled")),
+            enabled=switch(reader, f"{key}.enabled", entry.get("enabled")),
             has_api_key=_is_set(entry.get("apiKey")),
             env_names=_env_names(reader, f"{key}.env", entry.get("env")),
         )
     return found
 
 
-def _switch(reader: _Reader, key: str, value: object) -> bool | None:
-    """Read an on-off switch; what is neither switches off, since that is what was tried."""
-    if value is None or isinstance(value, bool):
-        return value
-    if str(value).strip().lower() == "true":
-        return True
-    message = "must be true or false; it counts as false"
-    reader.problems.append(SettingProblem(key=key, message=message))
-    return False
-
-
-def _strays(reader: _Reader, key: str, entry: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Report keys that are not known, louder where one is right but for its case."""
-    right = {name.lower(): name for name in known}
-    for name in entry:
-        if name in known:
-            continue
-        meant = right.get(str(name).lower())
-        message = f"is not read; it is spelt {meant}" if meant else _NOT_KNOWN
-        reader.problems.append(
-            SettingProblem(key=f"{key}.{name}", message=message, unknown=meant is None)
-        )
-
-
-def _env_names(reader: _Reader, key: str, value: object) -> frozenset[str]:
+def _env_names(reader: Reader, key: str, value: object) -> frozenset[str]:
     if value is None:
         return frozenset()
     if not isinstance(value, Mapping):
@@ -276,7 +185,7 @@ def _is_set(value: object) -> bool:
     )
 
 
-def _nodes(reader: _Reader) -> tuple[NodeSettings, ...]:
+def _nodes(reader: Reader) -> tuple[NodeSettings, ...]:
     found = []
     for index, node in enumerate(reader.items("skills.nodes")):
         key = f"skills.nodes[{index}]"
@@ -295,15 +204,15 @@ def _nodes(reader: _Reader) -> tuple[NodeSettings, ...]:
     return tuple(found)
 
 
-def _agents(reader: _Reader) -> tuple[AgentSettings, ...]:
-    entries = [
-        {**entry, "id": name}
-        for name, entry in reader.mapping("agents.entries").items()
-        if isinstance(entry, Mapping)
-    ]
+def _agents(reader: Reader) -> tuple[AgentSettings, ...]:
+    entries = {
+        f"agents.list[{index}]": entry for index, entry in enumerate(reader.items("agents.list"))
+    }
+    for name, entry in reader.mapping("agents.entries").items():
+        named = {**entry, "id": name} if isinstance(entry, Mapping) else entry
+        entries[f"agents.entries.{name}"] = named
     found: dict[str, AgentSettings] = {}
-    for index, entry in enumerate([*reader.items("agents.list"), *entries]):
-        key = f"agents.list[{index}]"
+    for key, entry in entries.items():
         if not isinstance(entry, Mapping) or not str(entry.get("id") or "").strip():
             reader.wrong(key, "an object with an id")
             continue
@@ -320,8 +229,8 @@ def _agents(reader: _Reader) -> tuple[AgentSettings, ...]:
     )
 
 
-def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
-    _strays(reader, key, entry, _AGENT_KEYS)
+def _agent(reader: Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
+    strays(reader, key, entry, _AGENT_KEYS)
     own = "skills" in entry and entry["skills"] is not None
     workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
@@ -331,18 +240,34 @@ def _agent(reader: _Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings
     return AgentSettings(
         id=str(entry["id"]).strip(),
         name=str(entry.get("name") or entry["id"]),
-        default=entry.get("default") is True,
-        workspace=workspace if isinstance(workspace, str) and workspace.strip() else None,
+        default=switch(reader, f"{key}.default", entry.get("default")) is True,
+        workspace=_folder(reader, f"{key}.workspace", workspace),
         skills=_agent_skills(
             reader, skills_key, entry.get("skills") if own else reader.raw(skills_key)
         ),
         skills_inherited=not own,
-        max_skills_prompt_chars=chars if isinstance(chars, int) and chars >= 0 else None,
+        max_skills_prompt_chars=_chars(reader, f"{key}.skillsLimits.maxSkillsPromptChars", chars),
     )
 
 
-def _agent_skills(reader: _Reader, key: str, value: object) -> tuple[str, ...] | None:
-    if value is None or _is_words(value):
+def _folder(reader: Reader, key: str, value: object) -> str | None:
+    if isinstance(value, str) and value.strip() and is_path(value):
+        return value
+    if value:
+        reader.wrong(key, "a folder")
+    return None
+
+
+def _chars(reader: Reader, key: str, value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if value is not None:
+        reader.wrong(key, "an integer of at least 0")
+    return None
+
+
+def _agent_skills(reader: Reader, key: str, value: object) -> tuple[str, ...] | None:
+    if value is None or is_words(value):
         return reader.as_words(key, value)
     # A list that cannot be read allows nothing: a typo must not open every skill to an agent.
     message = "must be a list of strings; until then it allows no skill"
@@ -355,30 +280,24 @@ def _nested(entry: Mapping[str, Any], outer: str, inner: str) -> object:
     return value.get(inner) if isinstance(value, Mapping) else None
 
 
-def _plugins(reader: _Reader) -> PluginSettings:
+def _plugins(reader: Reader) -> PluginSettings:
     disabled = {
         name
         for name, entry in reader.mapping("plugins.entries").items()
         if isinstance(entry, Mapping)
-        and _switch(reader, f"plugins.entries.{name}.enabled", entry.get("enabled")) is False
+        and switch(reader, f"plugins.entries.{name}.enabled", entry.get("enabled")) is False
     }
     return PluginSettings(
         paths=reader.words("plugins.load.paths") or (), disabled=frozenset(disabled)
     )
 
 
-def _misshapen(reader: _Reader) -> Iterable[SettingProblem]:
+def _misshapen(reader: Reader) -> Iterable[SettingProblem]:
     """Report what should hold other keys but is a list or a word."""
     for key in _OBJECTS:
         value = reader.raw(key)
         if value is not None and not isinstance(value, Mapping):
             yield SettingProblem(key=key, message="must be an object; the default is used")
-
-
-def _is_words(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(
-        isinstance(item, str) and (not item or is_path(item)) for item in value
-    )
 
 
 def _unknown(values: Mapping[str, Any]) -> Iterable[SettingProblem]:
@@ -389,4 +308,4 @@ def _unknown(values: Mapping[str, Any]) -> Iterable[SettingProblem]:
         for name in current if isinstance(current, Mapping) else ():
             if name not in known:
                 key = f"{prefix}.{name}" if prefix else name
-                yield SettingProblem(key=key, message=_NOT_KNOWN, unknown=True)
+                yield SettingProblem(key=key, message=NOT_KNOWN, unknown=True)

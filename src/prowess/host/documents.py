@@ -47,9 +47,11 @@ def named(paths: Sequence[str], mode: SpecMode, limits: Limits) -> Iterator[Cand
             )
 
 
-def inside(source: Source, mode: SpecMode, limits: Limits) -> Iterator[Candidate]:
+def inside(
+    source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+) -> Iterator[Candidate]:
     """Yield every candidate of one root, with what the walk itself refused."""
-    walker = RootWalker(source, mode, limits)
+    walker = RootWalker(source, mode, limits, allowed_targets)
     own = walker.root_file()
     if own is None:
         walker.run()

@@ -60,6 +60,14 @@ def expand(path: str, home: str, base: str) -> str:
     return os.path.normpath(os.path.join(base, path))
 
 
+def allowed_targets(settings: Settings, folders: Folders, workspace: str) -> tuple[str, ...]:
+    """Return the real folders that links in project roots may lead to."""
+    return tuple(
+        os.path.realpath(expand(path, folders.home, workspace))
+        for path in settings.skills.load.allow_symlink_targets
+    )
+
+
 def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: Roots) -> None:
     for extra in settings.skills.load.extra_dirs:
         root = expand(extra, folders.home, workspace)

@@ -51,6 +51,7 @@ def replace_text(file: Path, text: str, backups: Path) -> Path:
     Raises:
         PathError: the file cannot be written.
     """
+    _refuse_links(file)
     with _reported(file):
         backup = _back_up(file, backups)
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=".prowess-", suffix=".tmp")
@@ -72,12 +73,19 @@ def rename_folder(folder: Path, name: str) -> Path:
     Raises:
         PathError: the name is taken or the folder cannot be renamed.
     """
+    _refuse_links(folder)
     target = folder.with_name(name)
     if target.exists() and not target.samefile(folder):
         raise PathError(str(folder), f"cannot be renamed: {name} exists already.")
     with _reported(folder):
         folder.rename(target)
     return target
+
+
+def _refuse_links(path: Path) -> None:
+    """Only what lies where it seems to lie is written to."""
+    if path.is_symlink() or path.parent.is_symlink():
+        raise ContainmentError(str(path), "is reached through a link, so it is not repaired.")
 
 
 def _copy(origin: Path, target: Path) -> None:

@@ -21,7 +21,7 @@ from prowess.host.discovery import (
     is_settled,
 )
 from prowess.host.reading import Content, read_bounded
-from prowess.host.roots import Folders, expand, resolve_roots
+from prowess.host.roots import Folders, allowed_targets, resolve_roots
 from prowess.runtime.ports import Scan
 from prowess.settings import Settings
 from prowess.skills.diagnostics import diagnose
@@ -76,13 +76,15 @@ class FolderSources:
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
         existing = [source for source in roots.sources if os.path.isdir(source.root)]
-        self._targets = self._allowed_targets()
+        self._targets = allowed_targets(settings, self._folders, self._workspace)
         roots.diagnostics += [_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
         roots.diagnostics += [_linked(source) for source in existing if source.leads_away]
         fresh = {source: self._root(source, changed) for source in existing}
         old, self._roots = self._roots, fresh
-        return self._combined(roots.sources, roots.diagnostics, unchanged=_is_same(old, fresh))
+        seen = {source.root: source for source in existing}
+        sources = [seen.get(source.root, source) for source in roots.sources]
+        return self._combined(sources, roots.diagnostics, unchanged=_is_same(old, fresh))
 
     def resources(self, skill: Skill) -> Sequence[str]:
         """Return the files of `skill`, relative to its folder, without links and vendor folders."""
@@ -114,12 +116,6 @@ class FolderSources:
             folders=tuple(folder for scan in scans for folder in scan.walk.folders),
         )
         return self._scan
-
-    def _allowed_targets(self) -> tuple[str, ...]:
-        return tuple(
-            os.path.realpath(expand(path, self._folders.home, self._workspace))
-            for path in self._require_settings().skills.load.allow_symlink_targets
-        )
 
     def _leads_away(self, source: Source) -> bool:
         """Return whether a project's root is a link out of the project."""

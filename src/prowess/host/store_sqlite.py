@@ -18,7 +18,6 @@ from prowess.errors import StoreError
 from prowess.runtime.ports import StoredSnapshot
 from prowess.skills.snapshot import SnapshotSkill
 
-FILE_NAME = "prowess.db"
 _INLINE_PROMPT_CHARS = 512
 _SCHEMA_VERSION = 1
 
@@ -153,7 +152,7 @@ class SqliteStore:
         except SQLAlchemyError as error:
             problem = str(getattr(error, "orig", None) or error).splitlines()[0]
             raise StoreError(
-                self._path, f"cannot be used ({problem}): move it away and a new one is made."
+                self._path, f"cannot be used ({problem}): try again, or move it away."
             ) from error
 
     def _migrate(self, connection: sa.Connection) -> None:

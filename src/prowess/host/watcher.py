@@ -11,14 +11,10 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from watchfiles import Change, awatch
 
 from prowess.errors import WatchUnavailableError
+from prowess.host.discovery import SKIPPED_FOLDERS
 from prowess.runtime.ports import WatchTargets
 
-_IGNORED_SEGMENTS = frozenset(
-    (
-        ".git", "node_modules", "dist", ".venv", "venv", "__pycache__", ".mypy_cache",
-        ".pytest_cache", "build", ".cache",
-    )
-)  # fmt: skip
+_BUILD_FOLDERS = frozenset(("build", "dist"))
 _MAX_FOLDERS = 8_192
 _ARMED_AFTER_MS = 200
 _SKILL_ENDINGS = (".md", ".mdc")
@@ -85,16 +81,22 @@ class _Interest:
         """Return whether an event can change which skills there are, or what they say."""
         if path in self._files or path in self._known:
             return True
-        folder, name = os.path.split(path)
         if self._missing and _leads_to(path, self._missing):
             return True
-        if folder not in self._known or name.startswith(".") or name in _IGNORED_SEGMENTS:
+        folder, name = os.path.split(path)
+        if folder not in self._known or name.startswith(".") or name in SKIPPED_FOLDERS:
             return False
-        if name == "openai.yaml":
-            return True
-        if name.lower().endswith(_SKILL_ENDINGS):
+        if name.lower().endswith(_SKILL_ENDINGS) or name == "openai.yaml":
             return name.lower() != "readme.md"
-        return change is Change.added and os.path.isdir(path)
+        return change is Change.added and _may_hold_skills(path, name)
+
+
+def _may_hold_skills(path: str, name: str) -> bool:
+    """Return whether a new entry is a folder worth a look."""
+    if name in _BUILD_FOLDERS:
+        # Mostly output that comes and goes; now and then somebody's skill.
+        return os.path.isfile(os.path.join(path, "SKILL.md"))
+    return os.path.isdir(path)
 
 
 def _leads_to(path: str, roots: Iterable[str]) -> bool:

@@ -32,7 +32,7 @@ class SkillStatus:
 
     @property
     def usable(self) -> bool:
-        """True where the skill is ready and the agent may use it."""
+        """True where the skill is eligible and the agent may use it: it is ready."""
         return self.verdict.eligible and self.matched is not None
 
     @property

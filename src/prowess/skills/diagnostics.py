@@ -267,13 +267,12 @@ def diagnose(
     *,
     path: str = "",
     line: int | None = None,
-    severity: Severity | None = None,
 ) -> Diagnostic:
     """Make the diagnostic `code`, whose severity and fix come from the table."""
     row = CODES[code]
     return Diagnostic(
         code=code,
-        severity=severity or row.severity,
+        severity=row.severity,
         message=message,
         path=path,
         line=line,

@@ -94,8 +94,9 @@ def explain_shadowed(lost: Shadowed, agent_id: str) -> Explanation:
     skill, winner = lost.skill, lost.winner
     steps = (
         Step(stage="found", passed=True, detail=f"{skill.path} in {skill.source.tier.source_id}"),
+        Step(stage="parsed", passed=True, detail=_parsed(skill)),
         Step(
-            stage="parsed",
+            stage="won",
             passed=False,
             detail=f"shadowed by {winner.path} in {winner.source.tier.source_id}",
             fix=f"rename one of the two, or ask for {winner.name} to see the one that won",
@@ -190,8 +191,8 @@ def _model(skill: Skill) -> Step:
     return Step(
         stage="model",
         passed=False,
-        detail="its author keeps it from the model (disable-model-invocation or a command)",
-        fix="call it by its slash command, or change that key",
+        detail=f"kept from the model by {skill.invocation.hidden_by or 'its author'}",
+        fix="only a person can call it, unless its author changes that",
     )
 
 

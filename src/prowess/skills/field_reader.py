@@ -5,6 +5,7 @@ Harnesses spell one key as `user-invocable`, `user_invocable` or `userInvocable`
 
 import json
 import re
+from collections import Counter
 
 from prowess.skills.frontmatter import Frontmatter
 from prowess.skills.json_text import read_object
@@ -29,9 +30,9 @@ class FieldReader:
     def __init__(self, front: Frontmatter) -> None:
         self.front = front
         self._keys = {squeeze(key): key for key in reversed(front.fields)}
-        squeezed = [squeeze(key) for key in front.fields]
         # One key in two spellings: which of the two was meant is anybody's guess.
-        self.ambiguous = {key for key in squeezed if squeezed.count(key) > 1}
+        spellings = Counter(squeeze(key) for key in front.fields)
+        self.ambiguous = {key for key, count in spellings.items() if count > 1}
 
     def key(self, *names: str) -> str | None:
         """Return the spelling, as written, of the first of `names` that is present."""

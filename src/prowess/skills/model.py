@@ -151,6 +151,8 @@ class Invocation:
 
     user: bool = True
     model: bool = True
+    # Who keeps the skill from the model; empty where nobody does.
+    hidden_by: str = ""
     tool: str = ""
     arg_mode: str = "raw"
     argument_hint: str = ""

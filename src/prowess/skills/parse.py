@@ -54,7 +54,10 @@ def parse(document: Document, mode: SpecMode) -> Parsed:
     identity = _identity(document, front, reader, lenient=lenient)
     if isinstance(identity, Diagnostic):
         return _rejected(document, [*found, identity])
-    return _accepted(document, reader, identity, found)
+    parsed = _accepted(document, reader, identity, found)
+    if mode is SpecMode.STRICT and any(d.severity is Severity.ERROR for d in parsed.diagnostics):
+        return Parsed(skill=None, diagnostics=parsed.diagnostics)
+    return parsed
 
 
 class _Identity(NamedTuple):
@@ -156,11 +159,18 @@ def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, li
     # Claude Code keeps a command from its model unless the author described it.
     described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
     found += _unclear_flags(reader)
-    hidden = reader.flag("disable-model-invocation", default=False, ambiguous=True)
+    hidden_by = ""
+    if not described:
+        hidden_by = "a command without a description"
+    if not by_model:
+        hidden_by = "agents/openai.yaml"
+    if reader.flag("disable-model-invocation", default=False, ambiguous=True):
+        hidden_by = "disable-model-invocation"
     return (
         Invocation(
             user=reader.flag("user-invocable", default=True, ambiguous=True),
-            model=by_model and described and not hidden,
+            model=not hidden_by,
+            hidden_by=hidden_by,
             tool=tool,
             argument_hint=reader.text("argument-hint"),
         ),

@@ -55,6 +55,27 @@ def test_what_it_shadows_is_part_of_the_explanation() -> None:
     assert unrelated.path not in detail
 
 
+def test_a_broken_file_of_its_name_is_part_of_the_explanation_but_its_own_notes_are_not() -> None:
+    skill = make_skill()
+    elsewhere = diagnose("BAD_INDENT", "it leans", path="/elsewhere/deploy/SKILL.md")
+    own = diagnose("METADATA_UNREADABLE", "unclear", path=skill.path)
+
+    detail = why(with_problems(elsewhere, own), "deploy").steps[0].detail
+
+    assert "/elsewhere/deploy/SKILL.md was passed over" in detail
+    assert "METADATA_UNREADABLE" not in detail
+
+
+@pytest.mark.parametrize("asked", ["ship", "folder"])
+def test_a_skill_that_lost_its_name_is_explained_under_its_key_or_folder(asked: str) -> None:
+    lost = make_skill(tier=Tier.BUNDLED, key="ship", id="folder", description="Another text.")
+
+    explanation = why(open_memory([lost, make_skill()]), asked)
+
+    assert explanation.reason is not None
+    assert "shadowed by" in explanation.reason.detail
+
+
 @pytest.mark.parametrize(
     ("path", "asked"),
     [

@@ -351,6 +351,46 @@ def test_when_not_all_fit_the_one_used_last_stays() -> None:
     assert [skill.name for skill in skills.prompt().included] == ["review"]
 
 
+def test_a_skill_that_was_used_since_takes_the_place_at_the_next_refresh() -> None:
+    store = MemoryStore()
+    skills = open_memory(
+        [make_skill("deploy"), make_skill("review")], settings=with_limits(TIGHT), store=store
+    )
+    before = skills.snapshot()
+    store.record_use("review", 1_000)
+
+    first, second = skills.refresh(), skills.refresh()
+
+    assert (first, second) == (True, False)
+    assert [skill.name for skill in before.resolved] == ["deploy"]
+    assert [skill.name for skill in skills.snapshot().resolved] == ["review"]
+
+
+def test_use_can_be_reconsidered_without_a_look_at_the_files() -> None:
+    world = World(
+        sources=MemorySources((make_skill("deploy"), make_skill("review"))),
+        config=FixedSettings(with_limits(TIGHT)),
+    )
+    skills = world.service()
+    before, scans = skills.snapshot(), world.sources.scans
+    world.store.record_use("review", 1_000)
+
+    skills.reconsider()
+
+    assert [skill.name for skill in skills.snapshot().resolved] == ["review"]
+    assert skills.snapshot().version > before.version
+    assert world.sources.scans == scans
+
+
+def test_reconsidering_use_that_did_not_change_keeps_the_snapshot() -> None:
+    skills = open_memory([make_skill("deploy"), make_skill("review")], settings=with_limits(TIGHT))
+    before = skills.snapshot()
+
+    skills.reconsider()
+
+    assert skills.snapshot() is before
+
+
 def test_when_nothing_was_ever_used_the_order_of_names_decides() -> None:
     skills = open_memory([make_skill("deploy"), make_skill("review")], settings=with_limits(TIGHT))
 

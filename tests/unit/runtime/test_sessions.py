@@ -35,7 +35,7 @@ def test_the_first_turn_of_a_session_keeps_what_it_sees(store: MemoryStore) -> N
     assert store.load("s1") == turn.stored
     assert (turn.stored.session_id, turn.stored.agent_id) == ("s1", "main")
     assert (turn.stored.version, turn.stored.hash) == (snapshot.version, snapshot.hash)
-    assert turn.stored.prompt == snapshot.prompt
+    assert (turn.stored.prompt, turn.stored.skills) == (snapshot.prompt, snapshot.skills)
 
 
 def test_a_turn_after_which_nothing_changed_keeps_its_snapshot(store: MemoryStore) -> None:

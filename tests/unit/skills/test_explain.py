@@ -12,10 +12,11 @@ from prowess.skills.explain import (
     Step,
     explain,
     explain_broken,
+    explain_shadowed,
     explain_unreached,
 )
 from prowess.skills.install_specs import InstallOption
-from prowess.skills.model import Requirements, Source, Tier
+from prowess.skills.model import Invocation, Requirements, Source, Tier
 from prowess.skills.prompt import PromptBlock
 from prowess.testing import make_skill
 
@@ -83,6 +84,14 @@ def test_what_it_shadows_is_said_but_not_mere_copies() -> None:
 
     assert "shadows /other" in detail
     assert "/copy" not in detail
+
+
+def test_a_file_of_the_same_name_that_could_not_be_read_is_said() -> None:
+    broken = diagnose("BAD_INDENT", "it leans", path="/broken")
+
+    detail = step(explain(replace(VISIBLE, passed_over=(broken,))), "found").detail
+
+    assert "/broken was passed over (BAD_INDENT: it leans)" in detail
 
 
 def test_what_was_odd_about_the_text_is_said() -> None:
@@ -191,11 +200,19 @@ def test_a_filtered_skill_says_which_list_leaves_it_out(*, inherited: bool, whos
     assert "main" in obstacle.fix
 
 
-def test_a_skill_kept_from_the_model_says_how_to_call_it() -> None:
-    obstacle = reason(replace(VISIBLE, skill=make_skill(model=False)))
+@pytest.mark.parametrize(
+    ("hidden_by", "said"), [("agents/openai.yaml", "agents/openai.yaml"), ("", "its author")]
+)
+def test_a_skill_kept_from_the_model_says_by_whom_and_who_can_call_it(
+    hidden_by: str, said: str
+) -> None:
+    invocation = Invocation(model=False, hidden_by=hidden_by)
+
+    obstacle = reason(replace(VISIBLE, skill=make_skill(invocation=invocation)))
 
     assert obstacle.stage == "model"
-    assert "slash command" in obstacle.fix
+    assert said in obstacle.detail
+    assert "a person" in obstacle.fix
 
 
 def test_the_first_obstacle_is_the_reason_and_space_is_not_blamed() -> None:
@@ -254,6 +271,18 @@ def test_a_broken_file_is_found_but_not_parsed(line: int | None, place: str) -> 
     ]
     assert explanation.steps[1].detail == f"BAD_INDENT at {place} it leans"
     assert explanation.steps[1].fix == problem.fix
+
+
+def test_a_skill_that_lost_its_name_says_to_whom() -> None:
+    lost = replace(SKILL, path="/lost", source=Source(tier=Tier.BUNDLED, root="/bundled"))
+
+    explanation = explain_shadowed(Shadowed(skill=lost, winner=SKILL), "main")
+
+    assert not explanation.visible
+    assert explanation.reason is not None
+    assert "/lost" in explanation.steps[0].detail
+    assert f"shadowed by {SKILL.path}" in explanation.reason.detail
+    assert SKILL.name in explanation.reason.fix
 
 
 def test_a_name_that_a_cut_scan_did_not_reach_is_not_found() -> None:

@@ -27,6 +27,7 @@ PIECES = st.sampled_from(
         "a: &x 1\n", "b: *x\n", "!t ", "? ", "{", "}", "'", '"', "\u2028", "platforms: 5\n",
     )
 )  # fmt: skip
+HIDDEN = Invocation(model=False, hidden_by="disable-model-invocation")
 CONTENTS = (
     st.binary(max_size=60)
     | st.lists(PIECES, max_size=12).map("".join).map(str.encode)
@@ -216,6 +217,7 @@ def test_strict_mode_takes_what_the_standard_allows() -> None:
         (front("description: x"), "/skills/deploy/SKILL.md", "NAME_MISSING"),
         (described("tags: [a]"), "/skills/deploy/SKILL.md", "UNKNOWN_KEY"),
         (described(), "/skills/deploy.md", "SKILL_FILENAME_INVALID"),
+        (described("metadata: {openclaw: ''}"), "/skills/deploy/SKILL.md", "METADATA_UNREADABLE"),
         ("# Heading", "/skills/deploy/SKILL.md", "FRONTMATTER_MISSING"),
     ],
 )
@@ -285,8 +287,8 @@ def test_a_requirement_on_one_line_survives_the_reading_of_broken_lines() -> Non
     [
         ((), Invocation()),
         (("user-invocable: no",), Invocation(user=False)),
-        (("disable_model_invocation: true",), Invocation(model=False)),
-        (("disable-model-invocation: t",), Invocation(model=False)),
+        (("disable_model_invocation: true",), HIDDEN),
+        (("disable-model-invocation: t",), HIDDEN),
         (("command-dispatch: tool", "command-tool: browser"), Invocation(tool="browser")),
         (("command-tool: browser",), Invocation()),
         (("command-dispatch: other", "command-tool: browser"), Invocation()),
@@ -303,7 +305,7 @@ def test_the_author_says_who_may_call_the_skill(
     [
         (("user-invocable: perhaps",), Invocation()),
         (("disable-model-invocation: perhaps",), Invocation()),
-        (("disable-model-invocation: no", "disable_model_invocation: no"), Invocation(model=False)),
+        (("disable-model-invocation: no", "disable_model_invocation: no"), HIDDEN),
         (("user-invocable: no", "userInvocable: yes"), Invocation()),
     ],
 )
@@ -342,6 +344,7 @@ def test_a_sidecar_that_cannot_be_read_keeps_the_skill_from_the_model(sidecar: b
 
     assert parsed.skill is not None
     assert not parsed.skill.invocation.model
+    assert parsed.skill.invocation.hidden_by == "agents/openai.yaml"
     assert codes(parsed) == ["SIDECAR_UNREADABLE"]
 
 
@@ -354,6 +357,7 @@ def test_a_command_is_called_by_its_file_and_hidden_from_the_model_unless_descri
     assert (bare.name, bare.description, bare.invocation.model) == ("ship", "Steps.", False)
     assert (told.name, told.description, told.invocation.model) == ("ship", "Ships.", True)
     assert bare.dialect is Dialect.CLAUDE_COMMAND
+    assert "description" in bare.invocation.hidden_by
 
 
 def test_a_rule_is_called_by_its_file_and_keeps_its_globs() -> None:

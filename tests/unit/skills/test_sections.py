@@ -27,6 +27,12 @@ def test_sections_have_titles_levels_and_the_lines_of_the_file() -> None:
     )
 
 
+def test_the_newline_that_ends_the_file_begins_no_line() -> None:
+    (section,) = sections(make_skill(body="# Ship\nDo it.\n", body_line=5))
+
+    assert (section.line, section.last_line) == (5, 6)
+
+
 def test_a_body_that_begins_with_a_heading_has_no_section_above_it() -> None:
     assert titles("# Ship\nDo it.") == [("Ship", 1)]
 
