@@ -39,7 +39,9 @@ def commands_page() -> str:
         _NOTE,
         "Every command takes `--help`. Exit codes: 0 fine, 1 a finding or",
     ]
-    parts[-1] += " something not found, 2 wrong usage. Errors are one sentence on standard error."
+    parts[-1] += " something not found, 2 wrong usage, 70 a fault in Prowess itself, 130 stopped by"
+    parts[-1] += " Ctrl-C. Errors are one sentence on standard error."
+    parts.append(table(("variable", "meaning"), VARIABLES))
     root = click.Context(app, info_name="prowess", **app.context_settings)
     for name in COMMANDS:
         command = app.get_command(root, name)
@@ -118,6 +120,12 @@ def sources_page() -> str:
     )
 
 
+VARIABLES = [
+    ("`PROWESS_HOME`", "the state folder, instead of `~/.prowess`"),
+    ("`PROWESS_DEBUG`", "set to anything: a fault in Prowess prints its traceback"),
+    ("`CODEX_HOME`", "where Codex keeps its folders, `skills` among them"),
+    ("`NO_COLOR`", "set to anything: no colours on a terminal"),
+]
 PAGE_MAKERS = {
     "commands.md": commands_page,
     "settings.md": settings_page,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from prowess.skills.prompt import PromptBlock
     from prowess.skills.snapshot import Snapshot
     from prowess.wiring import Runtime
+
+    # `prowess.open` reads best; the built-in is not used here.
     from prowess.wiring import open_runtime as open  # noqa: A004
 
 __version__ = "0.1.0"
@@ -55,6 +57,7 @@ _HOMES = {
 }
 
 
+# Whatever the name stands for: the type checker takes the imports above instead.
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Load a public name on its first use."""
     if name == "open":

@@ -52,11 +52,14 @@ def make_skill(
         ),
         metadata=metadata
         or Metadata(
+            # A test that passes the wrong kind of value fails at once, with its own line.
             requires=Requirements(**kinds),  # type: ignore[arg-type]
+            # The same.
             triggers=triggers,  # type: ignore[arg-type]
             skill_key=str(fields.pop("key", "")),
         ),
     )
+    # And the same for every other field.
     return replace(base, **fields)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
-"""The shapes that clients see: the only place where camelCase is spelled.
+"""The shapes that clients see: skills, reports and snapshots as JSON, with camelCase names.
 
-Names are cleaned here because clients compare them; other text is cleaned where it is printed.
-Nothing here carries a secret: settings hold none and config checks have no values.
+Text is cleaned on its way out, here or where it is printed. Nothing here carries a secret: settings
+hold none and config checks have no values.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The composition root: settings and folders in, a `Runtime` with real adapters out.
 
-The only place that reads the environment and the clock. Heavy adapters (store, watcher) are loaded
-when they are first used: most commands need neither.
+Environment and clock enter here and are handed on. Heavy adapters (store, watcher) are loaded when
+they are first used: most commands need neither.
 """
 
 import os

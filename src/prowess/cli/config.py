@@ -93,6 +93,7 @@ def _one_line_of_input() -> str:
     return line
 
 
+# A person may type any JSON.
 def _decoded(value: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(value)

@@ -92,6 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         # click leaves by itself when the reader of a pipe went away.
         return _output_lost(BrokenPipeError()) if stop.code == 1 else int(stop.code or 0)
+    # The outermost loop: whatever is left becomes a sentence, or a traceback on request.
     except Exception as error:  # noqa: BLE001
         return _internal(error)
     return code if isinstance(code, int) else 0
@@ -106,6 +107,7 @@ def _wants_json(args: Sequence[str]) -> bool:
 def _prepare_streams() -> None:
     """Never fail on a character that the terminal cannot show, nor on a stream that is closed."""
     if sys.stdout is None:
+        # Open until the process ends, like the stream it stands for.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

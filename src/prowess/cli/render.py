@@ -46,25 +46,25 @@ def asks() -> bool:
 def print_json(value: object) -> None:
     """Print `value` as JSON that any reader takes, whatever the stream can encode."""
     plain = str(sys.stdout.encoding or "").lower().replace("-", "") in {"utf8", "utf8sig"}
-    print(json.dumps(_printable(value), indent=2, ensure_ascii=not plain, allow_nan=False))  # noqa: T201
+    print(json.dumps(_printable(value), indent=2, ensure_ascii=not plain, allow_nan=False))
 
 
 def print_error(message: str) -> None:
     """Print one sentence where errors go."""
     if sys.stderr is not None:
-        print(f"prowess: {one_line(message)}", file=sys.stderr)  # noqa: T201
+        print(f"prowess: {one_line(message)}", file=sys.stderr)
 
 
 def print_text(text: str = "", style: str = "") -> None:
     """Print one line, coloured on a terminal."""
     # A line break inside would let a skill's text pose as a line of ours.
     line = clean(text).replace("\r", " ").replace("\n", " ")
-    print(_styled(line, style))  # noqa: T201
+    print(_styled(line, style))
 
 
 def print_raw(text: str) -> None:
     """Print exactly `text`, for another program to use."""
-    print(text)  # noqa: T201
+    print(text)
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
@@ -79,7 +79,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> No
     head = [Cell(column.title, "bold") for column in columns]
     for row in (head, *cells):
         parts = [_padded(cell, width) for cell, width in zip(row, widths, strict=True)]
-        print((" " * _GAP).join(parts).rstrip())  # noqa: T201
+        print((" " * _GAP).join(parts).rstrip())
 
 
 def _fitted(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int]:
@@ -134,6 +134,7 @@ def _width(text: str) -> int:
     return len(text) + wide - hidden
 
 
+# Any JSON goes in and comes out.
 def _printable(value: Any) -> Any:  # noqa: ANN401
     """Return `value` with every text in it cleaned and every number one that JSON knows."""
     if isinstance(value, str):

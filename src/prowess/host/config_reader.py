@@ -21,6 +21,7 @@ class Reader:
         self._values = values
         self.problems: list[SettingProblem] = []
 
+    # A config value can be anything until it is looked at.
     def raw(self, key: str) -> Any:  # noqa: ANN401
         """Return whatever stands at a dotted key, else None."""
         current: Any = self._values

@@ -1,4 +1,4 @@
-"""The skills service: what every edge (terminal, library, gateway) asks.
+"""The skills service: what every edge asks, the terminal and programs alike.
 
 It answers per agent: each agent has a workspace, a filter and a budget. Nothing here touches files;
 the ports do.

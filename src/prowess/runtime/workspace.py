@@ -35,7 +35,7 @@ class Workspace:
         self._state: WorkspaceState | None = None
 
     def state(self, settings: Settings) -> WorkspaceState:
-        """Return the state, built on first use."""
+        """Return the state, built on first use and whenever the settings are others."""
         if self._state is None or self._state.settings is not settings:
             return self.refresh(settings)
         return self._state

@@ -13,7 +13,9 @@ from prowess.skills.install_specs import InstallOption, offered
 from prowess.skills.metadata import platform_name
 from prowess.skills.model import Requirements, Skill
 
+# OpenClaw switches these on by default, and skills written for it rely on that.
 _CONFIG_DEFAULTS = frozenset(("browser.enabled", "browser.evaluateEnabled"))
+# Never set by a person: the names by which JavaScript readers of the same file are attacked.
 _FORBIDDEN_SEGMENTS = frozenset(("__proto__", "prototype", "constructor", ""))
 _NO_ENTRY = EntrySettings()
 

@@ -28,6 +28,7 @@ def read_object(text: str) -> dict[str, Value] | None:
     return value if isinstance(value, dict) and is_plain(value) else None
 
 
+# JSON can be anything until it is looked at; the same below.
 def _read(text: str) -> Any:  # noqa: ANN401
     for attempt in (text, relaxed(text)):
         try:
@@ -48,6 +49,7 @@ def _read(text: str) -> Any:  # noqa: ANN401
         return None
 
 
+# See above.
 def strict_loads(text: str) -> Any:  # noqa: ANN401
     """Read JSON in which no key is repeated and no number is a word.
 
@@ -73,6 +75,7 @@ def relaxed(text: str) -> str:
     return _RELAXED.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
 
 
+# See above.
 def is_plain(value: Any) -> bool:  # noqa: ANN401
     """Return whether every part of `value` can be printed, compared and encoded."""
     stack = [(value, 0)]

@@ -81,7 +81,7 @@ class Source:
     kind: RootKind = RootKind.SKILLS
     # An Agent Plugins folder counts its immediate children only, hence not always six.
     depth: int = 6
-    # Plugin skill paths may name the skill folder itself or be guarded by the plugin's own root.
+    # The folder that links may lead within: a plugin's own, else the root.
     boundary: str = ""
     # The root leads out of its project: whoever wrote the link chose what is read.
     leads_away: bool = False

@@ -15,7 +15,7 @@ from prowess.skills.prompt import PromptBlock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSkill:
-    """What a run needs to know of a skill besides its text."""
+    """What an agent's turn needs to know of a skill besides its text."""
 
     name: str
     key: str
@@ -38,7 +38,7 @@ class Snapshot:
 
     @property
     def skills(self) -> tuple[SnapshotSkill, ...]:
-        """What runs need to know of each usable skill."""
+        """What a turn needs to know of each usable skill."""
         return tuple(_summarise(skill) for skill in self.usable)
 
     @property
