@@ -21,7 +21,8 @@ from prowess.skills.json_text import is_plain
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks; a race there costs the loser its change.
+except ImportError:
+    # Windows has no such locks; a race there costs the loser its change.
     fcntl = None  # type: ignore[assignment]
 
 REDACTED = "__OPENCLAW_REDACTED__"

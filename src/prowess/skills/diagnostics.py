@@ -102,7 +102,7 @@ _TABLE = (
     _warning(
         "INSTALL_ENTRY_INVALID",
         "An install entry was dropped because a value in it is not safe or missing.",
-        "Correct it: brew needs a formula or cask, node and uv a package, go a module, others a url.",
+        "Correct it: brew needs a formula or cask, node and uv a package, go a module.",
     ),
     _warning(
         "SIDECAR_UNREADABLE",
