@@ -38,7 +38,7 @@ def make_skill(
     kinds = {
         key: fields.pop(key) for key in ("bins", "any_bins", "env", "config", "os") if key in fields
     }
-    triggers = fields.pop("triggers", Triggers())
+    triggers, key = fields.pop("triggers", Triggers()), str(fields.pop("key", ""))
     base = Skill(
         name=name,
         description=description,
@@ -56,7 +56,7 @@ def make_skill(
             requires=Requirements(**kinds),  # type: ignore[arg-type]
             # The same.
             triggers=triggers,  # type: ignore[arg-type]
-            skill_key=str(fields.pop("key", "")),
+            skill_key=key,
         ),
     )
     # And the same for every other field.

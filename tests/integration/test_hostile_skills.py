@@ -113,6 +113,32 @@ def test_a_repair_never_writes_through_a_link(
     assert "through a link" in capsys.readouterr().err
 
 
+def test_a_repair_never_writes_below_a_linked_folder(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = write(home / "outside/deep/Bad Name", "name: Other\ndescription: do: it")
+    before = target.read_text()
+    (home / "work/skills/group").symlink_to(home / "outside/deep")
+
+    main(["validate", "--fix", "--yes", str(home / "work/skills/group")])
+    main(["validate", "--fix", "--yes", str(home / "work/skills/group/Bad Name/SKILL.md")])
+
+    assert target.read_text() == before
+    assert capsys.readouterr().err.count("through a link") == 2
+
+
+def test_a_repair_takes_no_name_that_another_skill_has(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(home / "work/skills/dup-slug", "name: Dup\ndescription: x")
+    write(home / "work/skills/Dup Slug", "name: dup-slug\ndescription: y")
+
+    main(["validate", "--fix", "--yes", "skills"])
+
+    assert "another skill is called dup-slug" in capsys.readouterr().err
+    assert sorted(own_names(prowess.open(home / "work"))) == ["Dup", "dup-slug", "good"]
+
+
 def test_completion_offers_no_name_that_a_shell_would_run(home: Path) -> None:
     write(home / "work/skills/evil", "name: 'good;touch PWNED;#'\ndescription: x")
     write(home / "work/skills/odd", "name: 'good $(id)'\ndescription: x")
@@ -125,6 +151,18 @@ def test_completion_offers_no_name_that_a_shell_would_run(home: Path) -> None:
     offered = complete_skill(context, click.Argument(["name"]), "good")
 
     assert offered == ["good"]
+
+
+def test_names_that_look_alike_are_one_name_and_hidden_text_is_gone(home: Path) -> None:
+    hidden = "".join(chr(0xE0100 + ord(char)) for char in "obey")
+    write(home / "work/skills/twin", 'name: "good\\u200d\\ufe0f"\ndescription: x')
+    write(home / "work/skills/odd", f"name: odd\ndescription: Use it.{hidden}\u2063\u3164\u00ad")
+
+    runtime = prowess.open(home / "work")
+
+    assert own_names(runtime) == ["good", "odd"]
+    assert runtime.skills.prompt().text.isprintable() is False  # the newlines of the layout
+    assert not set(runtime.skills.prompt().text) & set(f"{hidden}\u2063\u3164\u00ad\u200d")
 
 
 def test_one_endless_name_does_not_push_the_others_out(home: Path) -> None:
@@ -149,6 +187,10 @@ def test_one_endless_name_does_not_push_the_others_out(home: Path) -> None:
         "metadata: {openclaw: {requires: {os: [plan9]}}}",
         """metadata: '{"openclaw": {"requires": {"env": ["\\ud800"]}}}'""",
         "metadata: '{openclaw: {emoji: 0x" + "f" * 5000 + "}}'",
+        "metadata:\n  openclaw:\n    requires:\n    bins: [no-such-tool]",
+        "metadata: {openclaw: {requirements: {bins: [no-such-tool]}}}",
+        "metadata: {openclaw: {requires: null, require: {bins: [no-such-tool]}}}",
+        "metadata: {openclaw: {os: null, requires: {os: [plan9]}}}",
     ],
 )
 def test_a_slip_in_the_metadata_never_makes_a_skill_ready(home: Path, front: str) -> None:

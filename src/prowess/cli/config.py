@@ -17,7 +17,7 @@ from prowess.host.config_writer import (
     check_value,
     is_known,
     is_text,
-    redacted,
+    shown,
     split_key,
     write,
 )
@@ -46,17 +46,15 @@ def path_command(*, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def get_command(key: str | None, *, as_json: bool) -> int:
     """Print the config, or the value of one dotted KEY. Secrets are replaced by a marker."""
-    value: object = open_runtime().config.values()
-    parts = [] if key is None else split_key(key)
-    shown = redacted(value)
-    for part in parts:
-        if not isinstance(shown, dict) or part not in shown:
+    found = shown(open_runtime().config.values())
+    for part in [] if key is None else split_key(key):
+        if not isinstance(found, dict) or part not in found:
             raise ConfigKeyError(str(key), "is not set; `prowess config get` prints all that is.")
-        shown = shown[part]
-    if isinstance(shown, str) and not as_json:
-        print_text(shown)
+        found = found[part]
+    if isinstance(found, str) and not as_json:
+        print_text(found)
     else:
-        print_json(shown)
+        print_json(found)
     return 0
 
 

@@ -81,11 +81,12 @@ def _ask(bundled: Sequence[Skill]) -> list[Skill]:
     answer: str = click.prompt(
         "Which ones (numbers or names, separated by commas, or all)", default="all"
     )
-    words = [word.strip() for word in answer.split(",") if word.strip()]
-    if words == ["all"]:
+    words = answer.replace(",", " ").split()
+    if [word.lower() for word in words] == ["all"]:
         return list(bundled)
     by_number = {str(number): skill for number, skill in enumerate(bundled, start=1)}
-    return [by_number[word] if word in by_number else find(bundled, word) for word in words]
+    chosen = [by_number[word] if word in by_number else find(bundled, word) for word in words]
+    return list({skill.path: skill for skill in chosen}.values())
 
 
 def _report(

@@ -13,9 +13,10 @@ from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
 from prowess.host.documents import Candidate, inside, named
 from prowess.host.roots import allowed_targets
-from prowess.host.skill_writer import rename_folder, replace_text
+from prowess.host.skill_writer import refuse_links, rename_folder, replace_text
 from prowess.settings import SpecMode
 from prowess.skills.model import Severity, Tier
+from prowess.skills.parse import parse
 from prowess.skills.repair import Repair, plan
 from prowess.skills.text import clean
 from prowess.skills.validate import Report, validate
@@ -71,6 +72,7 @@ def validate_command(
         if not paths:
             candidates = [item for item in candidates if _is_own(item)]
         repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=quiet)
+        repaired.taken = {name for item in candidates if (name := _name_in(item))}
         candidates = [fresh for item in candidates for fresh in repaired.fix(item)]
     reports = [_report(item, strict=strict) for item in candidates]
     _print_reports(reports, "json" if as_json and style == "text" else style)
@@ -79,18 +81,23 @@ def validate_command(
 
 def _candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> Iterable[Candidate]:
     settings = runtime.skills.settings.skills
-    if paths:
-        # A person who names a folder means its skills, in whatever mode they will be read.
-        return named(paths, settings.spec_mode, settings.limits)
-    state = runtime.skills.workspace(agent).state(runtime.skills.settings)
     workspace = runtime.skills.workspace(agent).folder
     targets = allowed_targets(runtime.skills.settings, runtime.folders, workspace)
+    if paths:
+        # A person who names a folder means its skills, in whatever mode they will be read.
+        return named(paths, settings.spec_mode, settings.limits, targets)
+    state = runtime.skills.workspace(agent).state(runtime.skills.settings)
     existing = [source for source in state.scan.sources if Path(source.root).is_dir()]
     return [
         item
         for source in existing
         for item in inside(source, settings.spec_mode, settings.limits, targets)
     ]
+
+
+def _name_in(item: Candidate) -> str:
+    parsed = None if item.document is None else parse(item.document, SpecMode.LEGACY)
+    return "" if parsed is None or parsed.skill is None else parsed.skill.name
 
 
 def _is_own(item: Candidate) -> bool:
@@ -114,11 +121,18 @@ class _Fixer:
         self._ask = ask and asks()
         self._write = write
         self._quiet = quiet
+        # Names that other files of this run have: a repair must not take one away.
+        self.taken: set[str] = set()
 
     def fix(self, item: Candidate) -> Iterable[Candidate]:
         """Return the candidate as it is after its repair."""
         repair = None if item.document is None else plan(item.document)
         if item.document is None or repair is None or not repair.needed:
+            return [item]
+        if repair.name in self.taken:
+            print_error(
+                f"{item.path}: not repaired, another skill is called {repair.name} already."
+            )
             return [item]
         if not self._quiet:
             _show(item.path, repair)
@@ -134,6 +148,7 @@ class _Fixer:
         return named([str(path)], settings.spec_mode, settings.limits)
 
     def _apply(self, path: Path, repair: Repair) -> Path:
+        refuse_links(path)
         target = None if repair.folder is None else path.parent.with_name(repair.folder)
         if target is not None:
             _refuse_rename(path.parent, target)

@@ -1,13 +1,12 @@
 """Reading the config file: JSON5, bounded, and read again only when it changed."""
 
-import json
 import os
 from typing import Any
 
 from prowess.errors import ConfigError, ConfigSyntaxError
 from prowess.host.config_values import to_settings
 from prowess.settings import Settings
-from prowess.skills.json_text import is_plain, relaxed
+from prowess.skills.json_text import RepeatedKeyError, is_plain, relaxed, strict_loads
 
 FILE_NAME = "prowess.json"
 _MAX_BYTES = 4_000_000
@@ -81,7 +80,10 @@ def parse(path: str, text: str) -> dict[str, Any]:
 def _loads(path: str, text: str) -> object:
     for attempt in (text, relaxed(text)):
         try:
-            return json.loads(attempt)
+            return strict_loads(attempt)
+        except RepeatedKeyError as error:
+            problem = f"repeats a key ({error}): keep one, since only one can count."
+            raise ConfigSyntaxError(path, problem) from error
         except (ValueError, RecursionError):
             continue
     return _parse_json5(path, text)

@@ -234,6 +234,9 @@ def _agent(reader: Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
     own = "skills" in entry and entry["skills"] is not None
     workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
+    own_limits = entry.get("skillsLimits")
+    if isinstance(own_limits, Mapping):
+        strays(reader, f"{key}.skillsLimits", own_limits, frozenset(("maxSkillsPromptChars",)))
     chars = _nested(entry, "skillsLimits", "maxSkillsPromptChars")
     if chars is None:
         chars = reader.raw("agents.defaults.skillsLimits.maxSkillsPromptChars")

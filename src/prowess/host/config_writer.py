@@ -28,11 +28,12 @@ except ImportError:
 REDACTED = "__OPENCLAW_REDACTED__"
 # Endings and words of names behind which people keep secrets.
 _SECRET_NAME = re.compile(
-    r"token|passw|passphrase|pwd|secret|credential|cookie|bearer|jwt|dsn|webhook|authorization"
+    r"token|passw|passphrase|pwd|secret|credential|cookie|headers?$|bearer|jwt|dsn|webhook|authorization"
     r"|keys?$|keyid$|^auth$|^pat$|signature"
 )
 # A password inside an address, and the shapes of well-known keys.
 _CREDENTIALS = re.compile(
+    r"[?&;-][\w-]*(?:token|key|secret|passw|auth|sig|pin)[\w-]*=[^&\s]|"
     r"://[^/\s:@]*:[^/\s@]+@|\b(?:sk|pk|ghp|gho|xox[abp]|glpat)[-_][A-Za-z0-9_-]{10,}|-----BEGIN"
 )
 
@@ -163,6 +164,17 @@ def is_known(parts: Sequence[str]) -> bool:
 def is_text(parts: Sequence[str]) -> bool:
     """Return whether a value is text whatever it looks like: a key of digits is no number."""
     return parts[-1] == "apiKey" or "env" in parts[:-1]
+
+
+def shown(values: Mapping[str, Any]) -> object:
+    """Return the whole config for a person to read; what skills keep for themselves is masked."""
+    safe = redacted(values)
+    skills = safe.get("skills") if isinstance(safe, dict) else None
+    entries = skills.get("entries") if isinstance(skills, dict) else None
+    for entry in entries.values() if isinstance(entries, dict) else ():
+        if isinstance(entry, dict) and "config" in entry:
+            entry["config"] = _masked(entry["config"])
+    return safe
 
 
 def redacted(value: object, key: str = "") -> object:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from prowess.host.reading import Content, read_bounded
 from prowess.settings import Limits, SpecMode
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic, RootKind, Source, Tier
@@ -19,6 +20,8 @@ from prowess.skills.model import Diagnostic, RootKind, Source, Tier
 # Hidden folders are skipped by their dot; these are the vendor and cache folders without one.
 SKIPPED_FOLDERS = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
+SIDECAR = os.path.join("agents", "openai.yaml")
+_MAX_SIDECAR_BYTES = 64_000
 _MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
 _SETTLING_NS = 1_000_000_000
 
@@ -119,13 +122,11 @@ def escape_target(source: Source, found: Found, allowed_targets: Sequence[str]) 
     if not _has_link(source.root, found.path):
         return None
     real = os.path.realpath(found.path)
-    folder = (
-        os.path.realpath(found.folder) if found.is_skill_file else os.path.realpath(source.root)
-    )
-    if not is_inside(real, folder):
-        return real
-    if source.links_allowed:
-        return None
+    if found.is_skill_file:
+        if not is_inside(real, os.path.realpath(found.folder)):
+            return real
+        if source.links_allowed:
+            return None
     allowed = boundaries(source, allowed_targets)
     return None if any(is_inside(real, boundary) for boundary in allowed) else real
 
@@ -271,7 +272,7 @@ class RootWalker:
             if not entry.is_symlink() and not entry.is_dir():
                 self._report("not-a-file", "is not a regular file", entry.path)
             return
-        if entry.is_symlink() and not is_inside(os.path.realpath(entry.path), self._real_root):
+        if entry.is_symlink() and not self._is_allowed(os.path.realpath(entry.path)):
             self._refuse(entry.path)
             return
         self._walk.found.append(Found(path=entry.path, folder=folder, is_skill_file=False))
@@ -309,9 +310,7 @@ class RootWalker:
 
     def _may_follow(self, path: str) -> bool:
         target = os.path.realpath(path)
-        if not self._source.links_allowed and not any(
-            is_inside(target, boundary) for boundary in self._boundaries
-        ):
+        if not self._source.links_allowed and not self._is_allowed(target):
             self._refuse(path, target)
             return False
         # Each target once, and never an ancestor: links can go in circles.
@@ -319,6 +318,9 @@ class RootWalker:
             return False
         self._linked.add(target)
         return True
+
+    def _is_allowed(self, target: str) -> bool:
+        return any(is_inside(target, boundary) for boundary in self._boundaries)
 
     def _refuse(self, path: str, target: str = "") -> None:
         code = "bundled-symlink-escape" if self._source.tier is Tier.BUNDLED else "symlink-escape"
@@ -375,3 +377,14 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:
         return False
+
+
+def sidecar_of(found: Found) -> bytes | None:
+    """Return the text of Codex's policy file, if the skill has one."""
+    if not found.has_sidecar:
+        return None
+    content = read_bounded(os.path.join(found.folder, SIDECAR), _MAX_SIDECAR_BYTES)
+    if content is None:
+        return None
+    # What is there but cannot be read is a NUL to the parser, which then keeps the model away.
+    return content.data if isinstance(content, Content) else b"\0"

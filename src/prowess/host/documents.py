@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from prowess.errors import PathError
-from prowess.host.discovery import SKIPPED_FOLDERS, Found, RootWalker
+from prowess.host.discovery import SKIPPED_FOLDERS, Found, RootWalker, sidecar_of
 from prowess.host.reading import Content, is_path, read_bounded
 from prowess.settings import Limits, SpecMode
 from prowess.skills.model import Diagnostic, Document, Source, Tier
@@ -23,7 +23,9 @@ class Candidate:
     files: tuple[str, ...] = ()
 
 
-def named(paths: Sequence[str], mode: SpecMode, limits: Limits) -> Iterator[Candidate]:
+def named(
+    paths: Sequence[str], mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+) -> Iterator[Candidate]:
     """Yield the candidates at `paths`: files, skill folders, or folders of skills.
 
     Raises:
@@ -34,7 +36,8 @@ def named(paths: Sequence[str], mode: SpecMode, limits: Limits) -> Iterator[Cand
             raise PathError(repr(path), "is not a path.")
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
-            yield from inside(Source(tier=Tier.WORKSPACE, root=absolute), mode, limits)
+            source = Source(tier=Tier.WORKSPACE, root=absolute)
+            yield from inside(source, mode, limits, allowed_targets)
         elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
             is_skill = os.path.basename(absolute).lower() == "skill.md"
             source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
@@ -74,6 +77,7 @@ def _candidate(source: Source, found: Found, limits: Limits) -> Iterator[Candida
             folder=found.folder,
             content=content.data,
             is_skill_file=found.is_skill_file,
+            sidecar=sidecar_of(found._replace(has_sidecar=found.is_skill_file)),
         )
         # A stand-alone text has no files of its own.
         files = _files(found.folder) if found.is_skill_file else ()

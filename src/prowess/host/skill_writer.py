@@ -14,6 +14,8 @@ from pathlib import Path
 
 from prowess.errors import ContainmentError, PathError
 
+_SYSTEM_PARTS = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
@@ -51,7 +53,7 @@ def replace_text(file: Path, text: str, backups: Path) -> Path:
     Raises:
         PathError: the file cannot be written.
     """
-    _refuse_links(file)
+    refuse_links(file)
     with _reported(file):
         backup = _back_up(file, backups)
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=".prowess-", suffix=".tmp")
@@ -73,7 +75,7 @@ def rename_folder(folder: Path, name: str) -> Path:
     Raises:
         PathError: the name is taken or the folder cannot be renamed.
     """
-    _refuse_links(folder)
+    refuse_links(folder)
     target = folder.with_name(name)
     if target.exists() and not target.samefile(folder):
         raise PathError(str(folder), f"cannot be renamed: {name} exists already.")
@@ -82,10 +84,19 @@ def rename_folder(folder: Path, name: str) -> Path:
     return target
 
 
-def _refuse_links(path: Path) -> None:
-    """Only what lies where it seems to lie is written to."""
-    if path.is_symlink() or path.parent.is_symlink():
-        raise ContainmentError(str(path), "is reached through a link, so it is not repaired.")
+def refuse_links(path: Path) -> None:
+    """Refuse a path with a link in it: only what lies where it seems to lie is written to.
+
+    Raises:
+        ContainmentError: some step below the home, the current folder or the top is a link.
+    """
+    trusted = {Path.cwd(), Path.home(), Path.home().resolve()}
+    step = path.absolute()
+    # The first step below the top is the system's own: some keep /tmp behind a link.
+    while len(step.parts) > _SYSTEM_PARTS and step not in trusted:
+        if step.is_symlink():
+            raise ContainmentError(str(path), "is reached through a link, so it is not repaired.")
+        step = step.parent
 
 
 def _copy(origin: Path, target: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.host.discovery import (
+    SIDECAR,
     SKIPPED_FOLDERS,
     FolderCache,
     Found,
@@ -19,6 +20,7 @@ from prowess.host.discovery import (
     escape_target,
     is_inside,
     is_settled,
+    sidecar_of,
 )
 from prowess.host.reading import Content, read_bounded
 from prowess.host.roots import Folders, allowed_targets, resolve_roots
@@ -28,8 +30,6 @@ from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic, Document, Parsed, Skill, Source, Tier
 from prowess.skills.parse import parse
 
-_SIDECAR = os.path.join("agents", "openai.yaml")
-_MAX_SIDECAR_BYTES = 64_000
 _MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
 
 _PROJECT_TIERS = frozenset((Tier.HARNESS_PROJECT, Tier.AGENTS_PROJECT, Tier.WORKSPACE))
@@ -206,7 +206,7 @@ class FolderSources:
             content=content.data,
             is_skill_file=found.is_skill_file,
             resources=found.resources,
-            sidecar=_sidecar(found),
+            sidecar=sidecar_of(found),
         )
         return _Read(stamp, settled, found, parse(document, settings.skills.spec_mode))
 
@@ -260,7 +260,7 @@ def _stamp(found: Found) -> _Stamp:
     """Return what changes when a file does; its sidecar counts as part of it."""
     stamp = _stat(found.path)
     if found.has_sidecar:
-        stamp += _stat(os.path.join(found.folder, _SIDECAR))
+        stamp += _stat(os.path.join(found.folder, SIDECAR))
     return stamp
 
 
@@ -270,16 +270,6 @@ def _stat(path: str) -> _Stamp:
     except OSError:
         return ()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-def _sidecar(found: Found) -> bytes | None:
-    if not found.has_sidecar:
-        return None
-    content = read_bounded(os.path.join(found.folder, _SIDECAR), _MAX_SIDECAR_BYTES)
-    if content is None:
-        return None
-    # What is there but cannot be read is a NUL to the parser, which then keeps the model away.
-    return content.data if isinstance(content, Content) else b"\0"
 
 
 def _says_the_same(old: _Read, content: Content) -> bool:

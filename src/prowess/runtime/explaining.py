@@ -35,6 +35,8 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
             cut = [d for d in state.scan.diagnostics if d.code.endswith("-truncated")]
             if cut:
                 # The file may be there and simply not have been reached.
+                # What was read and then cut is the likelier case.
+                cut.sort(key=lambda problem: problem.code != "skills-truncated")
                 return explain_unreached(name, agent.id, cut[0])
             raise
         return explain_broken(name, agent.id, problems)

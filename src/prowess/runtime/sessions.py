@@ -26,6 +26,8 @@ class Sessions:
     def begin_turn(self, session_id: str, agent_id: str | None = None) -> Turn:
         """Return the snapshot for this turn, renewed if files, config or filter changed."""
         session_id = one_line(session_id)
+        # A turn is where changes land, whether or not anything watches.
+        self._skills.refresh()
         current = self._skills.snapshot(agent_id)
         stored = self._store.load(session_id)
         if stored is not None and not _is_stale(stored, current):

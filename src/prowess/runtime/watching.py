@@ -29,13 +29,16 @@ class Watching:
 
     async def changes(self, agent_id: str | None = None) -> AsyncIterator[int]:
         """Yield the agent's snapshot version each time it moved; end where nothing can watch."""
-        while self._skills.settings.skills.load.watch and not self.unavailable:
-            try:
-                async for version in self._until_folders_change(agent_id):
-                    yield version
-            except WatchUnavailableError as error:
-                self._give_up(str(error))
-        self.active = False
+        try:
+            while self._skills.settings.skills.load.watch and not self.unavailable:
+                try:
+                    async for version in self._until_folders_change(agent_id):
+                        yield version
+                except WatchUnavailableError as error:
+                    self._give_up(str(error))
+        finally:
+            # Also where the caller stops listening: from then on every turn looks for itself.
+            self.active = False
 
     async def _until_folders_change(self, agent_id: str | None) -> AsyncIterator[int]:
         """Watch the folders that are known now; return when there are others to watch."""
@@ -54,7 +57,7 @@ class Watching:
             if version != known:
                 known = version
                 yield version
-            if self._targets(agent_id) != targets:
+            if not self._skills.settings.skills.load.watch or self._targets(agent_id) != targets:
                 return
         self.active = False
 

@@ -163,7 +163,8 @@ def _how_to_get(skill: Skill, verdict: Verdict) -> str:
         return f"use it on {', '.join(missing.os)}, or add such a machine to skills.nodes"
     steps = [option.label for option in verdict.install if missing.bins or missing.any_bins]
     if not steps and (missing.bins or missing.any_bins):
-        steps.append(f"put {' or '.join(missing.bins or missing.any_bins)} on the PATH")
+        wanted = " and ".join(missing.bins) or " or ".join(missing.any_bins)
+        steps.append(f"put {wanted} on the PATH")
     if missing.env:
         steps.append(f"set {', '.join(missing.env)}, or skills.entries.{skill.key}.env")
     steps += [f"set {path} in the config" for path in missing.config]

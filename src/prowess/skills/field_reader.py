@@ -52,8 +52,10 @@ class FieldReader:
         key = self.key(*names)
         if key is None or self.front.fields[key] is None:
             return ""
-        raw = self.front.texts.get(key)
-        return raw.strip() if raw else as_text(self.front.fields[key])
+        raw, value = self.front.texts.get(key, "").strip(), self.front.fields[key]
+        # `[file] [line]` is text to people; a list over several lines is not.
+        is_block = isinstance(value, (dict, list)) and raw[:1] not in {"[", "{"}
+        return as_text(value) if is_block or not raw else raw
 
     def flag(self, name: str, *, default: bool, ambiguous: bool) -> bool:
         """Return a yes or no in any of its spellings; anything else is the default.

@@ -27,6 +27,7 @@ _METADATA_LINE = re.compile(r"^metadata[ \t]*:\s*(?=\{)", re.MULTILINE)
 # `globs: *.py` is what Cursor writes; to YAML it is an alias.
 _BARE_GLOB = re.compile(r"^((?:globs|paths)[ \t]*:[ \t]+)(\*[^\n]*)", re.MULTILINE)
 _GATE_KEYS = frozenset(("metadata", "platforms", "requiredenvironmentvariables"))
+_GATE_WORD = re.compile(r"metadata[\"']?[ \t]*(?::|$)", re.IGNORECASE | re.MULTILINE)
 _UNREADABLE = "(could not be read)"
 # Not the codes of aliases and tags: those are refused, not read as text.
 _RESCUABLE = frozenset(("YAML_EXCEPTION", "BAD_INDENT"))
@@ -105,15 +106,14 @@ def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
 def _split(rest: str) -> tuple[str | None, str, int]:
     """Return block, body and the body's line; the block is None where no fence closes it."""
     start, line = 0, 2
-    while start <= len(rest):
+    while True:
         end = rest.find("\n", start)
         stop = len(rest) if end < 0 else end
         if rest.startswith("---", start) and _FENCE.fullmatch(rest, start, stop):
             return rest[:start], rest[stop + 1 :], line + 1
         if end < 0:
-            break
+            return None, "", line
         start, line = end + 1, line + 1
-    return None, "", line
 
 
 def _misplaced(text: str) -> Frontmatter | None:
@@ -225,6 +225,9 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
         if text:
             fields[match[1]] = text.strip("\"'")
             lines[match[1]] = number
+    if _GATE_WORD.search(block) and not any(key.lower() == "metadata" for key in fields):
+        # Metadata in a shape that no simple line has: what it asks for is unknown.
+        fields["metadata"] = _UNREADABLE
     softened = [
         diagnose("LINES_READ", f"{d.code}: {d.message}", line=d.line)
         for d in found

@@ -11,11 +11,17 @@ from typing import Any
 
 from prowess.skills.model import Value
 
-_MAX_JSON5_CHARS = 8_000
+_MAX_JSON5_CHARS = 1_500
 _MAX_DEPTH = 32
 _MAX_NUMBER = 2**63
-# A string, or a comment, or a comma before a closing bracket: what plain JSON does not know.
-_RELAXED = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+# What plain JSON does not know: single quotes, comments, trailing commas, keys without quotes.
+_RELAXED = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"'
+    r"|(?P<single>'(?:[^'\\\n]|\\.)*')"
+    r"|(?P<gap>//[^\n]*|/\*.*?\*/|,(?=\s*[}\]]))"
+    r"|(?P<key>[A-Za-z_$][A-Za-z0-9_$]*)(?=\s*:)",
+    re.DOTALL,
+)
 
 
 class RepeatedKeyError(ValueError):
@@ -37,7 +43,7 @@ def _read(text: str) -> Any:  # noqa: ANN401
             return None
         except (ValueError, RecursionError):
             continue
-    # The JSON5 reader is slow on long text; no real metadata comes near the bound.
+    # What is left is rare (hexadecimal numbers, line ends in strings), and its reader is slow.
     if len(text) > _MAX_JSON5_CHARS:
         return None
     # Most files are plain JSON: the reader for the rest costs as much to import as all of YAML.
@@ -62,7 +68,8 @@ def strict_loads(text: str) -> Any:  # noqa: ANN401
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise RepeatedKeyError("a key is repeated")
+        keys = [key for key, _ in pairs]
+        raise RepeatedKeyError(next(key for key in found if keys.count(key) > 1))
     return found
 
 
@@ -71,8 +78,17 @@ def _no_constant(name: str) -> None:
 
 
 def relaxed(text: str) -> str:
-    """Return `text` without comments and trailing commas: most JSON5 is then plain JSON."""
-    return _RELAXED.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    """Return JSON5 as plain JSON, as far as that goes without reading it."""
+    return _RELAXED.sub(_as_json, text)
+
+
+def _as_json(match: re.Match[str]) -> str:
+    if match["single"]:
+        inner = match["single"][1:-1].replace("\\'", "'")
+        return '"' + re.sub(r'(?<!\\)"', '\\"', inner) + '"'
+    if match["key"]:
+        return f'"{match["key"]}"'
+    return " " if match["gap"] else match[0]
 
 
 # See above.

@@ -1,7 +1,7 @@
 """Finding the one skill a person means by a name.
 
-Exact name, then exact key, then without case, then without separators. Two candidates at a stage
-are not a match: guessing between them would show the wrong skill.
+Exact name, then exact key, then without case, without separators, and last by folder. Two
+candidates at a stage are not a match: guessing between them would show the wrong skill.
 """
 
 import difflib
@@ -25,6 +25,7 @@ _STAGES: tuple[Callable[[Skill, str], bool], ...] = (
     lambda skill, name: skill.key == name,
     lambda skill, name: _folded(name) in {_folded(skill.name), _folded(skill.key)},
     lambda skill, name: _joined(name) in {_joined(skill.name), _joined(skill.key)},
+    lambda skill, name: skill.id == name,
 )
 
 

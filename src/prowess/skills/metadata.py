@@ -102,7 +102,11 @@ def _block(raw: Fields) -> tuple[str, Fields]:
 
 
 def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnostic]]:
-    requires = keyed(mapping(block.get("requires", block.get("require"))))
+    if not _REQUIREMENT_KEYS.isdisjoint(set(block) - {"os"}):
+        # A requirement one level too high: most likely the indentation slipped.
+        raise UnreadableError
+    wanted = [block.get(key) for key in ("requires", "require", "requirements")]
+    requires = keyed(mapping(next((value for value in wanted if value is not None), None)))
     install, found = read_install(block.get("install"), line)
     unknown = sorted(set(requires) - _REQUIREMENT_KEYS)
     if unknown:
@@ -119,7 +123,7 @@ def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnosti
             any_bins=_names(requires, "anybins", "anybin"),
             env=_names(requires, "env", "envs"),
             config=_names(requires, "config", "configs"),
-            os=_platforms(block.get("os", requires.get("os"))),
+            os=_platforms(requires.get("os") if block.get("os") is None else block["os"]),
         ),
         install=install,
         triggers=_triggers(block.get("triggers")),

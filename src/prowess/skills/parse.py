@@ -6,6 +6,7 @@ always yields a diagnostic: nothing disappears without a word.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from prowess.skills.model import (
     Severity,
     Skill,
 )
-from prowess.skills.text import one_line
+from prowess.skills.text import plain_name
 
 _DERIVED_DESCRIPTION_CHARS = 180
 # Far beyond any real name; a longer one would push every other skill out of the prompt.
@@ -112,8 +113,10 @@ def _is_lenient(document: Document, mode: SpecMode) -> bool:
 def _identity(
     document: Document, front: Frontmatter, reader: FieldReader, *, lenient: bool
 ) -> _Identity | Diagnostic:
-    name, description = one_line(reader.text("name")), reader.text("description")
-    skill_id = one_line(_id(document))
+    name, description = plain_name(reader.text("name")), reader.text("description")
+    skill_id = plain_name(_id(document))
+    if not name and not skill_id:
+        return diagnose("NAME_MISSING", "neither the file nor its folder has a name", line=1)
     if len(name) > _MAX_NAME:
         message = f"the name has {len(name)} characters, at most {_MAX_NAME} are read"
         return diagnose("NAME_INVALID", message, line=reader.line("name"))
@@ -127,7 +130,7 @@ def _identity(
     heading = _first_heading(front.body) if document.source.kind is RootKind.SKILLS else ""
     return _Identity(
         skill_id,
-        name or one_line(heading)[:_MAX_NAME] or skill_id,
+        name or plain_name(heading)[:_MAX_NAME] or skill_id,
         description or _first_line(front.body) or "(no description)",
     )
 
@@ -138,15 +141,25 @@ def _id(document: Document) -> str:
     return document.path.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
-def _first_heading(body: str) -> str:
+def _prose(body: str) -> Iterator[str]:
+    """Yield the lines that are not code."""
+    in_code = False
     for line in body.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            in_code = not in_code
+        elif not in_code:
+            yield line
+
+
+def _first_heading(body: str) -> str:
+    for line in _prose(body):
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip()
     return ""
 
 
 def _first_line(body: str) -> str:
-    for line in body.splitlines():
+    for line in _prose(body):
         text = line.strip()
         if text and not text.startswith("#"):
             return text[:_DERIVED_DESCRIPTION_CHARS].rstrip()
@@ -154,7 +167,7 @@ def _first_line(body: str) -> str:
 
 
 def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, list[Diagnostic]]:
-    by_model, found = _implicit_by_sidecar(document)
+    by_model, found = implicit_by_sidecar(document)
     tool = reader.text("command-tool") if reader.text("command-dispatch") == "tool" else ""
     # Claude Code keeps a command from its model unless the author described it.
     described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
@@ -188,7 +201,7 @@ def _unclear_flags(reader: FieldReader) -> list[Diagnostic]:
     ]
 
 
-def _implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
+def implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
     """Read Codex's `agents/openai.yaml`: may the model choose this skill by itself?"""
     if document.sidecar is None:
         return True, []

@@ -28,6 +28,8 @@ class Repair:
     before: str
     after: str
     folder: str | None = None
+    # The skill's new name, where that changes.
+    name: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -58,7 +60,8 @@ def plan(document: Document) -> Repair | None:
         notes += (f"folder: {_folder_name(document)} -> {folder}",)
     if not _says_the_same(old, _read(after), name or written):
         return Repair(before=before, after=before)
-    return Repair(before=before, after=after, folder=folder, notes=notes)
+    renamed = name if name != written else ""
+    return Repair(before=before, after=after, folder=folder, name=renamed, notes=notes)
 
 
 def _read(text: str) -> Frontmatter:

@@ -5,6 +5,7 @@ search for `#`.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
@@ -27,24 +28,33 @@ def sections(skill: Skill) -> tuple[Section, ...]:
     # The newline that ends the file does not begin another line.
     lines = skill.body.removesuffix("\n").split("\n")
     heads = _headings(skill.body)
-    if not heads or heads[0][0] > 0:
-        heads.insert(0, (0, 0, ""))
-    ends = [start for start, _, _ in heads[1:]] + [len(lines)]
+    if not heads or heads[0].start > 0:
+        heads.insert(0, _Heading(0, 0, 0, ""))
+    ends = [heading.start for heading in heads[1:]] + [len(lines)]
     return tuple(
         Section(
-            title=title,
-            level=level,
-            line=skill.body_line + start,
-            last_line=skill.body_line + max(end - 1, start),
-            text="\n".join(lines[start + (level > 0) : end]).strip("\n"),
+            title=heading.title,
+            level=heading.level,
+            line=skill.body_line + heading.start,
+            last_line=skill.body_line + max(end - 1, heading.start),
+            text="\n".join(lines[heading.text_start : end]).strip("\n"),
         )
-        for (start, level, title), end in zip(heads, ends, strict=True)
-        if level or "".join(lines[start:end]).strip()
+        for heading, end in zip(heads, ends, strict=True)
+        if heading.level or "".join(lines[heading.start : end]).strip()
     )
 
 
-def _headings(body: str) -> list[tuple[int, int, str]]:
-    """Return line, level and title of every top-level heading."""
+class _Heading(NamedTuple):
+    """A heading: its line, the line its text begins on, its level and title."""
+
+    start: int
+    text_start: int
+    level: int
+    title: str
+
+
+def _headings(body: str) -> list[_Heading]:
+    """Return every top-level heading."""
     # Blocks only: what stands inside a line is not needed and can be slow on hostile text.
     parser = MarkdownIt("commonmark")
     parser.core.ruler.disable("inline")
@@ -52,5 +62,6 @@ def _headings(body: str) -> list[tuple[int, int, str]]:
     found = []
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
-            found.append((token.map[0], int(token.tag[1:]), tokens[index + 1].content))
+            title = tokens[index + 1].content
+            found.append(_Heading(token.map[0], token.map[1], int(token.tag[1:]), title))
     return found

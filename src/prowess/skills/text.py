@@ -7,9 +7,11 @@ import re
 # emoji need them.
 _UNSAFE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
-    r"\U000e0000-\U000e007f]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    r"\U000e0000-\U000e0fff]"
 )
+_JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 # A file name that is not UTF-8 arrives as lone surrogates, which no stream can encode.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -19,6 +21,13 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
+
+
+def plain_name(text: str) -> str:
+    """Return a name on one line, without joiners where no script or emoji needs them."""
+    name = one_line(text)
+    bare = _JOINERS.sub("", name)
+    return bare if bare.isascii() else name
 
 
 def one_line(text: str) -> str:

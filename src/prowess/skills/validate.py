@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from prowess.skills import frontmatter, standard
 from prowess.skills.diagnostics import diagnose
@@ -15,6 +16,7 @@ from prowess.skills.field_reader import FieldReader
 from prowess.skills.frontmatter import Frontmatter
 from prowess.skills.metadata import resolve
 from prowess.skills.model import Diagnostic, Document, Severity
+from prowess.skills.parse import implicit_by_sidecar
 
 _MAX_LINES = 500
 _CLAUDE_ENTRY_CHARS = 1_536
@@ -63,6 +65,7 @@ def validate(document: Document, *, strict: bool, files: Iterable[str] = ()) -> 
         reader = FieldReader(front)
         found += _standard(document, front, strict=strict)
         found += resolve(reader).diagnostics if front.present else ()
+        found += implicit_by_sidecar(document)[1]
         found += _body(front)
         found += _links(front, files) if document.is_skill_file else []
         found += _when(reader) + _portability(reader)
@@ -130,7 +133,9 @@ def _link(target: str, line: int, known: set[str]) -> Diagnostic | None:
     path = target.split("#", 1)[0].split("?", 1)[0]
     if not path or ":" in path or path.startswith(("/", "$", "{", "~")):
         return None
-    clean = posixpath.normpath(path)
+    clean = posixpath.normpath(unquote(path))
+    if clean == ".":
+        return None
     if clean.startswith(".."):
         return diagnose("LINK_ESCAPES", f"{target} leaves the skill's folder", line=line)
     return None if clean in known else diagnose("LINK_BROKEN", f"{target} is not there", line=line)

@@ -161,8 +161,9 @@ class _Build:
         container, key = self._stack[-1], self._keys[-1]
         if isinstance(container, list):
             container.append(value)
-        elif key is not None:
-            container[key] = value
+        else:
+            # A map takes a value only behind its key, which may be the empty text.
+            container[key or ""] = value
             self._keys[-1] = None
 
 

@@ -68,11 +68,26 @@ def test_comments_and_trailing_commas_are_taken_out_but_not_from_strings() -> No
     assert strict_loads(relaxed(text)) == {"a": "// b, }", "c": [1, 2], "d": '",'}
 
 
-def test_a_long_text_is_read_as_json_only() -> None:
+def test_a_long_text_is_read_unless_it_needs_the_slow_reader() -> None:
     filling = "x" * 30_000
 
     assert read_object(f'{{"a": "{filling}"}}') == {"a": filling}
-    assert read_object(f"{{a: '{filling}'}}") is None
+    assert read_object(f"{{a: '{filling}',}}") == {"a": filling}
+    assert read_object(f"{{a: '{filling}', b: 0x1f}}") is None
+    assert read_object("{a: 0x1f}") == {"a": 31}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{a: 'it\\'s', 'b c': \"x: y\"}", {"a": "it's", "b c": "x: y"}),
+        ("{a: 'say \"hi\"'}", {"a": 'say "hi"'}),
+        ("{url: 'http://x/y', /* why */ n: [1, 2,],} // end", {"url": "http://x/y", "n": [1, 2]}),
+        ("{$a_1: true, b: null}", {"$a_1": True, "b": None}),
+    ],
+)
+def test_what_people_write_by_hand_is_read(text: str, value: dict[str, object]) -> None:
+    assert read_object(text) == value
 
 
 @pytest.mark.parametrize(
