@@ -5,7 +5,7 @@ import pytest
 
 from prowess.host.roots import Folders
 from prowess.host.sources import FolderSources
-from prowess.settings import Settings
+from prowess.settings import EntrySettings, Settings, SkillsSettings, SpecMode
 from prowess.skills.model import Skill
 
 SETTINGS = Settings()
@@ -163,3 +163,24 @@ def test_resources_are_the_files_of_the_skill_without_links_and_caches(
     found = sources.resources(by_name(sources)["one"])
 
     assert found == ["references/guide.md", "scripts/run.sh"]
+
+
+def test_switching_a_skill_off_reads_nothing_again(workspace: Path, sources: FolderSources) -> None:
+    write_skill(workspace, "one")
+    settle(workspace)
+    before = by_name(sources)["one"]
+    entries = {"one": EntrySettings(enabled=False)}
+
+    after = sources.scan(Settings(skills=SkillsSettings(entries=entries))).skills
+
+    assert [skill is before for skill in after] == [True]
+
+
+def test_a_stricter_mode_reads_everything_again(workspace: Path, sources: FolderSources) -> None:
+    write_skill(workspace, "Odd Name")
+    assert list(by_name(sources)) == ["Odd Name"]
+
+    strict = sources.scan(Settings(skills=SkillsSettings(spec_mode=SpecMode.STRICT)))
+
+    assert strict.skills == ()
+    assert "NAME_INVALID" in {problem.code for problem in strict.diagnostics}

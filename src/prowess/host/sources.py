@@ -71,7 +71,7 @@ class FolderSources:
 
     def scan(self, settings: Settings, changed: Collection[str] | None = None) -> Scan:
         """Return all skills, lowest source first."""
-        if self._settings is None or settings.skills != self._settings.skills:
+        if self._settings is None or _reading(settings) != _reading(self._settings):
             self._roots, changed = {}, None
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
@@ -230,6 +230,12 @@ class FolderSources:
         if self._settings is None:
             raise RuntimeError("scan() comes first: it brings the settings")
         return self._settings
+
+
+def _reading(settings: Settings) -> tuple[object, ...]:
+    """Return what decides how files are read; other settings leave what was read as it is."""
+    skills = settings.skills
+    return skills.spec_mode, skills.limits, skills.load, settings.plugins
 
 
 def _is_dangling(source: Source) -> bool:
