@@ -1,0 +1,277 @@
+"""Which skills share words with a message: BM25 over the fields of a skill, from 0 to 1.
+
+A raw BM25 score grows with the length of the message, so neither a threshold nor a sum with
+another signal would mean anything. Here it is divided by the best score that the message could
+reach. Words that no skill has count in that best score: a message about something else stays low.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.routing.passages import Evidence
+from prowess.routing.words import Words, spellings, words_of
+
+Floats: TypeAlias = NDArray[np.float32]
+_Ids: TypeAlias = NDArray[np.int64]
+
+_K1 = 1.2
+_B = 0.75
+# Two words side by side are worth about a third of a word: enough to tell "pull request" from both.
+_PAIR_WEIGHT = 0.35
+# A message of this many rare words has half of a long message's say: two words match by chance.
+_HALF_TRUST = 4.0
+
+
+class Terms(NamedTuple):
+    """The words of one skill, field by field; costly to make, so callers keep them by content."""
+
+    name: Words = Words()
+    description: Words = Words()
+    requests: Words = Words()
+    body: Words = Words()
+
+
+_FIELD_WEIGHTS = (3.0, 2.0, 2.0, 0.7)
+
+
+def terms_of(evidence: Evidence) -> Terms:
+    """Return the words by which a message can find the skill."""
+    return Terms(
+        name=words_of(evidence.name),
+        description=words_of(evidence.positive),
+        requests=words_of("\n".join(evidence.requests)),
+        body=words_of(evidence.body),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LexicalScores:
+    """How the words of one message fit each skill, in the order of the index.
+
+    `scores` is the share of the best possible score, `coverage` the share of the message's weight
+    that a skill has at all, `names` the share of a skill's name that the message has. `mass` is
+    how much the message says, counted in words so rare that no skill has them.
+    """
+
+    scores: Floats
+    coverage: Floats
+    names: Floats
+    mass: float
+
+    @property
+    def damped(self) -> Floats:
+        """The scores, lower for short messages: what to add to another signal."""
+        return self.scores * np.float32(self.mass / (self.mass + _HALF_TRUST))
+
+
+class _Postings(NamedTuple):
+    """For each term a slice of the skills that have it, ascending, and what it is worth there."""
+
+    starts: _Ids
+    skills: NDArray[np.int32]
+    impacts: Floats
+    idf: Floats
+
+    def of(self, term: int) -> slice:
+        """Return where the postings of `term` stand."""
+        return slice(int(self.starts[term]), int(self.starts[term + 1]))
+
+
+class _Occurrences(NamedTuple):
+    """Terms as they occur, skill by skill, and the skill and the weight of each occurrence."""
+
+    terms: NDArray[np.integer]
+    skills: NDArray[np.int32]
+    weights: Floats
+
+
+class _Query(NamedTuple):
+    """A message in the terms of an index."""
+
+    words: tuple[int, ...]
+    pairs: tuple[int, ...]
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LexicalIndex:
+    """The words of many skills, ready to be matched; never changed, so threads may share it."""
+
+    size: int
+    # Skills of a few words can hardly be found by words: a reason to trust another signal more.
+    words_per_skill: float
+    _vocabulary: Mapping[str, int]
+    _words: _Postings
+    _pair_keys: _Ids
+    _pairs: _Postings
+    _names: _Postings
+    _name_mass: Floats
+
+    @classmethod
+    def build(cls, skills: Sequence[Terms]) -> Self:
+        """Index `skills`; scores come back in their order."""
+        numbered = _numbered(skills)
+        pair_keys = _distinct(numbered.pairs.terms)
+        terms = np.arange(len(numbered.vocabulary))
+        words = _postings(numbered.words, terms, len(skills))
+        names = _postings(numbered.names, terms, len(skills))
+        return cls(
+            size=len(skills),
+            words_per_skill=len(numbered.words.terms) / max(len(skills), 1),
+            _vocabulary=numbered.vocabulary,
+            _words=words,
+            _pair_keys=pair_keys,
+            _pairs=_postings(numbered.pairs, pair_keys, len(skills)),
+            _names=names,
+            _name_mass=_name_mass(skills, numbered.vocabulary, words.idf),
+        )
+
+    def score(self, message: str) -> LexicalScores:
+        """Score every skill; a long message should be cut to its asking part before."""
+        query = self._query(words_of(message))
+        scores, coverage, names = (np.zeros(self.size, np.float32) for _ in range(3))
+        for term in query.words:
+            idf, at = self._words.idf[term], self._words.of(term)
+            scores[self._words.skills[at]] += idf * self._words.impacts[at]
+            coverage[self._words.skills[at]] += idf
+            names[self._names.skills[self._names.of(term)]] += idf
+        for pair in query.pairs:
+            at = self._pairs.of(pair)
+            worth = _PAIR_WEIGHT * self._pairs.idf[pair]
+            scores[self._pairs.skills[at]] += worth * self._pairs.impacts[at]
+        rarest = _idf(np.zeros(1), self.size)[0]
+        mass = float(self._words.idf[list(query.words)].sum() + query.unknown * rarest)
+        best = mass + _PAIR_WEIGHT * float(self._pairs.idf[list(query.pairs)].sum())
+        return LexicalScores(
+            scores=_share(scores, best),
+            coverage=_share(coverage, mass),
+            names=_share(names, self._name_mass),
+            mass=best / float(rarest),
+        )
+
+    def matched_words(self, message: str, skill: int, most: int = 5) -> tuple[str, ...]:
+        """Return the words of `message` that speak most for the skill, as they are written."""
+        worth: dict[str, float] = {}
+        for word, written in spellings(message).items():
+            term = self._vocabulary.get(word)
+            if term is None:
+                continue
+            at = self._words.of(term)
+            place = at.start + int(np.searchsorted(self._words.skills[at], skill))
+            if place < at.stop and self._words.skills[place] == skill:
+                value = float(self._words.idf[term] * self._words.impacts[place])
+                worth[written] = max(value, worth.get(written, 0.0))
+        return tuple(sorted(worth, key=worth.__getitem__, reverse=True)[:most])
+
+    def _query(self, words: Words) -> _Query:
+        running = [self._vocabulary.get(word, -1) for word in words.running]
+        grams = {gram: self._vocabulary.get(gram, -1) for gram in words.grams}
+        # The joined form of an identifier repeats its parts, so it counts only where it is known.
+        joined = (self._vocabulary.get(word, -1) for word in words.joined)
+        missing = {word for word, term in zip(words.running, running, strict=True) if term < 0}
+        missing.update(gram for gram, term in grams.items() if term < 0)
+        known = {term for term in chain(running, grams.values(), joined) if term >= 0}
+        return _Query(tuple(sorted(known)), self._known_pairs(running), len(missing))
+
+    def _known_pairs(self, running: list[int]) -> tuple[int, ...]:
+        size = len(self._vocabulary)
+        keys = {a * size + b for a, b in pairwise(running) if min(a, b) >= 0}
+        wanted = np.array(sorted(keys), np.int64)
+        places = np.searchsorted(self._pair_keys, wanted)
+        return tuple(
+            int(place)
+            for place, key in zip(places, wanted, strict=True)
+            if place < len(self._pair_keys) and self._pair_keys[place] == key
+        )
+
+
+class _Numbered(NamedTuple):
+    """Skills in numbers: all their words, those of their names, and each two neighbours as one."""
+
+    vocabulary: dict[str, int]
+    words: _Occurrences
+    names: _Occurrences
+    pairs: _Occurrences
+
+
+def _numbered(skills: Sequence[Terms]) -> _Numbered:
+    vocabulary: dict[str, int] = {}
+    numbers = (
+        vocabulary.setdefault(word, len(vocabulary))
+        for terms in skills
+        for word in chain.from_iterable(chain.from_iterable(terms))
+    )
+    found = np.fromiter(numbers, np.int32)
+    shape = (len(skills), len(_FIELD_WEIGHTS), len(Words._fields))
+    lengths = np.array([len(part) for terms in skills for words in terms for part in words], int)
+    per_field = lengths.reshape(shape).sum(axis=2)
+    words = _Occurrences(
+        terms=found,
+        skills=np.repeat(np.arange(len(skills), dtype=np.int32), per_field.sum(axis=1)),
+        weights=np.repeat(_weights(per_field).ravel(), per_field.ravel()),
+    )
+    in_name = np.repeat(np.arange(per_field.size) % len(_FIELD_WEIGHTS) == 0, per_field.ravel())
+    names = _Occurrences(found[in_name], words.skills[in_name], words.weights[in_name])
+    at = _followers(lengths)
+    keys = found[at - 1].astype(np.int64) * len(vocabulary) + found[at]
+    pairs = _Occurrences(keys, words.skills[at], words.weights[at])
+    return _Numbered(vocabulary, words, names, pairs)
+
+
+def _followers(lengths: _Ids) -> _Ids:
+    """Return where a word follows another: running words have neighbours, within their field."""
+    follows = np.repeat(np.arange(lengths.size) % len(Words._fields) == 0, lengths)
+    first = np.cumsum(lengths) - lengths
+    follows[first[lengths > 0]] = False
+    return np.flatnonzero(follows)
+
+
+def _distinct(terms: NDArray[np.integer]) -> _Ids:
+    # As `np.unique`, which takes far more memory for the same.
+    ascending = np.sort(terms)
+    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
+
+
+def _weights(lengths: _Ids) -> Floats:
+    """Return what an occurrence is worth, per skill and field: less in long texts."""
+    typical = lengths.sum(axis=0) / np.maximum((lengths > 0).sum(axis=0), 1)
+    relative: NDArray[np.float64] = 1 - _B + _B * lengths / np.maximum(typical, 1)
+    return (np.array(_FIELD_WEIGHTS, np.float64) / relative).astype(np.float32)
+
+
+def _postings(found: _Occurrences, terms: _Ids, skills: int) -> _Postings:
+    """Sum up the occurrences of each term in a skill; their worth levels off as in BM25."""
+    # Occurrences come skill by skill, so a stable sort by term leaves skills ascending.
+    order = np.argsort(found.terms, kind="stable")
+    keys, owners = found.terms[order], found.skills[order]
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    first = np.flatnonzero(is_first)
+    counts = np.add.reduceat(found.weights[order], first) if len(first) else found.weights
+    starts = np.searchsorted(keys[first], np.append(terms, np.iinfo(np.int64).max))
+    return _Postings(
+        starts=starts,
+        skills=owners[first],
+        impacts=(counts / (counts + _K1)).astype(np.float32),
+        idf=_idf(np.diff(starts), skills),
+    )
+
+
+def _name_mass(skills: Sequence[Terms], vocabulary: Mapping[str, int], idf: Floats) -> Floats:
+    """Return what each name weighs; a joined form is left out, as it repeats its parts."""
+    names = ({*terms.name.running, *terms.name.grams} for terms in skills)
+    return np.array([sum(idf[vocabulary[word]] for word in name) for name in names], np.float32)
+
+
+def _idf(counts: NDArray[np.int64] | NDArray[np.float64], skills: int) -> Floats:
+    return np.log1p((skills - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+
+
+def _share(values: Floats, of: float | Floats) -> Floats:
+    whole = np.maximum(of, np.float32(1e-9))
+    return np.minimum(values / whole, np.float32(1.0)).astype(np.float32)

@@ -1,0 +1,232 @@
+"""A skill as the evidence by which messages find it.
+
+The whole positive text says what the skill is about; the phrases are single requests and
+sentences, best in the users' own words. They are kept apart because they are weighed apart: one
+stray phrase must not win alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from prowess.routing.handoffs import Handoff, is_exclusion, sentences, split
+from prowess.skills.model import Skill, Value
+
+_MOST_PHRASES = 24
+_SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 200
+_LONGEST_BULLET = 120
+_LONGEST_DESCRIPTION = 4_000
+_LONGEST_BODY = 6_000
+_DEEPEST = 4
+_REQUEST_KEYS = ("prompt", "request", "query", "input", "user", "text", "example")
+
+_QUOTED = re.compile(
+    r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|「([^」\n]{2,200})」"
+    # An apostrophe is no quote, so a single quote counts only at the edge of a word.
+    r"|(?<![^\s(,])'([^'\n]{2,200})'(?=[\s,.;)]|$)"
+)
+_USE_WHEN = re.compile(
+    r"\b(?:use[ds]?|invoked?|trigger(?:s|ed)?|activate[ds]?|call(?:ed)?|appl(?:y|ies)|load(?:ed)?|"
+    r"read)\b(?: (?:this|it|the|skill|proactively|automatically|immediately)){0,3}"
+    r" (?:when(?:ever)?|if|for|to|on|before|after)\b[:,]?"
+    r"(?: (?:the|users?|you|asked|asking|asks|wants?|needs?|says?|to|is|are|for|about)\b){0,4}"
+    r"\s*(?P<clause>[^.!?\n。\uff01\uff1f]{2,200})",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>[^\n]{1,200})")
+_BOLD_LABEL = re.compile(r"\s*\*\*(?P<title>[^*\n]{2,80}):?\*\*:?\s*$")
+_BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+(?P<text>\S[^\n]{0,400})")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_WHEN_TITLE = re.compile(
+    r"\b(?:when (?:to|should|you)|use (?:this |the skill )?(?:when|for|cases?)|usage scenarios?|"
+    r"triggers?|activation|activates?|examples?|(?:example|sample) (?:requests?|prompts?|queries|"
+    r"usage|phrases|questions|inputs?)|user (?:says|asks|requests|might say)|cu[aá]ndo usar|"
+    r"ejemplos)\b|何时使用|使用场景|适用场景|触发|示例|使い方|使用例",
+    re.IGNORECASE,
+)
+_NOT_TITLE = re.compile(
+    r"\b(?:when not|not (?:to use|for|use)|don['\u2019]?t (?:use|trigger)|"
+    r"(?:skip|avoid) (?:this|when|if)|out of scope|non-goals?|anti-?triggers?|"
+    r"exclusions?|(?:is|does) not|no usar)\b"
+    r"|不适用|不要使用|何时不",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"[*`]+|^\s*\[[ x]\]\s*")
+_LINK = re.compile(r"\[([^\]\n]{1,100})\]\([^)\n]{0,300}\)")
+_NAME_SEPARATORS = re.compile(r"[-_:./\s]+")
+_EDGES = " ,;:-\u2013—.\"'“”"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known about when one skill is meant, and when it is not.
+
+    `requests` are the phrases that stand only in fields of their own, as triggers and examples;
+    `phrases` holds these and what was found in the description and in the body.
+    """
+
+    name: str
+    positive: str
+    requests: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    negatives: tuple[str, ...] = ()
+    handoffs: tuple[Handoff, ...] = ()
+    vetoes: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    body: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole positive text, as an encoder reads it."""
+        return f"{' '.join(_NAME_SEPARATORS.split(self.name)).strip()}: {self.positive}"
+
+
+def evidence_of(skill: Skill) -> Evidence:
+    """Take the skill's text apart by what each part says about when it is meant."""
+    described = split(skill.description[:_LONGEST_DESCRIPTION], own_name=skill.name)
+    when = split(skill.when_to_use[:_LONGEST_DESCRIPTION], own_name=skill.name)
+    positive = f"{described.positive} {when.positive}".strip()
+    body = _read(skill.body[:_LONGEST_BODY])
+    requests = _cleaned(_authored(skill))
+    return Evidence(
+        name=skill.name,
+        positive=positive,
+        requests=requests,
+        phrases=_cleaned(
+            [*requests, *filter(_says_something, (*_spoken(positive), *body.phrases))]
+        ),
+        negatives=(*described.negatives, *when.negatives, *body.negatives),
+        handoffs=tuple(dict.fromkeys((*described.handoffs, *when.handoffs))),
+        vetoes=skill.metadata.triggers.none,
+        globs=skill.globs,
+        body=body.text,
+    )
+
+
+class _Kind(Enum):
+    """What a section of the body is about."""
+
+    OTHER = 0
+    WHEN = 1
+    NOT = 2
+
+
+class _Line(NamedTuple):
+    kind: _Kind
+    text: str
+    is_prose: bool
+
+
+class _Body(NamedTuple):
+    text: str
+    phrases: tuple[str, ...]
+    negatives: tuple[str, ...]
+
+
+def _authored(skill: Skill) -> Iterator[str]:
+    """Yield the requests that an author wrote into fields of their own."""
+    yield from skill.metadata.triggers.any
+    yield from skill.metadata.triggers.all
+    yield from _requests(skill.fields.get("examples"))
+    metadata = skill.fields.get("metadata")
+    if isinstance(metadata, Mapping):
+        yield from _requests(metadata.get("examples"))
+
+
+def _requests(value: Value, depth: int = 0) -> Iterator[str]:
+    """Yield the requests of a field that authors write as text, list or list of mappings."""
+    if isinstance(value, str):
+        yield from value.splitlines()
+    elif depth == _DEEPEST:
+        return
+    elif isinstance(value, Mapping):
+        for key in _REQUEST_KEYS:
+            yield from _requests(value.get(key), depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value[:_MOST_PHRASES]:
+            yield from _requests(item, depth + 1)
+
+
+def _spoken(text: str) -> Iterator[str]:
+    """Yield the quoted requests, the "use when" clauses and the sentences of a description."""
+    yield from _quotes(text)
+    unquoted = _QUOTED.sub("", text)
+    for match in _USE_WHEN.finditer(unquoted):
+        yield match.group("clause")
+    yield from sentences(text)
+
+
+def _quotes(text: str) -> Iterator[str]:
+    for groups in _QUOTED.findall(text):
+        yield next(filter(None, groups))
+
+
+def _says_something(phrase: str) -> bool:
+    """True for more than a keyword; a script without spaces says more with fewer characters."""
+    return len(phrase.split()) > 1 or not phrase.isascii()
+
+
+def _cleaned(phrases: Iterable[str]) -> tuple[str, ...]:
+    """Return `phrases` without markup, each once, as many as an index should hold."""
+    found: dict[str, str] = {}
+    for raw in phrases:
+        plain = _MARKUP.sub("", _LINK.sub(r"\1", raw[: 2 * _LONGEST_PHRASE]))
+        phrase = " ".join(plain.split())[:_LONGEST_PHRASE].strip(_EDGES)
+        if len(phrase) >= _SHORTEST_PHRASE:
+            found.setdefault(phrase.casefold(), phrase)
+        if len(found) == _MOST_PHRASES:
+            break
+    return tuple(found.values())
+
+
+def _read(body: str) -> _Body:
+    """Take a body apart: its text without what it is not for, and the requests in it."""
+    lines = tuple(_lines(body))
+    phrases: list[str] = []
+    for item in _items(lines, _Kind.WHEN):
+        if not is_exclusion(item):
+            phrases += tuple(_quotes(item)) or ((item,) if len(item) <= _LONGEST_BULLET else ())
+    return _Body(
+        text="\n".join(line.text for line in lines if line.kind is not _Kind.NOT),
+        phrases=tuple(phrases),
+        negatives=tuple(_items(lines, _Kind.NOT)),
+    )
+
+
+def _lines(body: str) -> Iterator[_Line]:
+    kind, level, fenced = _Kind.OTHER, 0, False
+    for line in body.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        heading = None if fenced else _HEADING.match(line) or _BOLD_LABEL.match(line)
+        if heading:
+            kind, level = _section(heading, kind, level)
+        yield _Line(kind, line, is_prose=not (fenced or heading))
+
+
+def _section(heading: re.Match[str], kind: _Kind, level: int) -> tuple[_Kind, int]:
+    """Return what the text below `heading` is about; a deeper heading stays with its parent."""
+    own_level = len(heading.groupdict().get("marks") or "#######")
+    if _NOT_TITLE.search(heading.group("title")):
+        return _Kind.NOT, own_level
+    if _WHEN_TITLE.search(heading.group("title")):
+        return _Kind.WHEN, own_level
+    return (kind, level) if own_level > level > 0 else (_Kind.OTHER, 0)
+
+
+def _items(lines: Iterable[_Line], kind: _Kind) -> Iterator[str]:
+    """Yield the list items of such sections, each with the lines that it is wrapped over."""
+    item = ""
+    for line in lines:
+        here = line.is_prose and line.kind is kind
+        bullet = _BULLET.match(line.text) if here else None
+        if item and here and not bullet and line.text[:1].isspace() and line.text.strip():
+            item += f" {line.text.strip()}"
+            continue
+        if item:
+            yield item
+        item = bullet.group("text") if bullet else ""
+    if item:
+        yield item

@@ -1,0 +1,272 @@
+"""A text as the words by which messages and skills are matched.
+
+Neighbours matter ("pull request" is not "pull" and "request"), so the plain words keep their
+order. What has no neighbours stands beside them: the joined form of an identifier ("GitHub" is
+also `github`) and the character n-grams of scripts that write no spaces.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from snowballstemmer.english_stemmer import EnglishStemmer
+
+_LONGEST_WORD = 40
+_LONGEST_TOKEN = 120
+_SHORTEST_STEMMED = 3
+_SHORTEST_NUMBER = 3
+_REMEMBERED = 16_384
+_SHORT_MESSAGE = 400
+_WINDOW = 8_000
+_LONGEST_ASK = 2_000
+_LONGEST_PASTE = 300
+_ENOUGH_WORDS = 4
+# Han, kana, hangul, and the scripts of South-East Asia: words are not set apart by spaces there,
+# or, in Korean, carry their particles with them.
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f"
+)
+_FIRST_DENSE = "\u0e00"
+_TOKEN = re.compile(rf"[{_DENSE}]+|[CcFf]#|[Cc]\+\+|[^\W_{_DENSE}]+(?:[-_.'][^\W_{_DENSE}]+)*")
+_HUMP = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])"
+    # The last capital of a run begins a word, but not in plurals such as APIs and PRs.
+    r"|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))"
+)
+_SEPARATORS = re.compile(r"[-_.]")
+_CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m)$")
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
+_INDIC_MARKS = "".join(
+    f"{chr(block)}-{chr(block + 3)}{chr(block + 0x3A)}-{chr(block + 0x3C)}"
+    f"{chr(block + 0x3E)}-{chr(block + 0x4F)}{chr(block + 0x51)}-{chr(block + 0x57)}"
+    for block in range(0x0900, 0x0E00, 0x80)
+)
+# Accents and vowel signs: `\w` does not take them for letters, so they would tear words apart.
+_MARKS = re.compile(f"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f{_INDIC_MARKS}]")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_PASTED = re.compile(
+    r"\s*(?:>|\$ |<[/!?a-z]|[{}()\[\];]"
+    r"|(?:at|File|import|from|def|class|const|let|var|return|function|public|private|#include)\s\S"
+    r"[^?]{0,200}[(){};:=.\"']"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d"
+    r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE)\b|Traceback |\w+(?:Error|Exception):)"
+)
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DENSE_RUN = re.compile(f"[{_DENSE}]+")
+
+_ENGLISH = (
+    "a about after again against all also am an and another any are aren't as at be because been "
+    "before being between both but by can can't could couldn't d did didn't do does doesn't doing "
+    "don't down during each eg either etc few for from further get got had has have having he "
+    "help her here hers him his how how's i i'd i'll i'm i've ie if in into is isn't it its itself "
+    "just let let's ll m many may me might more most much must my myself need neither no nor not "
+    "of off on once only or other our ourselves out over own per please re s same shall she "
+    "should shouldn't so some such t than that that's the their them themselves then there "
+    "there's these they they're this those through to too under until up us ve very via vs want "
+    "was wasn't we were what what's when where which while who whom whose why will with won't "
+    "would wouldn't you you're your yourself com http https www"
+)
+# The commonest words of Spanish, French, German and Portuguese that English does not have.
+_OTHER_LATIN = (
+    "al como con cual de del el ella en es esta este la las le les lo los mi muy para pero "
+    "por que se sin sobre su sus una uno unos y ya aux avec ces cette dans des du elle est et je "
+    "leur mes mon nous ou par pas pour qui sont sur une vous auch auf aus bei das dem den der ein "
+    "eine einen einer fur ich kann mir nach nicht sich und von wie wir zu zum zur ao "
+    "da dos e ele eu mais minha na nao nas nos o pela pelo sua um uma voce "
+    "ist oder sie"  # codespell:ignore ist,oder,sie
+)
+_CHINESE = (
+    "的 了 是 我 你 您 请 帮 吗 吧 呢 在 和 有 一 个 这 那 把 给 请帮 帮我 一个 一下 我的 我想"
+)
+_JAPANESE = "の は を に が と で も た て し ます です する して"
+# Words lose their apostrophe when they are read, so the list does, too.
+_STOP_WORDS = frozenset(f"{_ENGLISH} {_OTHER_LATIN}".replace("'", "").split())
+_STOP_GRAMS = frozenset(f"{_CHINESE} {_JAPANESE}".split())
+
+
+class Words(NamedTuple):
+    """The words of a text: in running order, joined identifiers, and n-grams of dense scripts."""
+
+    running: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    grams: tuple[str, ...] = ()
+
+
+class Shape(NamedTuple):
+    """What kind of text a message is: shares of its letters or words, and how much it says."""
+
+    dense_script: float
+    non_latin: float
+    identifiers: float
+    content_words: int
+
+
+def words_of(text: str) -> Words:
+    """Return the words of `text`: folded, split, stemmed, without stop words."""
+    running: list[str] = []
+    joined: list[str] = []
+    grams: list[str] = []
+    for token in _tokens(text):
+        if _is_dense(token):
+            grams += _grams(token)
+            continue
+        read = _read(token)
+        running += read.running
+        joined += read.joined
+    return Words(tuple(running), tuple(joined), tuple(grams))
+
+
+def spellings(text: str) -> dict[str, str]:
+    """Return how each word that `words_of` finds in `text` is written there."""
+    found: dict[str, str] = {}
+    for token in _tokens(text):
+        if _is_dense(token):
+            found.update((gram, gram) for gram in _grams(token))
+            continue
+        read, parts = _read(token), _parts(token)
+        content = [part for part in parts if _is_content(part, alone=len(parts) == 1)]
+        found.update(zip(read.running, content, strict=True))
+        found.update((word, token) for word in read.joined)
+    return found
+
+
+def asking_part(message: str) -> str:
+    """Return the part of `message` that asks, at most about 2,000 characters: its prose.
+
+    Code, logs and quotes are many words about something else, so they speak only where the
+    prose hardly does ("fix this:").
+    """
+    if len(message) <= _SHORT_MESSAGE:
+        return message
+    if len(message) > 2 * _WINDOW:
+        message = f"{message[:_WINDOW]}\n{message[-_WINDOW:]}"
+    prose, pasted = _told_apart(message)
+    asked = _ends(prose, _LONGEST_ASK)
+    said = shape_of(asked).content_words
+    if said >= _ENOUGH_WORDS or not pasted:
+        return asked or _ends(message, _LONGEST_ASK)
+    some = _ends(pasted, _LONGEST_PASTE if said else _LONGEST_ASK)
+    return _ends(f"{asked}\n{some}".strip(), _LONGEST_ASK)
+
+
+def _told_apart(message: str) -> tuple[str, str]:
+    """Return what a person wrote in `message` and what was pasted into it: code, logs, quotes."""
+    prose: list[str] = []
+    pasted: list[str] = []
+    fenced = False
+    for line in message.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        (pasted if fenced or _PASTED.match(line) else prose).append(line)
+    return "\n".join(prose).strip(), "\n".join(pasted).strip()
+
+
+def _ends(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    first = most * 3 // 5
+    return f"{text[:first]}\n{text[first - most + 1 :]}"
+
+
+def shape_of(text: str) -> Shape:
+    """Return the statistics of `text` that tell which signals can be trusted on it."""
+    folded = _folded(text)
+    letters = max(_letter_count(_LETTERS, folded), 1)
+    dense = _letter_count(_DENSE_RUN, folded)
+    tokens = [token for token in _tokens(text) if not _is_dense(token)]
+    return Shape(
+        dense_script=min(dense / letters, 1.0),
+        non_latin=1 - _letter_count(_LATIN, folded) / letters if _LETTERS.search(folded) else 0.0,
+        identifiers=sum(map(_is_identifier, tokens)) / max(len(tokens), 1),
+        # Two characters are about one word in the scripts that write no spaces.
+        content_words=sum(len(_read(token).running) for token in tokens) + dense // 2,
+    )
+
+
+def _is_identifier(token: str) -> bool:
+    """True for what only a program calls so: snake_case, camelCase, dotted, letters with digits."""
+    if "_" in token or ("." in token and not token.endswith(".")):
+        return True
+    bare = token.rstrip("s")
+    has_hump = any(part[:1].isupper() for part in _HUMP.split(bare)[1:])
+    has_digit = any(char.isdigit() for char in token)
+    return has_hump or (has_digit and not token.replace("-", "").isdigit())
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Yield the tokens of `text`, but for endless ones: nobody asks in base64."""
+    for token in _TOKEN.findall(_folded(text)):
+        if len(token) <= _LONGEST_TOKEN or _is_dense(token):
+            yield token
+
+
+def _is_dense(token: str) -> bool:
+    return token[0] >= _FIRST_DENSE and _DENSE_RUN.match(token) is not None
+
+
+# The same tokens come again and again, so reading each once makes indexing ten times faster.
+@lru_cache(maxsize=_REMEMBERED)
+def _read(token: str) -> Words:
+    parts = _parts(token)
+    alone = len(parts) == 1
+    running = tuple(_stem(part) for part in parts if _is_content(part, alone=alone))
+    return Words(running, () if alone else _joined(parts))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _stem(word: str) -> str:
+    """Return the English stem of a lower-case `word`; what is no English word stays as it is."""
+    if len(word) < _SHORTEST_STEMMED or not word.isascii() or not word.isalpha():
+        return word
+    # A stemmer keeps the word it works on in itself, so each thread needs its own.
+    return str(EnglishStemmer().stemWord(word))
+
+
+def _letter_count(pattern: re.Pattern[str], text: str) -> int:
+    return sum(len(run) for run in pattern.findall(text))
+
+
+def _folded(text: str) -> str:
+    """Return `text` with compatible characters made equal and accents removed."""
+    if text.isascii():
+        return text
+    plain = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
+    return unicodedata.normalize("NFC", _MARKS.sub("", plain))
+
+
+def _grams(run: str) -> list[str]:
+    pairs = [run[start : start + 2] for start in range(len(run) - 1)]
+    return [gram for gram in (*run, *pairs) if gram not in _STOP_GRAMS]
+
+
+def _parts(token: str) -> list[str]:
+    if token.isalpha() and (token.islower() or token.istitle()):
+        return [token.lower()]
+    plain = _CONTRACTION.sub("", token).replace("'", "")
+    pieces = _SEPARATORS.split(_HUMP.sub("_", plain))
+    return [
+        (piece[:-1] if _ACRONYMS.fullmatch(piece) else piece).lower() for piece in pieces if piece
+    ]
+
+
+def _is_content(part: str, *, alone: bool) -> bool:
+    if part in _STOP_WORDS or len(part) > _LONGEST_WORD:
+        return False
+    # Short numbers count things and number lists; they say nothing about what is asked.
+    if part.isdigit():
+        return len(part) >= _SHORTEST_NUMBER
+    return alone or len(part) > 1
+
+
+def _joined(parts: list[str]) -> tuple[str, ...]:
+    """Return the parts as one word; a dot stays only between numbers, as in versions."""
+    text = "".join(parts[:1])
+    for part in parts[1:]:
+        text += f".{part}" if text[-1].isdigit() and part[0].isdigit() else part
+    return (_stem(text),) if 0 < len(text) <= _LONGEST_WORD else ()

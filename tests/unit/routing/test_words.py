@@ -1,0 +1,193 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.routing.words import asking_part, shape_of, spellings, words_of
+
+_ANY_TEXT = st.text(
+    alphabet=st.characters() | st.sampled_from("aZ09_-.'\u2019#+ \n`>部署กा\u0301\ud800"),
+    max_size=200,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("Deploying the deployments", ("deploy", "deploy")),
+        ("don't what's I'm they\u2019re", ()),
+        ("a user's files", ("user", "file")),
+        ("open PRs and APIs", ("open", "pr", "api")),
+        ("Configuración de los archivos", ("configuracion", "archivo")),
+        ("C++ or C#", ("c++", "c#")),
+        ("error 404 in 3 of 12 pods", ("error", "404", "pod")),
+        ("проверка кода", ("проверка", "кода")),
+    ],
+)
+def test_a_text_becomes_its_stemmed_words_in_order(written: str, words: tuple[str, ...]) -> None:
+    assert words_of(written).running == words
+
+
+@pytest.mark.parametrize(
+    ("written", "parts", "joined"),
+    [
+        ("parse_http_header", ("pars", "header"), "parsehttphead"),
+        ("GitHub", ("git", "hub"), "github"),
+        ("code-review", ("code", "review"), "codereview"),
+        ("XMLParser", ("xml", "parser"), "xmlparser"),
+        ("python3.11", ("python3",), "python3.11"),
+        ("iPad", ("pad",), "ipad"),
+    ],
+)
+def test_an_identifier_is_its_parts_and_also_one_word(
+    written: str, parts: tuple[str, ...], joined: str
+) -> None:
+    words = words_of(written)
+
+    assert words.running == parts
+    assert words.joined == (joined,)
+
+
+def test_a_name_is_found_however_its_words_are_set_apart() -> None:
+    plain = words_of("github").running
+
+    assert plain == words_of("GitHub").joined == words_of("git-hub").joined
+
+
+def test_a_version_keeps_its_dots() -> None:
+    assert words_of("1.10").joined != words_of("11.0").joined
+
+
+def test_scripts_without_spaces_become_characters_and_pairs() -> None:
+    words = words_of("部署应用")
+
+    assert words.grams == ("部", "署", "应", "用", "部署", "署应", "应用")
+    assert words.running == ()
+
+
+def test_the_little_words_of_chinese_are_left_out() -> None:
+    assert "的" not in words_of("我的文档").grams
+
+
+def test_full_width_letters_are_letters() -> None:
+    assert words_of("\uff24\uff45\uff50\uff4c\uff4f\uff59") == words_of("Deploy")
+
+
+def test_endless_tokens_say_nothing() -> None:
+    assert words_of("x" * 500) == words_of("ab-" * 60 + "c") == words_of("")
+
+
+def test_a_long_identifier_has_parts_but_no_joined_form() -> None:
+    words = words_of("alpha_" * 9 + "omega")
+
+    assert words.running[-1] == "omega"
+    assert words.joined == ()
+
+
+def test_a_word_is_shown_as_it_was_written() -> None:
+    spelled = spellings("Schedule reminders in MyCalendar 日程")
+
+    assert spelled["remind"] == "reminders"
+    assert spelled["mycalendar"] == "MyCalendar"
+    assert spelled["日程"] == "日程"
+
+
+@pytest.mark.parametrize(
+    ("text", "dense", "non_latin"),
+    [
+        ("Deploy it", 0.0, 0.0),
+        ("部署应用", 1.0, 1.0),
+        ("код", 0.0, 1.0),
+        ("", 0.0, 0.0),
+        ("12", 0, 0),
+    ],
+)
+def test_the_shape_tells_the_script(text: str, dense: float, non_latin: float) -> None:
+    shape = shape_of(text)
+
+    assert (shape.dense_script, shape.non_latin) == (dense, non_latin)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("fix the tests", 0.0),
+        ("fix test_login", 0.5),
+        ("call parseHeader", 0.5),
+        ("read main.py", 0.5),
+        ("buy gpt4", 0.5),
+        ("open PRs", 0.0),
+        ("on 2026-01-02", 0.0),
+    ],
+)
+def test_the_shape_tells_the_share_of_identifiers(text: str, share: float) -> None:
+    assert shape_of(text).identifiers == share
+
+
+def test_the_shape_counts_what_says_something() -> None:
+    assert shape_of("please help me with the deployment").content_words == 1
+    assert shape_of("部署应用").content_words == 2
+
+
+def test_a_short_message_is_asked_as_it_is() -> None:
+    message = "What is wrong here?\n```\ncode\n```"
+
+    assert asking_part(message) == message
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "```\n" + "kubernetes pods crash\n" * 40 + "```",
+        "\n".join(f"2026-01-02 10:00:{second:02d} INFO started" for second in range(40)),
+        "\n".join("> an older mail about holidays" for _ in range(40)),
+        "\n".join(f'  File "app.py", line {line}' for line in range(40)),
+    ],
+)
+def test_what_is_pasted_does_not_drown_the_question(pasted: str) -> None:
+    message = f"Summarise the quarterly sales figures as slides\n{pasted}"
+
+    assert asking_part(message) == "Summarise the quarterly sales figures as slides"
+
+
+def test_pasted_code_speaks_where_the_prose_hardly_does() -> None:
+    asked = asking_part("Fix this:\n```\n" + "import torch\n" * 90 + "```")
+
+    assert asked.startswith("Fix this:\nimport torch")
+    assert len(asked) < 400
+
+
+def test_a_message_of_code_alone_is_asked_by_its_code() -> None:
+    asked = asking_part("```\n" + "import torch\n" * 900 + "```")
+
+    assert "torch" in asked
+    assert len(asked) <= 2_000
+
+
+def test_first_and_last_words_of_a_long_message_stay() -> None:
+    asked = asking_part("Translate this. " + "lorem " * 200_000 + "Into Danish, please.")
+
+    assert asked.startswith("Translate this.")
+    assert asked.endswith("Into Danish, please.")
+    assert len(asked) <= 2_000
+
+
+def test_a_long_message_of_nothing_stays_short() -> None:
+    assert len(asking_part("!" * 100_000)) <= 2_000
+
+
+@settings(max_examples=100, deadline=None)
+@given(_ANY_TEXT)
+def test_no_text_makes_reading_raise(text: str) -> None:
+    words = words_of(text)
+    shape = shape_of(text)
+
+    assert all(words.running)
+    assert all(words.joined)
+    assert {*words.running, *words.joined, *words.grams} == set(spellings(text))
+    assert all(0 <= share <= 1 for share in shape[:3])
+
+
+@settings(max_examples=100, deadline=None)
+@given(_ANY_TEXT, st.integers(min_value=1, max_value=300))
+def test_the_asking_part_is_bounded(text: str, times: int) -> None:
+    assert len(asking_part(text * times)) <= 2_000
