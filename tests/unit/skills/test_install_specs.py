@@ -128,7 +128,7 @@ def test_a_plain_package_name_is_taken(kind: str, key: str, target: str) -> None
         ("go", "module", "https://x/y"),
         ("go", "module", "-x"),
         ("go", "module", "a/../b"),
-        ("uv", "package", "--index-url=x"),
+        ("uv", "package", "--extra=x"),
         ("uv", "package", "x @ https://y"),
         ("download", "url", "ftp://x/y"),
         ("download", "url", "https://"),
