@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch, which users and CI do not")
 tokenizers = pytest.importorskip("tokenizers", reason="training needs tokenizers")
-np = pytest.importorskip("numpy", reason="training needs numpy")
 
 from training import encoder, pairs, train  # noqa: E402
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from prowess.cli.options import common, complete_skill, opened
+from prowess.cli.options import common, complete_skill
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ConfigKeyError
 from prowess.host.config_writer import (
@@ -130,7 +130,7 @@ def disable_command(name: str, workspace: str | None, agent: str | None, *, as_j
 def _switch(
     name: str, workspace: str | None, agent: str | None, *, enabled: bool, as_json: bool
 ) -> int:
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     skill = runtime.skills.find(name, agent).skill
     _write(runtime, ("skills", "entries", skill.key, "enabled"), enabled, as_json=as_json)
     return 0

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
-from prowess.cli.options import opened, workspace_option
+from prowess.cli.options import workspace_option
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import PathError, SkillNotFoundError
 from prowess.host.skill_writer import Copied, copy_skill
 from prowess.runtime.ports import Scan
 from prowess.skills.lookup import find
 from prowess.skills.model import Skill, Tier
-from prowess.wiring import Runtime
+from prowess.wiring import Runtime, open_runtime
 
 
 @click.command("load")
@@ -33,7 +33,7 @@ def load_command(
 
     Without NAMES and --all a terminal asks which ones.
     """
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     target = runtime.skills.workspace(agent)
     if not Path(target.folder).is_dir():
         raise PathError(target.folder, "is not a folder: create the workspace first.")

@@ -1,4 +1,4 @@
-"""The options that every command shares, and the runtime they open."""
+"""The options that every command shares."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TypeVar
 import click
 
 from prowess.errors import ProwessError
-from prowess.wiring import Runtime, open_runtime
+from prowess.wiring import open_runtime
 
 _SAFE = re.compile(r"[\w@+][\w@+.:-]*")
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -38,15 +38,10 @@ workspace_option = click.option(
 )
 
 
-def opened(workspace: str | None) -> Runtime:
-    """Open Prowess for a command."""
-    return open_runtime(workspace)
-
-
 def complete_skill(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of a skill."""
     try:
-        report = opened(ctx.params.get("workspace")).skills.status(ctx.params.get("agent"))
+        report = open_runtime(ctx.params.get("workspace")).skills.status(ctx.params.get("agent"))
     except ProwessError:
         # A person is typing: the command itself will say what is wrong.
         return []

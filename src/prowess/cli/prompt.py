@@ -6,10 +6,10 @@ import sys
 import click
 
 from prowess import wire
-from prowess.cli.options import common, opened
+from prowess.cli.options import common
 from prowess.cli.render import print_error, print_json, print_raw, print_text
 from prowess.skills.text import clean, one_line
-from prowess.wiring import Runtime
+from prowess.wiring import Runtime, open_runtime
 
 
 @click.command("prompt")
@@ -24,7 +24,7 @@ def prompt_command(
 ) -> int:
     """Print the block that tells the agent about its skills, and nothing else."""
     names = None if tools is None else [name for name in tools.split(",") if name.strip()]
-    block = opened(workspace).skills.prompt(agent, tools=names)
+    block = open_runtime(workspace).skills.prompt(agent, tools=names)
     if as_json:
         print_json(wire.prompt(block))
     elif block.text:
@@ -48,7 +48,7 @@ def snapshot_command(
         raise click.UsageError("--watch and --session do not go together")
     if session is not None and not one_line(session):
         raise click.UsageError("--session needs an id")
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     if watch:
         return asyncio.run(_watch(runtime, agent, as_json=as_json))
     if session is not None:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import click
 
 from prowess import wire
-from prowess.cli.options import common, complete_skill, opened
+from prowess.cli.options import common, complete_skill
 from prowess.cli.render import print_json, print_text
 from prowess.cli.skills import problem_line, source_of, state_cell
 from prowess.runtime.service import SkillStatus
 from prowess.skills.explain import Explanation
 from prowess.skills.sections import sections
 from prowess.skills.text import clean
+from prowess.wiring import open_runtime
 
 
 @click.command("show")
@@ -19,7 +20,7 @@ from prowess.skills.text import clean
 @common
 def show_command(name: str, workspace: str | None, agent: str | None, *, as_json: bool) -> int:
     """Show all there is to know about the skill NAME."""
-    skills = opened(workspace).skills
+    skills = open_runtime(workspace).skills
     status = skills.find(name, agent)
     parts = _sections(status)
     detail = wire.skill_detail(status, skills.resources(status.skill.name, agent), parts)
@@ -97,7 +98,7 @@ def why_command(name: str, workspace: str | None, agent: str | None, *, as_json:
 
     Exit code 0 when it is visible, 1 when it is not.
     """
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     found = runtime.why(name, agent)
     if as_json:
         print_json(wire.explanation(found))

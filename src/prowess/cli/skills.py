@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from prowess import wire
-from prowess.cli.options import common, opened
+from prowess.cli.options import common
 from prowess.cli.render import (
     Cell,
     Column,
@@ -19,6 +19,7 @@ from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.skills.eligibility import missing_text
 from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.prompt import short_path
+from prowess.wiring import open_runtime
 
 _SHOWN_PROBLEMS = 20
 
@@ -57,7 +58,7 @@ def list_command(
     workspace: str | None, agent: str | None, *, as_json: bool, eligible: bool, verbose: bool
 ) -> int:
     """Show every skill and whether it is ready."""
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     report = runtime.skills.status(agent)
     shown = [row for row in report.skills if row.verdict.eligible or not eligible]
     if as_json:
@@ -135,7 +136,7 @@ def check_command(workspace: str | None, agent: str | None, *, as_json: bool) ->
 
     Exit code 1 when a file could not be read.
     """
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     report = runtime.skills.status(agent)
     block = runtime.skills.prompt(agent)
     broken = any(problem.severity is Severity.ERROR for problem in report.diagnostics)

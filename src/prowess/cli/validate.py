@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from prowess import wire
-from prowess.cli.options import common, opened
+from prowess.cli.options import common
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
@@ -20,7 +20,7 @@ from prowess.skills.parse import parse
 from prowess.skills.repair import Repair, plan
 from prowess.skills.text import clean
 from prowess.skills.validate import Report, validate
-from prowess.wiring import Runtime
+from prowess.wiring import Runtime, open_runtime
 
 _CONTEXT = 3
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -60,7 +60,7 @@ def validate_command(
     """
     if (dry_run or yes) and not fix:
         raise click.UsageError("--dry-run and --yes belong to --fix")
-    runtime = opened(workspace)
+    runtime = open_runtime(workspace)
     settings = runtime.skills.settings.skills
     strict = strict or settings.spec_mode is SpecMode.STRICT
     quiet = as_json or style != "text"

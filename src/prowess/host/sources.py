@@ -194,11 +194,7 @@ class FolderSources:
             refused = replace(content, path=found.path)
             return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
         if old is not None and not found.has_sidecar and _says_the_same(old, content):
-            return (
-                old
-                if old.stamp == stamp and old.settled == settled
-                else old._replace(stamp=stamp, settled=settled)
-            )
+            return old._replace(stamp=stamp, settled=settled)
         document = Document(
             source=source,
             path=found.path,
