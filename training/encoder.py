@@ -54,15 +54,19 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Encode a batch; `mask` is one for tokens and zero for padding."""
+        return F.normalize(self.pooled(ids, mask, torch.zeros_like(ids)), dim=-1)
+
+    def pooled(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+        """Return the mean state of each text; `kinds` tells the two texts of a pair apart."""
         places = torch.arange(ids.shape[1], device=ids.device)
-        states = self.words(ids) + self.positions(places) + self.kinds(torch.zeros_like(ids))
+        states = self.words(ids) + self.positions(places) + self.kinds(kinds)
         states = self.norm(states)
         added = (1.0 - mask[:, None, None, :].to(states.dtype)) * -1e4
         for layer in self.layers:
             states = layer(states, added)
         weights = mask.to(states.dtype).unsqueeze(-1)
-        pooled = (states * weights).sum(1) / weights.sum(1).clamp(min=1.0)
-        return F.normalize(pooled, dim=-1)
+        mean: Tensor = (states * weights).sum(1) / weights.sum(1).clamp(min=1.0)
+        return mean
 
 
 def _names() -> dict[str, str]:

@@ -7,6 +7,7 @@ of each other. What the base encoder finds unrelated is dropped; copies are mask
 import json
 import lzma
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,19 @@ from tokenizers import Tokenizer
 POLITE = (
     "can you ", "could you please ", "please ", "i need to ", "help me ", "i want to ",
     "how do i ", "i'd like you to ", "can you help me ", "let's ", "we need to ", "hey, ",
-    "what's the best way to ",
+    "what's the best way to ", "i'm looking for a way to ", "is there a way to ", "i have to ",
+    "my team asked me to ", "show me how to ", "i'm trying to ", "would you mind to ",
+    "i was wondering how to ", "it would be great to ", "i'm stuck, i should ", "today i must ",
+)  # fmt: skip
+AFTERWARDS = (
+    ", any recommendations?", ", what do you suggest?", ". thanks!", ", please", " for me",
+    " as soon as possible", ". can you assist me with that?", ". where do i start?", " - any ideas?",
+    " for a friend of mine", " before tomorrow",
 )  # fmt: skip
 # How often an utterance is varied in each way.
-POLITELY, IN_LOWER_CASE, WITHOUT_STOP, ONE_WORD_LESS = 0.4, 0.3, 0.3, 0.15
+POLITELY, IN_LOWER_CASE, WITHOUT_STOP, ONE_WORD_LESS, WITH_AN_END = 0.4, 0.3, 0.3, 0.15, 0.15
 LONG_ENOUGH_TO_LOSE_A_WORD = 6
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 WEAK_KINDS = {"intro": 0.35, "body-when": 0.8}
 
 
@@ -65,7 +74,19 @@ def vary(utterance: str, chance: random.Random) -> str:
     if len(words) > LONG_ENOUGH_TO_LOSE_A_WORD and chance.random() < ONE_WORD_LESS:
         del words[chance.randrange(len(words))]
         text = " ".join(words)
+    if chance.random() < WITH_AN_END:
+        text = text.rstrip(".!?") + chance.choice(AFTERWARDS)
     return text
+
+
+def shortened(doc: str) -> str:
+    """Return the first sentence of a skill's text: many catalogues say no more than that."""
+    return _SENTENCE_END.split(doc, maxsplit=1)[0]
+
+
+def nameless(doc: str) -> str:
+    """Return a skill's text without its name, which is often a brand that no message has."""
+    return doc.partition(": ")[2] or doc
 
 
 def tokenizer(path: Path, length: int) -> Tokenizer:
@@ -74,6 +95,17 @@ def tokenizer(path: Path, length: int) -> Tokenizer:
     found.enable_truncation(length)
     found.enable_padding(pad_id=0, pad_token="[PAD]")  # noqa: S106
     return found
+
+
+def padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of token ids as one array, and its mask."""
+    width = max(map(len, rows))
+    ids = np.zeros((len(rows), width), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for index, row in enumerate(rows):
+        ids[index, : len(row)] = row
+        mask[index, : len(row)] = 1
+    return ids, mask
 
 
 def tokens(found: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -41,6 +41,8 @@ class Config:
     utterance_tokens: int = 48
     doc_tokens: int = 96
     joined: float = 0.15
+    first_sentence: float = 0.0
+    nameless: float = 0.0
     limit: int | None = None
 
 
@@ -60,6 +62,7 @@ class Trainer:
         self.rows = self._useful_rows()
         self.hard = self._hard_negatives()
         self.siblings = self._siblings()
+        self.doc_tokens = self._doc_tokens()
 
     @torch.no_grad()
     def embed(self, texts: list[str], tokenizer: object, size: int = 2048) -> Tensor:
@@ -73,7 +76,9 @@ class Trainer:
 
     def forward(self, texts: list[str], tokenizer: object) -> Tensor:
         """Encode texts in the precision that the device is fast in."""
-        ids, mask = pairs.tokens(tokenizer, texts)  # type: ignore[arg-type]
+        return self._encode(*pairs.tokens(tokenizer, texts))  # type: ignore[arg-type]
+
+    def _encode(self, ids: np.ndarray, mask: np.ndarray) -> Tensor:
         tensors = [torch.from_numpy(array).to(self.device) for array in (ids, mask)]
         # Half precision on a GPU only: some CPUs cannot execute it at all.
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.device == "cuda"):
@@ -118,6 +123,32 @@ class Trainer:
             text += ". " + self.data.utterances[self.chance.choice(others)]
         return text
 
+    def doc(self, index: int) -> list[int]:
+        """Return the tokens of a varied skill text: whole, its first sentence, or nameless."""
+        drawn = self.chance.random()
+        for kind, share in (("first", self.config.first_sentence), ("rest", self.config.nameless)):
+            if drawn < share:
+                return self.doc_tokens[kind][index]
+            drawn -= share
+        return self.doc_tokens["whole"][index]
+
+    def _doc_tokens(self) -> dict[str, list[list[int]]]:
+        """Cut every text into tokens once: doing so in each step took most of the time."""
+        kinds = {"whole": str, "first": pairs.shortened, "rest": pairs.nameless}
+        self.long.no_padding()
+        found = {
+            kind: [
+                coded.ids for coded in self.long.encode_batch([change(t) for t in self.data.docs])
+            ]
+            for kind, change in kinds.items()
+        }
+        self.long.enable_padding(pad_id=0, pad_token="[PAD]")  # noqa: S106
+        return found
+
+    def encode(self, rows: list[list[int]]) -> Tensor:
+        """Encode texts that are tokens already."""
+        return self._encode(*pairs.padded(rows)).float()
+
     def loss(self, rows: np.ndarray) -> Tensor:
         """Return the loss of one batch."""
         config = self.config
@@ -125,8 +156,8 @@ class Trainer:
         pick = torch.randint(self.hard.shape[1], (len(rows),), device=self.device)
         negatives = self.hard[targets, pick]
         asked = self.forward([self.utterance(int(row)) for row in rows], self.short).float()
-        wanted = self.forward([self.data.docs[i] for i in targets.tolist()], self.long).float()
-        unwanted = self.forward([self.data.docs[i] for i in negatives.tolist()], self.long).float()
+        wanted = self.encode([self.doc(index) for index in targets.tolist()])
+        unwanted = self.encode([self.doc(index) for index in negatives.tolist()])
         everything = torch.cat([targets, negatives])
         copies = self.base_docs[targets] @ self.base_docs[everything].T > config.copies
         copies[torch.arange(len(rows)), torch.arange(len(rows))] = False

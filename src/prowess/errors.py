@@ -12,6 +12,9 @@ An exception is for the caller who must act, so each says what to do next and ca
     ├── PathError                    a path given by the user cannot be used
     │   └── ContainmentError         a path leaves the folder it must stay in
     ├── StoreError                   the embedded store cannot be opened or used
+    ├── EncoderError                 the routing encoder cannot be loaded or does not answer
+    ├── SuiteError                   an evaluation suite cannot be read
+    ├── ModelError                   the user's own language model does not answer
     └── WatchUnavailableError        the system cannot watch these folders
 """
 
@@ -107,6 +110,36 @@ class StoreError(ProwessError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path, self.problem = path, problem
+
+
+class EncoderError(ProwessError):
+    """The routing encoder cannot be loaded or does not answer; words alone still route."""
+
+    code = "encoder"
+
+    def __init__(self, encoder: str, problem: str) -> None:
+        super().__init__(f"{encoder}: {problem}")
+        self.encoder, self.problem = encoder, problem
+
+
+class SuiteError(ProwessError):
+    """An evaluation suite cannot be read."""
+
+    code = "suite"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class ModelError(ProwessError):
+    """The user's own language model is not configured or does not answer."""
+
+    code = "model"
+
+    def __init__(self, model: str, problem: str) -> None:
+        super().__init__(f"{model}: {problem}")
+        self.model, self.problem = model, problem
 
 
 class WatchUnavailableError(ProwessError):

@@ -75,6 +75,38 @@ class InstallSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderSettings:
+    """Which encoder turns texts into vectors (`skills.routing.encoder*`), without its secret."""
+
+    # `bundled`, `none`, a folder with a model, or the address of an OpenAI-compatible endpoint.
+    which: str = "bundled"
+    model: str = ""
+    key_env: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingSettings:
+    """How messages find skills (`skills.routing`)."""
+
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    max_skills: int = 3
+    # None takes the thresholds that were calibrated for the encoder.
+    load_threshold: float | None = None
+    offer_threshold: float | None = None
+    # `off`, or a folder with a cross-encoder that judges the best skills again.
+    rerank: str = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The user's own language model (`skills.model`), without its secret."""
+
+    endpoint: str = ""
+    name: str = ""
+    key_env: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillsSettings:
     """Everything under `skills`."""
 
@@ -86,6 +118,8 @@ class SkillsSettings:
     entries: Mapping[str, EntrySettings] = field(default_factory=dict)
     nodes: tuple[NodeSettings, ...] = ()
     install: InstallSettings = field(default_factory=InstallSettings)
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,6 +149,63 @@ SETTINGS = (
         "The program that install options for Node packages name.",
     ),
     Setting(
+        "skills.routing.encoder",
+        "bundled, none, a folder or an address",
+        "bundled",
+        "What turns texts into vectors: the bundled model, nothing (words alone route), a folder "
+        "with an ONNX or sentence-transformers model, or an OpenAI-compatible endpoint.",
+    ),
+    Setting(
+        "skills.routing.encoderModel",
+        "string",
+        "absent",
+        "The name of the model behind the encoder's endpoint.",
+    ),
+    Setting(
+        "skills.routing.encoderKeyEnv",
+        "name of a variable",
+        "absent",
+        "The environment variable that holds the key for the encoder's endpoint.",
+    ),
+    Setting(
+        "skills.routing.maxSkills",
+        "integer, at least 0",
+        "3",
+        "How many skills one message loads or offers at most.",
+    ),
+    Setting(
+        "skills.routing.loadThreshold",
+        "number between 0 and 1",
+        "0.5, or what was calibrated",
+        "From which score on a skill is loaded.",
+    ),
+    Setting(
+        "skills.routing.offerThreshold",
+        "number between 0 and 1",
+        "0.2, or what was calibrated",
+        "From which score on a skill is offered to the agent.",
+    ),
+    Setting(
+        "skills.routing.rerank",
+        "off or a folder",
+        "off",
+        "A folder with an ONNX cross-encoder that judges the best ten skills again. Off, because "
+        "the one we trained did not pay for its size and its time.",
+    ),
+    Setting(
+        "skills.model.endpoint",
+        "address",
+        "absent",
+        "The OpenAI-compatible endpoint of your own language model, for `examples generate`.",
+    ),
+    Setting("skills.model.name", "string", "absent", "The name of that model."),
+    Setting(
+        "skills.model.keyEnv",
+        "name of a variable",
+        "absent",
+        "The environment variable that holds its key.",
+    ),
+    Setting(
         "agents.list",
         "list of agents",
         "one agent, main",

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from prowess.errors import PathError, StoreError
 from prowess.host import config
@@ -20,23 +20,42 @@ from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
-    from prowess.runtime.ports import SessionStore
+    from prowess.runtime.ports import Encoder, SessionStore
+    from prowess.runtime.routing import RoutingService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
     from prowess.skills.explain import Explanation
 
 HOME_VARIABLE = "PROWESS_HOME"
 STORE_FILE = "prowess.db"
+VECTORS_FILE = "vectors.db"
+
+
+class Closeable(Protocol):
+    """Something that holds a file open."""
+
+    def close(self) -> None:
+        """Give it back."""
 
 
 class Runtime:
     """What a program holds: the skills service, and the rest on demand."""
 
-    def __init__(self, *, skills: SkillsService, config_file: ConfigFile, folders: Folders) -> None:
+    def __init__(
+        self,
+        *,
+        skills: SkillsService,
+        config_file: ConfigFile,
+        folders: Folders,
+        environ: Mapping[str, str],
+    ) -> None:
         self.skills = skills
         self.config = config_file
         self.folders = folders
+        self._environ = environ
         self._store: SessionStore | None = None
+        self._routing: RoutingService | None = None
+        self._vectors: Closeable | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -50,6 +69,36 @@ class Runtime:
             opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, STORE_FILE))
             self._store = opened
         return self._store
+
+    @property
+    def routing(self) -> "RoutingService":
+        """What finds the right skills for a message, made on first use."""
+        if self._routing is None:
+            service = import_module("prowess.runtime.routing")
+            files = import_module("prowess.host.routing_files")
+            vectors = import_module("prowess.host.vector_store").SqliteVectors(
+                os.path.join(self.folders.state, VECTORS_FILE)
+            )
+            self._vectors = vectors
+            tools = service.Tools(
+                open_encoder=self._open_encoder,
+                vectors=vectors,
+                examples=files.ExamplesFile(self.folders.state),
+                calibrated=files.ThresholdsFile(self.folders.state).read,
+                seconds=time.monotonic,
+            )
+            made: RoutingService = service.RoutingService(self.skills, tools)
+            self._routing = made
+        return self._routing
+
+    def _open_encoder(self) -> "Encoder | None":
+        opened: Encoder | None = import_module("prowess.host.encoders").open_encoder(
+            self.skills.settings.skills.routing.encoder,
+            self._environ,
+            self.folders.home,
+            bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"),
+        )
+        return opened
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
@@ -88,10 +137,11 @@ class Runtime:
         self.close()
 
     def close(self) -> None:
-        """Give the store back, if it was opened."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        """Give back what was opened."""
+        for opened in (self._store, self._vectors):
+            if opened is not None:
+                opened.close()
+        self._store, self._vectors, self._routing = None, None, None
 
 
 def open_runtime(
@@ -122,7 +172,7 @@ def open_runtime(
         next_version=_version_clock(time.time_ns() // 1_000_000),
         last_used=lambda: _last_used(runtime),
     )
-    runtime = Runtime(skills=service, config_file=config_file, folders=folders)
+    runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
     return runtime
 
 

@@ -29,6 +29,10 @@ COMMANDS = {
     "load": ("load", "Copy bundled skills into the workspace for editing."),
     "prompt": ("prompt", "Print the block that tells the agent about its skills."),
     "snapshot": ("prompt", "Print what the agent may use, versioned and hashed."),
+    "route": ("route", "Say which skills a message needs, and why, or that it needs none."),
+    "why-not": ("route", "Say why a skill was not loaded for a message."),
+    "eval": ("evaluate", "Measure how well messages find the right skills."),
+    "examples": ("examples", "Teach routing how people ask for a skill."),
     "enable": ("config", "Switch a skill on for every agent."),
     "disable": ("config", "Switch a skill off for every agent."),
     "config": ("config", "Read and write the configuration."),
@@ -51,7 +55,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"prowess.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,6 +9,7 @@ import math
 import os
 import shutil
 import sys
+import time
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 from prowess.skills.text import clean, one_line
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_PATIENCE_S, _BAR = 0.7, 30
 _GAP, _LEAST_WIDTH, _MOST_FIXED = 2, 8, 40
 
 
@@ -65,6 +67,31 @@ def print_text(text: str = "", style: str = "") -> None:
 def print_raw(text: str) -> None:
     """Print exactly `text`, for another program to use."""
     print(text)
+
+
+class ProgressBar:
+    """A bar on the error stream for what takes more than a second; nothing in a pipe."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._drawn = False
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Draw how far the work is, once it has taken long enough to make someone wonder."""
+        if sys.stderr is None or not sys.stderr.isatty():
+            return
+        if time.monotonic() - self._started < _PATIENCE_S:
+            return
+        filled = _BAR * done // max(total, 1)
+        bar = "#" * filled + "-" * (_BAR - filled)
+        print(f"\r{what} [{bar}] {done}/{total} ", end="", file=sys.stderr, flush=True)
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Remove the bar, so that the answer stands alone."""
+        if self._drawn and sys.stderr is not None:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._drawn = False
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:

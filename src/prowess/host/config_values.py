@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prowess.host.config_reader import NOT_KNOWN, Reader, is_words, strays, switch
+from prowess.host.config_routing import model_settings, routing_settings
 from prowess.host.harnesses import ALIASES, NAMES
 from prowess.host.reading import is_path
 from prowess.settings import (
@@ -28,7 +29,7 @@ _KNOWN = {
     "": {"skills", "agents", "agent", "plugins", "$schema", "meta"},
     "skills": {
         "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
-
+        "routing", "model",
     },
     "skills.load": {
         "extraDirs", "harnessDirs", "precedence", "allowSymlinkTargets", "watch", "watchDebounceMs",
@@ -38,13 +39,19 @@ _KNOWN = {
         "maxSkillsPromptChars", "maxSkillFileBytes",
     },
     "skills.install": {"preferBrew", "nodeManager"},
+    "skills.routing": {
+        "encoder", "encoderModel", "encoderKeyEnv", "maxSkills", "loadThreshold", "offerThreshold",
+        "rerank",
+    },
+    "skills.model": {"endpoint", "name", "keyEnv"},
     "agents": {"list", "entries", "defaults"},
     "agents.defaults": {"skills", "workspace", "skillsLimits"},
     "plugins": {"load", "entries"},
     "plugins.load": {"paths"},
 }  # fmt: skip
 _OBJECTS = (
-    "skills", "skills.load", "skills.limits", "skills.install", "agents", "agents.defaults",
+    "skills", "skills.load", "skills.limits", "skills.install", "skills.routing", "skills.model",
+    "agents", "agents.defaults",
     "agent", "plugins", "plugins.load",
 )  # fmt: skip
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
@@ -93,6 +100,8 @@ def _skills(reader: Reader) -> SkillsSettings:
             prefer_brew=reader.flag("skills.install.preferBrew", default=True),
             node_manager=manager or "npm",
         ),
+        routing=routing_settings(reader),
+        model=model_settings(reader),
     )
 
 

@@ -4,26 +4,17 @@ It is written as JSON. Where the old text had comments, it is kept beside the ne
 """
 
 import json
-import os
 import re
-import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from prowess.errors import ConfigError, ConfigKeyError
 from prowess.host.config import ConfigFile, parse
 from prowess.host.config_values import to_settings
+from prowess.host.private_files import locked, write_private
 from prowess.settings_table import SETTINGS
 from prowess.skills.json_text import is_plain
-
-try:
-    import fcntl
-except ImportError:
-    # Windows has no such locks; a race there costs the loser its change.
-    fcntl = None  # type: ignore[assignment]
 
 REDACTED = "__OPENCLAW_REDACTED__"
 # Endings and words of names behind which people keep secrets.
@@ -44,32 +35,24 @@ def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None
     Returns:
         Where the previous text was kept, if comments in it would have been lost.
     """
-    with _locked(config.path):
+    with _unwritable(config.path), locked(config.path):
         text = config.text()
         values = parse(config.path, text)
         _put(values, parts, value)
         backup = None
         if text.strip() and not _is_plain_json(text):
             backup = config.path + ".bak"
-            _write_private(backup, text)
-        _write_private(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+            write_private(backup, text)
+        write_private(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
     return backup
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """Let one process at a time read, change and write: a second one would undo the first."""
+def _unwritable(path: str) -> Iterator[None]:
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        handle = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, stat.S_IRUSR | stat.S_IWUSR)
+        yield
     except OSError as error:
         raise ConfigError(path, f"cannot be written: {error.strerror}.") from error
-    try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _is_plain_json(text: str) -> bool:
@@ -78,26 +61,6 @@ def _is_plain_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _write_private(path: str, text: str) -> None:
-    """Replace `path` in one step, so that a power cut leaves the old or the new file."""
-    # A link to a dotfiles folder stays a link: its target is what gets replaced.
-    target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".prowess-", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(stat.S_IRUSR | stat.S_IWUSR)
-            Path(name).replace(target)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigError(path, f"cannot be written: {error.strerror}.") from error
 
 
 def split_key(key: str) -> list[str]:

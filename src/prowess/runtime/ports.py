@@ -5,12 +5,17 @@ Each port has one adapter under `host` and one, in memory, in `prowess.testing`.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from prowess.settings import Settings
 from prowess.skills.eligibility import HostFacts
 from prowess.skills.model import Diagnostic, Skill, Source
 from prowess.skills.snapshot import SnapshotSkill
+
+if TYPE_CHECKING:
+    # Most commands never touch a vector, and numpy takes longer to load than they take to run.
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +87,85 @@ class SessionStore(Protocol):
 
     def close(self) -> None:
         """Give back what the store holds open."""
+
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of unit length, so that near ones mean alike."""
+
+    @property
+    def id(self) -> str:
+        """Name the model and its exact weights: vectors under another id do not compare."""
+
+    @property
+    def english_only(self) -> bool:
+        """True where the vectors of other scripts mean nothing."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for each text, in order; safe to call from several threads.
+
+        Raises:
+            EncoderError: the model cannot be loaded or does not answer.
+        """
+
+
+class VectorStore(Protocol):
+    """Keeps vectors by encoder and text, so that a text is encoded once."""
+
+    def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return what is known of `keys`, each the hash of a text."""
+
+    def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
+        """Keep `vectors`; an interrupted write leaves what was there before."""
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Messages that are known to be for a skill, or to be for another one, kept beside the index.
+
+    They never stand in the skill itself: its files belong to its author.
+    """
+
+    generated: tuple[str, ...] = ()
+    confirmed: tuple[str, ...] = ()
+    near_misses: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.generated or self.confirmed or self.near_misses)
+
+
+class ExampleStore(Protocol):
+    """Keeps examples by the name of their skill."""
+
+    def read(self) -> Mapping[str, Examples]:
+        """Return all of them; what cannot be read counts as none."""
+
+    def write(self, name: str, examples: Examples) -> None:
+        """Replace the examples of one skill.
+
+        Raises:
+            StoreError: they cannot be kept.
+        """
+
+
+class LanguageModel(Protocol):
+    """The user's own language model."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    def complete(self, instructions: str, question: str) -> str:
+        """Return the model's answer.
+
+        Raises:
+            ModelError: it does not answer.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,163 @@
+"""`route` and `why-not`: which skills a message needs, and why one is not among them."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from prowess import wire
+from prowess.cli.options import common, complete_skill
+from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
+from prowess.routing.model import Decision, Match, Route, Status
+from prowess.routing.router import Context
+from prowess.runtime.routing import Asked
+from prowess.runtime.why_not import Absence, why_not
+from prowess.wiring import Runtime, open_runtime
+
+_MAX_STDIN_BYTES = 16_000_000
+_STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}
+
+message_argument = click.argument("message", nargs=-1, metavar="MESSAGE...")
+
+
+def message_of(words: Sequence[str]) -> str:
+    """Return the message: the words given, or standard input for `-` and where there are none.
+
+    Raises:
+        click.UsageError: there is no message at all.
+    """
+    if words and tuple(words) != ("-",):
+        return " ".join(words)
+    if sys.stdin is None or (not words and sys.stdin.isatty()):
+        raise click.UsageError("give a message, or `-` to read it from standard input")
+    # Bytes that are no text must not stop a hook: they are replaced.
+    raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES)
+    return raw.decode("utf-8", errors="replace")
+
+
+@click.command("route")
+@message_argument
+@click.option("--top", default=5, metavar="N", type=click.IntRange(0, 100), show_default=True,
+              help="How many skills to show, whatever the decision.")  # fmt: skip
+@click.option("--threshold", metavar="T", type=click.FloatRange(0, 1),
+              help="Load from this score on, instead of the configured one.")  # fmt: skip
+@click.option("--loaded", multiple=True, metavar="NAME",
+              help="A skill that is loaded already; it is left out.")  # fmt: skip
+@click.option("--last", multiple=True, metavar="NAME",
+              help='A skill that the last message loaded, for "yes, do it".')  # fmt: skip
+@click.option("--file", "files", multiple=True, metavar="PATH",
+              help="A file at hand, for skills that are for certain files.")  # fmt: skip
+@common
+def route_command(
+    message: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    top: int,
+    threshold: float | None,
+    loaded: tuple[str, ...],
+    last: tuple[str, ...],
+    files: tuple[str, ...],
+) -> int:
+    """Say which skills MESSAGE needs, and why, or that it needs none.
+
+    The answer is `load` (these skills fit), `offer` (they may fit: name them to the agent) or
+    `none`. Nothing is sent anywhere and nothing is changed.
+    """
+    text = message_of(message)
+    asked = Asked(
+        agent_id=agent,
+        context=Context(loaded=frozenset(loaded), last=last, paths=files),
+        considered=top,
+        threshold=threshold,
+    )
+    with open_runtime(workspace) as runtime:
+        _prepare(runtime, agent)
+        answer = runtime.routing.route(text, asked)
+    if as_json:
+        print_json(wire.route(answer))
+    else:
+        _print_route(answer)
+    return 0
+
+
+def _prepare(runtime: Runtime, agent: str | None) -> None:
+    """Index first, with a bar, so that the time of the answer is that of the answer."""
+    bar = ProgressBar()
+    try:
+        runtime.routing.index(agent, bar)
+    finally:
+        bar.clear()
+
+
+def _print_route(answer: Route) -> None:
+    names = ", ".join(match.skill.name for match in answer.matches)
+    head = f"{answer.decision.value}: {names}" if names else "none: no skill is needed"
+    print_text(head, _STYLES[answer.decision])
+    for match in answer.matches:
+        _print_reasons(match)
+    rest = [match for match in answer.considered if match not in answer.matches]
+    if rest:
+        print_text()
+        print_table(
+            (Column("Considered"), Column("Score"), Column("Why", flexible=True)),
+            [
+                (
+                    Cell(match.skill.name),
+                    Cell(f"{match.score:.2f}", "dim"),
+                    Cell("; ".join(match.reasons), "dim"),
+                )
+                for match in rest
+            ],
+        )
+    degraded = answer.status is Status.DEGRADED
+    for note in answer.notes:
+        print_text(f"{'! degraded: ' if degraded else ''}{note}", "yellow" if degraded else "dim")
+
+
+def _print_reasons(match: Match) -> None:
+    print_text(f"  {match.skill.name}  {match.score:.2f}  {match.skill.path}")
+    for reason in match.reasons:
+        print_text(f"    {reason}", "dim")
+
+
+@click.command("why-not")
+@click.argument("skill", shell_complete=complete_skill)
+@message_argument
+@common
+def why_not_command(
+    skill: str, message: tuple[str, ...], workspace: str | None, agent: str | None, *, as_json: bool
+) -> int:
+    """Say why SKILL was not loaded for MESSAGE, and what would change that."""
+    text = message_of(message)
+    with open_runtime(workspace) as runtime:
+        _prepare(runtime, agent)
+        found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=agent))
+        problem = runtime.routing.problem
+    if as_json:
+        print_json(wire.absence(found))
+        return 0
+    _print_absence(found)
+    if problem:
+        print_text(f"! degraded: {problem}", "yellow")
+    return 0
+
+
+def _print_absence(found: Absence) -> None:
+    reason = found.reason
+    if found.loaded or reason is None:
+        print_text(f"{found.name} is loaded for this message.", "bold green")
+    else:
+        print_text(f"{found.name} is not loaded: {reason.detail}.", "bold")
+        if reason.fix:
+            print_text(f"  To change that: {reason.fix}.")
+    for step in found.steps:
+        print_text(f"  {'✓' if step.passed else '✗'} {step.stage}: {step.detail}")
+    if found.match is not None:
+        for line in found.match.reasons:
+            print_text(f"    {line}", "dim")
+    for match in found.ahead:
+        print_text(f"  ahead of it: {match.skill.name} ({match.score:.2f})")
+        for line in match.reasons:
+            print_text(f"    {line}", "dim")

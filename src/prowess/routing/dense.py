@@ -1,0 +1,134 @@
+"""Which skills mean something like a message: cosines of its vector with those of the evidence.
+
+The whole positive text counts most and the best single phrase lends a hand: the bare maximum
+over phrases would let one stray sentence of a broad skill win.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.routing.passages import Evidence
+
+Floats: TypeAlias = NDArray[np.float32]
+_Ids: TypeAlias = NDArray[np.int64]
+
+_MOST_NEGATIVES = 8
+# Phrases of skills that are far from the top in everything else cannot lift them there.
+_CANDIDATES = 256
+# The share of strangers' messages above which a skill counts as broad.
+_BROAD_QUANTILE = 0.98
+
+
+class DenseScores(NamedTuple):
+    """Cosines of one message, in the order of the index."""
+
+    whole: Floats
+    # At least as high as `whole`: the best of the text and its phrases.
+    best: Floats
+    # What the skill is not for; -1 where it says nothing of the kind.
+    negative: Floats
+
+
+class _Group(NamedTuple):
+    """Vectors of several skills in one array, each skill's in one slice."""
+
+    vectors: Floats
+    starts: _Ids
+    texts: tuple[str, ...]
+
+    def best_of(self, message: Floats, skills: _Ids) -> Floats:
+        """Return the highest cosine of each of `skills`; -1 where one has no vector."""
+        found = np.full(len(skills), -1.0, np.float32)
+        first, last = self.starts[skills], self.starts[skills + 1]
+        for place in np.flatnonzero(last > first):
+            found[place] = (self.vectors[first[place] : last[place]] @ message).max()
+        return found
+
+    def nearest(self, message: Floats, skill: int) -> tuple[str, float]:
+        """Return the nearest text of one skill and its cosine; nothing and -1 where it has none."""
+        first, last = int(self.starts[skill]), int(self.starts[skill + 1])
+        if first == last:
+            return "", -1.0
+        cosines = self.vectors[first:last] @ message
+        place = int(cosines.argmax())
+        return self.texts[first + place], float(cosines[place])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DenseIndex:
+    """The vectors of many skills; never changed, so threads may share it."""
+
+    whole: Floats
+    # How much more than a typical skill each one matches messages that are not for it.
+    breadth: Floats
+    _phrases: _Group
+    _negatives: _Group
+
+    @classmethod
+    def build(
+        cls, skills: Sequence[Evidence], vectors: Mapping[str, Floats], strangers: Floats
+    ) -> Self:
+        """Collect the vectors of `skills`; `strangers` are messages meant for none of them."""
+        width = strangers.shape[1]
+        whole = np.array([vectors[skill.text] for skill in skills], np.float32)
+        whole = whole.reshape(len(skills), width)
+        return cls(
+            whole=whole,
+            breadth=_breadth(whole, strangers),
+            _phrases=_group([skill.phrases for skill in skills], vectors, width),
+            _negatives=_group(
+                [skill.negatives[:_MOST_NEGATIVES] for skill in skills], vectors, width
+            ),
+        )
+
+    def score(self, message: Floats, lexical: Floats) -> DenseScores:
+        """Score every skill; `lexical` helps to choose whose phrases are looked at."""
+        whole = self.whole @ message
+        best, negative = whole.copy(), np.full_like(whole, -1.0)
+        some = np.arange(len(whole))
+        if len(whole) > _CANDIDATES:
+            some = np.argpartition(whole + lexical, -_CANDIDATES)[-_CANDIDATES:]
+        best[some] = np.maximum(best[some], self._phrases.best_of(message, some))
+        negative[some] = self._negatives.best_of(message, some)
+        return DenseScores(whole, best, negative)
+
+    def best_phrase(self, message: Floats, skill: int) -> tuple[str, float]:
+        """Return the phrase of one skill that is nearest to the message, and its cosine."""
+        return self._phrases.nearest(message, skill)
+
+    def best_negative(self, message: Floats, skill: int) -> tuple[str, float]:
+        """Return what the skill says it is not for that is nearest to the message."""
+        return self._negatives.nearest(message, skill)
+
+    def neighbours(self, least: float) -> list[tuple[int, int, float]]:
+        """Return the pairs of skills that mean nearly the same, nearest first."""
+        near = np.triu(self.whole @ self.whole.T, k=1)
+        rows, columns = np.nonzero(near >= least)
+        pairs = [(int(a), int(b), float(near[a, b])) for a, b in zip(rows, columns, strict=True)]
+        return sorted(pairs, key=lambda pair: -pair[2])
+
+
+def texts_of(skill: Evidence) -> Iterator[str]:
+    """Yield every text of a skill whose vector is needed."""
+    yield skill.text
+    yield from skill.phrases
+    yield from skill.negatives[:_MOST_NEGATIVES]
+
+
+def _group(texts: Sequence[Sequence[str]], vectors: Mapping[str, Floats], width: int) -> _Group:
+    flat = tuple(text for some in texts for text in some)
+    starts = np.cumsum([0, *(len(some) for some in texts)])
+    rows = np.array([vectors[text] for text in flat], np.float32).reshape(len(flat), width)
+    return _Group(rows, starts, flat)
+
+
+def _breadth(whole: Floats, strangers: Floats) -> Floats:
+    if not len(whole):
+        return np.zeros(0, np.float32)
+    reach = np.quantile(whole @ strangers.T, _BROAD_QUANTILE, axis=1)
+    broader: Floats = (reach - np.median(reach)).astype(np.float32)
+    return broader

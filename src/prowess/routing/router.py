@@ -1,0 +1,231 @@
+"""From a message to a decision: rank every skill, then load, offer or leave it.
+
+The vector of the message is an argument, so nothing here waits for a model: `outright` first asks
+whether one is needed at all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.routing import decision, reasons
+from prowess.routing.decision import DEFAULT, Scale
+from prowess.routing.fusion import Fused, fuse, weight_of_meaning
+from prowess.routing.hints import Hints, Named, is_follow_up
+from prowess.routing.index import SkillIndex
+from prowess.routing.model import Decision, Match, Route, Status, Thresholds
+from prowess.routing.words import asking_part, shape_of
+from prowess.skills.model import Skill
+
+Floats: TypeAlias = NDArray[np.float32]
+
+# What is said outright: enough to lift a likely skill to the top, not an unlikely one.
+_TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
+# A name that is asked for wins over whatever else the message is about; one that only occurs does
+# not ("I just finished setup-db, what now?").
+_ASKED_FOR, _MENTIONED = 0.4, 0.06
+_LONGEST_HINTED = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What came before the message: skills that are loaded, those loaded last, files at hand."""
+
+    loaded: frozenset[str] = frozenset()
+    last: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How much is loaded and shown."""
+
+    thresholds: Thresholds = DEFAULT
+    most: int = 3
+    considered: int = 5
+    scale: Scale = field(default_factory=Scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """A message as it is matched: the part that asks, and its vector if there is one."""
+
+    message: str
+    ask: str
+    vector: Floats | None = None
+    context: Context = field(default_factory=Context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """Every skill that may be chosen, best first, with its evidence and its score."""
+
+    order: tuple[int, ...]
+    scores: Floats
+    evidence: Floats
+    fused: Fused
+    hints: Mapping[int, Hints]
+    leaning: float
+    # Why a skill is out of the running, by its place in the index.
+    excluded: Mapping[int, str]
+
+    @property
+    def confidence(self) -> float:
+        """The score of the best skill: how sure it is that any skill is meant."""
+        return float(self.scores[self.order[0]]) if self.order else 0.0
+
+
+def read(message: str, context: Context | None = None) -> Query:
+    """Prepare a message; its vector is added by whoever has an encoder."""
+    text = message.replace("\0", " ")
+    return Query(message=text, ask=asking_part(text), context=context or Context())
+
+
+def outright(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
+    """Answer without a vector where nothing has to be guessed: a command, "go on", no message."""
+    if not query.message.strip() or not len(index.skills):
+        return Route(decision=Decision.NONE, thresholds=choice.thresholds)
+    if is_follow_up(query.message):
+        places = {skill.name: place for place, skill in enumerate(index.skills)}
+        going_on = [places[name] for name in query.context.last if name in places]
+        matches = tuple(
+            Match(skill=index.skills[place], score=1.0, reasons=(reasons.GOES_ON,))
+            for place in going_on[: choice.most]
+        )
+        found = Decision.LOAD if matches else Decision.NONE
+        return Route(
+            decision=found, thresholds=choice.thresholds, matches=matches, considered=matches
+        )
+    return _called(index, query, choice)
+
+
+def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
+    hints = index.hints.of(_hinted(query.message))
+    called = [
+        place
+        for place, found in hints.items()
+        if found.named is Named.CALLED and index.skills[place].invocation.user
+    ]
+    if not called or choice.most < 1:
+        return None
+    skill = index.skills[called[0]]
+    match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(reasons.CALLED,))
+    if skill.name in query.context.loaded:
+        note = f"{skill.name} is loaded already."
+        return Route(decision=Decision.NONE, thresholds=choice.thresholds, notes=(note,))
+    return Route(
+        decision=Decision.LOAD,
+        thresholds=choice.thresholds,
+        matches=(match,),
+        considered=(match,),
+    )
+
+
+def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking:
+    """Score every skill for the message."""
+    lexical = index.lexical.score(query.ask)
+    shape = shape_of(query.ask)
+    words = index.lexical.words_per_skill
+    weight, dense, leaning = 0.0, None, 0.0
+    breadth = np.zeros(0, np.float32)
+    if index.dense is not None and query.vector is not None:
+        weight = weight_of_meaning(words, shape, english_only=index.english_only)
+        dense = index.dense.score(query.vector, lexical.damped)
+        breadth = index.dense.breadth
+        if index.everyday is not None and weight > 0:
+            leaning = index.everyday.leaning(query.vector)
+    fused = fuse(lexical, dense, breadth=breadth, weight=weight, words_per_skill=words)
+    hints = index.hints.of(_hinted(query.message), query.context.paths)
+    evidence = fused.total + _outright_evidence(hints, len(index.skills))
+    excluded = _excluded(index.skills, hints, query.context)
+    allowed = np.array([place for place in range(len(evidence)) if place not in excluded], int)
+    scored = np.zeros(len(evidence), np.float32)
+    scored[allowed] = decision.scores(
+        evidence[allowed],
+        leaning,
+        words_per_skill=words,
+        weight=weight,
+        scale=scale or Scale(),
+    )
+    order = allowed[np.argsort(-evidence[allowed], kind="stable")]
+    return Ranking(
+        order=tuple(order.tolist()),
+        scores=scored,
+        evidence=evidence,
+        fused=fused,
+        hints=hints,
+        leaning=leaning,
+        excluded=excluded,
+    )
+
+
+def route(index: SkillIndex, query: Query, choice: Choice) -> Route:
+    """Rank the skills and decide."""
+    ranking = rank(index, query, choice.scale)
+    found, chosen = decision.decide(
+        ranking.order, ranking.scores, ranking.evidence, choice.thresholds, choice.most
+    )
+    shown = list(dict.fromkeys((*chosen, *ranking.order[: max(choice.considered, 0)])))
+    matches = {place: match_of(index, query, ranking, place) for place in shown}
+    return Route(
+        decision=found,
+        thresholds=choice.thresholds,
+        matches=tuple(matches[place] for place in chosen),
+        considered=tuple(matches[place] for place in ranking.order[: max(choice.considered, 0)]),
+        status=Status.DEGRADED if query.vector is None else Status.OK,
+    )
+
+
+def match_of(index: SkillIndex, query: Query, ranking: Ranking, place: int) -> Match:
+    """Return one skill's score with the share of each signal and the reasons."""
+    signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
+    hints = ranking.hints.get(place, Hints())
+    signals |= {name: worth for name, worth in _outright_parts(hints).items() if worth}
+    return Match(
+        skill=index.skills[place],
+        score=float(ranking.scores[place]),
+        signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
+        reasons=reasons.reasons_of(index, query.ask, query.vector, place, hints),
+    )
+
+
+def _outright_evidence(hints: Mapping[int, Hints], size: int) -> Floats:
+    added = np.zeros(size, np.float32)
+    for place, found in hints.items():
+        added[place] = sum(_outright_parts(found).values())
+    return added
+
+
+def _outright_parts(hints: Hints) -> dict[str, float]:
+    # A trigger of one word proves little more than the word itself, which counts already.
+    several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
+    trigger = (_TRIGGER if several else _WORD_TRIGGER) if hints.trigger else 0.0
+    named = _ASKED_FOR if hints.named >= Named.ASKED_FOR else _MENTIONED if hints.named else 0.0
+    return {
+        "named": named,
+        "trigger": trigger,
+        "path": _PATH if hints.path else 0.0,
+    }
+
+
+def _excluded(
+    skills: Sequence[Skill], hints: Mapping[int, Hints], context: Context
+) -> dict[int, str]:
+    found = {
+        place: reasons.LOADED for place, skill in enumerate(skills) if skill.name in context.loaded
+    }
+    found |= {
+        place: reasons.HIDDEN for place, skill in enumerate(skills) if not skill.invocation.model
+    }
+    found |= {place: reasons.vetoed(hint.veto) for place, hint in hints.items() if hint.veto}
+    return found
+
+
+def _hinted(message: str) -> str:
+    if len(message) <= _LONGEST_HINTED:
+        return message
+    half = _LONGEST_HINTED // 2
+    return f"{message[:half]}\n{message[-half:]}"

@@ -1,0 +1,133 @@
+"""Builds the index of a set of skills, encoding only what was never encoded before.
+
+Evidence and words are kept by the skill's content, vectors by the text: a changed skill is read
+and encoded again alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from prowess.errors import EncoderError
+from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
+from prowess.routing.lexical import Terms, terms_of
+from prowess.routing.passages import Evidence, evidence_of
+from prowess.runtime.ports import Encoder, Examples, Vectors, VectorStore
+from prowess.skills.model import Skill
+
+# Called with what is being done, how much of it is, and how much there is.
+Progress = Callable[[str, int, int], None]
+_AT_ONCE = 64
+_MOST_PHRASES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An index, and why it has no vectors where it has none."""
+
+    index: SkillIndex
+    problem: str
+
+
+class _Read(NamedTuple):
+    evidence: Evidence
+    terms: Terms
+
+
+class IndexBuilder:
+    """Keeps what was read of each skill from one index to the next."""
+
+    def __init__(self, vectors: VectorStore) -> None:
+        self._vectors = vectors
+        self._read: dict[str, _Read] = {}
+        self._lock = Lock()
+
+    def build(
+        self,
+        skills: Sequence[Skill],
+        encoder: Encoder | None,
+        examples: Mapping[str, Examples],
+        progress: Progress | None = None,
+    ) -> Built:
+        """Index `skills`; without a working encoder the index has words and no vectors."""
+        with self._lock:
+            read = self._read_all(skills, examples, progress or _silent)
+        evidence = with_handoffs([one.evidence for one in read])
+        vectors, problem = None, ""
+        if encoder is not None:
+            try:
+                vectors = self._encoded(encoder, needed_texts(evidence), progress or _silent)
+            except EncoderError as error:
+                problem = str(error)
+        index = SkillIndex.build(
+            skills,
+            evidence,
+            [one.terms for one in read],
+            vectors,
+            english_only=encoder is not None and encoder.english_only,
+        )
+        return Built(index, problem)
+
+    def _read_all(
+        self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
+    ) -> list[_Read]:
+        known, kept, found = self._read, {}, []
+        for done, skill in enumerate(skills):
+            mine = examples.get(skill.name, Examples())
+            key = f"{skill.name}\0{skill.content_hash}\0{mine!r}"
+            one = known.get(key) or _read(skill, mine)
+            kept[key] = one
+            found.append(one)
+            if done % _AT_ONCE == _AT_ONCE - 1:
+                progress("reading skills", done + 1, len(skills))
+        # Two agents' sets share one memory: forget only when it grows well beyond one set.
+        self._read = kept if len(known) > 2 * len(kept) + _AT_ONCE else {**known, **kept}
+        return found
+
+    def _encoded(
+        self, encoder: Encoder, texts: Iterable[str], progress: Progress
+    ) -> Mapping[str, Vectors]:
+        keys = {text: text_key(text) for text in texts}
+        stored = self._vectors.load(encoder.id, list(keys.values()))
+        vectors = {text: stored[key] for text, key in keys.items() if key in stored}
+        width = {len(vector) for vector in vectors.values()}
+        if len(width) > 1:
+            # Vectors of two widths cannot be of one encoder: take none of them.
+            vectors = {}
+        missing = [text for text in keys if text not in vectors]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            # As the store gives them back, so that a first run and a second one answer alike.
+            rows = encoder.encode(some).astype(np.float16).astype(np.float32)
+            fresh = dict(zip(some, rows, strict=True))
+            vectors |= fresh
+            # Kept as they come: an interrupted indexing goes on where it stopped.
+            self._vectors.save(encoder.id, {keys[text]: vector for text, vector in fresh.items()})
+            progress("encoding texts", start + len(some), len(missing))
+        return vectors
+
+
+def text_key(text: str) -> str:
+    """Return the hash by which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(skill: Skill, examples: Examples) -> _Read:
+    evidence = evidence_of(skill)
+    more = (*examples.confirmed, *examples.generated)
+    if examples:
+        evidence = replace(
+            evidence,
+            requests=tuple(dict.fromkeys((*evidence.requests, *more))),
+            phrases=tuple(dict.fromkeys((*more, *evidence.phrases)))[:_MOST_PHRASES],
+            negatives=(*examples.near_misses, *evidence.negatives),
+        )
+    return _Read(evidence, terms_of(evidence))
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Report nothing."""
