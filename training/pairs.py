@@ -24,8 +24,8 @@ POLITE = (
 )  # fmt: skip
 AFTERWARDS = (
     ", any recommendations?", ", what do you suggest?", ". thanks!", ", please", " for me",
-    " as soon as possible", ". can you assist me with that?", ". where do i start?", " - any ideas?",
-    " for a friend of mine", " before tomorrow",
+    " as soon as possible", ". can you assist me with that?", ". where do i start?",
+    " - any ideas?", " for a friend of mine", " before tomorrow",
 )  # fmt: skip
 # How often an utterance is varied in each way.
 POLITELY, IN_LOWER_CASE, WITHOUT_STOP, ONE_WORD_LESS, WITH_AN_END = 0.4, 0.3, 0.3, 0.15, 0.15

@@ -57,6 +57,22 @@ class Judge(nn.Module):
         return judged
 
 
+def from_weights(weights: dict[str, np.ndarray]) -> Judge:
+    """Build the judge from what `to_weights` returned."""
+    judge = Judge(encoder.from_weights(weights))
+    for part in ("weight", "bias"):
+        getattr(judge.head, part).data = torch.from_numpy(weights[f"head.{part}"])
+    return judge
+
+
+def to_weights(judge: Judge) -> dict[str, np.ndarray]:
+    """Return the judge's weights: the body's under their published names, and the head's."""
+    weights = encoder.to_weights(judge.body)
+    for part, value in judge.head.state_dict().items():
+        weights[f"head.{part}"] = value.float().cpu().numpy()
+    return weights
+
+
 def paired(tokenizer: Tokenizer, both: Sequence[tuple[str, str]]) -> tuple[np.ndarray, ...]:
     """Return ids, mask and kinds of message and text pairs."""
     coded = tokenizer.encode_batch(list(both))
@@ -88,7 +104,7 @@ class Trainer:
         return judged.float()
 
     def wrong_texts(self, rows: np.ndarray) -> Tensor:
-        """For each row the nearest of some texts drawn at random, but for copies of the right one."""
+        """For each row the nearest of some texts drawn at random, copies of the right one aside."""
         config, docs = self.config, self.source.base_docs
         count = min(config.drawn, len(self.data.docs))
         drawn = torch.tensor(
@@ -159,10 +175,7 @@ def main() -> None:
     trainer = Trainer(options.base, pairs.load(options.pairs, limit=config.limit), config, device)
     judge = trainer.run()
     options.out.mkdir(parents=True, exist_ok=True)
-    weights = encoder.to_weights(judge.body)
-    weights["head.weight"] = judge.head.weight.detach().float().cpu().numpy()
-    weights["head.bias"] = judge.head.bias.detach().float().cpu().numpy()
-    encoder.pack(weights, options.out / "judge.npz")
+    encoder.pack(to_weights(judge), options.out / "judge.npz")
     (options.out / "run.json").write_text(json.dumps({"config": asdict(config)}), encoding="utf-8")
 
 

@@ -6,9 +6,12 @@ assert [row.skill.name for row in skills.status().skills] == ["deploy"]
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from zlib import crc32
 
-from prowess.errors import WatchUnavailableError
-from prowess.runtime.ports import Scan, StoredSnapshot, WatchTargets
+import numpy as np
+
+from prowess.errors import EncoderError, WatchUnavailableError
+from prowess.runtime.ports import Examples, Scan, StoredSnapshot, Vectors, WatchTargets
 from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
 from prowess.settings import Settings
@@ -145,6 +148,66 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+@dataclass(slots=True)
+class HashingEncoder:
+    """An encoder that knows words and no meanings: texts are near where they share words."""
+
+    id: str = "hashing-64"
+    english_only: bool = False
+    # What is wrong with it, for a test in which it fails.
+    refusal: str = ""
+    # Every text that it was asked for, in order.
+    asked: list[str] = field(default_factory=list)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of unit length for each text, the same in every process."""
+        if self.refusal:
+            raise EncoderError(self.id, self.refusal)
+        self.asked += texts
+        rows: Vectors = np.zeros((len(texts), 64), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            # A text without words has a direction too: a row of zeros has no length to divide by.
+            for word in text.lower().split() or [""]:
+                row[crc32(word.encode("utf-8", "replace")) % 64] += 1
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+
+@dataclass(slots=True)
+class MemoryVectors:
+    """Vectors that are forgotten with the process."""
+
+    kept: dict[tuple[str, str], Vectors] = field(default_factory=dict)
+
+    def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return what is known of `keys`."""
+        return {key: self.kept[encoder_id, key] for key in keys if (encoder_id, key) in self.kept}
+
+    def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
+        """Keep `vectors`."""
+        self.kept |= {(encoder_id, key): vector for key, vector in vectors.items()}
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+@dataclass(slots=True)
+class MemoryExamples:
+    """Examples that are forgotten with the process."""
+
+    kept: dict[str, Examples] = field(default_factory=dict)
+
+    def read(self) -> Mapping[str, Examples]:
+        """Return all of them, as they are now: a later change does not reach what was read."""
+        return dict(self.kept)
+
+    def write(self, name: str, examples: Examples) -> None:
+        """Replace the examples of one skill; no examples are no entry."""
+        self.kept.pop(name, None)
+        if examples:
+            self.kept[name] = examples
 
 
 @dataclass(slots=True)

@@ -19,8 +19,6 @@ from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean
 
 if TYPE_CHECKING:
-    from prowess.routing.model import Match, Route
-    from prowess.runtime.why_not import Absence
     from prowess.skills.explain import Explanation, Step
 
 Json = dict[str, Any]
@@ -217,11 +215,12 @@ def explanation(value: "Explanation") -> Json:
         "visible": value.visible,
         "reason": None if reason is None else clean(reason.detail),
         "fix": None if reason is None else clean(reason.fix),
-        "steps": _steps(value.steps),
+        "steps": steps(value.steps),
     }
 
 
-def _steps(steps: Iterable["Step"]) -> list[Json]:
+def steps(path: Iterable["Step"]) -> list[Json]:
+    """Show the stations of a path."""
     return [
         {
             "stage": step.stage,
@@ -229,7 +228,7 @@ def _steps(steps: Iterable["Step"]) -> list[Json]:
             "detail": clean(step.detail),
             "fix": clean(step.fix) or None,
         }
-        for step in steps
+        for step in path
     ]
 
 
@@ -292,47 +291,6 @@ def _snapshot_skills(skills: Iterable[SnapshotSkill]) -> list[Json]:
         }
         for skill in skills
     ]
-
-
-def route(value: "Route") -> Json:
-    """Show which skills fit a message."""
-    return {
-        "decision": value.decision.value,
-        "threshold": value.thresholds.load,
-        "offerThreshold": value.thresholds.offer,
-        "matches": [match(found) for found in value.matches],
-        "considered": [match(found) for found in value.considered],
-        "status": value.status.value,
-        "notes": [clean(note) for note in value.notes],
-        "tookMs": round(value.took_ms, 2),
-    }
-
-
-def match(value: "Match") -> Json:
-    """Show one skill with its score and the reasons."""
-    return {
-        "name": clean(value.skill.name),
-        "location": clean(value.skill.path),
-        "score": round(value.score, 4),
-        "signals": dict(value.signals),
-        "reasons": [clean(reason) for reason in value.reasons],
-    }
-
-
-def absence(value: "Absence") -> Json:
-    """Show why a skill was not loaded."""
-    reason = value.reason
-    return {
-        "name": clean(value.name),
-        "loaded": value.loaded,
-        "reason": None if reason is None else clean(reason.detail),
-        "fix": None if reason is None else clean(reason.fix) or None,
-        "steps": _steps(value.steps),
-        "threshold": value.thresholds.load,
-        "rank": value.rank,
-        "match": None if value.match is None else match(value.match),
-        "ahead": [match(found) for found in value.ahead],
-    }
 
 
 def error(code: str, message: str, **fields: object) -> Json:

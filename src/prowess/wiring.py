@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from prowess.errors import PathError, StoreError
 from prowess.host import config
@@ -20,7 +20,8 @@ from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
-    from prowess.runtime.ports import Encoder, SessionStore
+    from prowess.runtime.examples import ExampleService
+    from prowess.runtime.ports import Encoder, LanguageModel, SessionStore, VectorStore
     from prowess.runtime.routing import RoutingService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
@@ -29,13 +30,6 @@ if TYPE_CHECKING:
 HOME_VARIABLE = "PROWESS_HOME"
 STORE_FILE = "prowess.db"
 VECTORS_FILE = "vectors.db"
-
-
-class Closeable(Protocol):
-    """Something that holds a file open."""
-
-    def close(self) -> None:
-        """Give it back."""
 
 
 class Runtime:
@@ -55,7 +49,8 @@ class Runtime:
         self._environ = environ
         self._store: SessionStore | None = None
         self._routing: RoutingService | None = None
-        self._vectors: Closeable | None = None
+        self._examples: ExampleService | None = None
+        self._vectors: VectorStore | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -91,6 +86,30 @@ class Runtime:
             self._routing = made
         return self._routing
 
+    @property
+    def examples(self) -> "ExampleService":
+        """What learns how people ask for a skill, made on first use."""
+        if self._examples is None:
+            # Routing first: it opens the vectors that both share.
+            routing = self.routing
+            store = import_module("prowess.host.routing_files").ExamplesFile(self.folders.state)
+            made: ExampleService = import_module("prowess.runtime.examples").ExampleService(
+                self.skills, routing, store, self._vectors
+            )
+            self._examples = made
+        return self._examples
+
+    def language_model(self) -> "LanguageModel":
+        """Return the user's own language model; nothing is asked yet.
+
+        Raises:
+            ModelError: none is configured, or it cannot be used.
+        """
+        opened: LanguageModel = import_module("prowess.host.language_model").open_model(
+            self.skills.settings.skills.model, self._environ
+        )
+        return opened
+
     def _open_encoder(self) -> "Encoder | None":
         opened: Encoder | None = import_module("prowess.host.encoders").open_encoder(
             self.skills.settings.skills.routing.encoder,
@@ -124,11 +143,18 @@ class Runtime:
         )
         return found
 
-    def record_use(self, skill_name: str) -> None:
-        """Remember that a skill was used: it is then dropped later when space is short."""
+    def record_use(self, skill_name: str, message: str = "") -> None:
+        """Remember that a skill was used: it is then dropped later when space is short.
+
+        Args:
+            skill_name: the skill.
+            message: what it was used for; routing learns from it how people ask.
+        """
         skill = self.skills.find(skill_name).skill
         self.store.record_use(skill.name, time.time_ns() // 1_000_000)
         self.skills.reconsider()
+        if message:
+            self.examples.confirm(skill.name, message)
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +167,7 @@ class Runtime:
         for opened in (self._store, self._vectors):
             if opened is not None:
                 opened.close()
-        self._store, self._vectors, self._routing = None, None, None
+        self._store, self._vectors, self._routing, self._examples = None, None, None, None
 
 
 def open_runtime(

@@ -8,8 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch, which users and CI do not")
 tokenizers = pytest.importorskip("tokenizers", reason="training needs tokenizers")
+onnx = pytest.importorskip("onnx", reason="export needs onnx")
+onnxruntime = pytest.importorskip("onnxruntime", reason="export needs onnxruntime")
 
-from training import encoder, pairs, train  # noqa: E402
+# Only after the checks above: these import what may be missing.
+from training import encoder, export, pairs, rerank, train  # noqa: E402
 
 WORDS = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "deploy", "the", "app", "send", "a", "mail", "plot",
@@ -26,6 +29,7 @@ def base(tmp_path: Path) -> Path:
     vocabulary = {word: index for index, word in enumerate(WORDS)}
     found = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106
     found.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    found.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     found.save(str(tmp_path / "tokenizer.json"))
     return tmp_path
 
@@ -90,4 +94,87 @@ def test_a_share_of_zero_is_the_base(base: Path) -> None:
 
     assert all(
         torch.equal(mixed.state_dict()[name], value) for name, value in start.state_dict().items()
+    )
+
+
+def test_every_kind_of_text_is_trained_on(base: Path, mined: Path) -> None:
+    config = train.Config(unrelated=-1.0, first_sentence=0.4, nameless=0.3)
+    trainer = train.Trainer(base, pairs.load(mined), config, "cpu")
+
+    drawn = {tuple(trainer.doc(0)) for _ in range(100)}
+
+    assert drawn == {tuple(texts[0]) for texts in trainer.doc_tokens.values()}
+
+
+def test_a_short_text_is_the_first_sentence_and_a_nameless_one_the_rest() -> None:
+    text = "mail: Send a mail. Use when asked to write."
+
+    assert pairs.shortened(text) == "mail: Send a mail."
+    assert pairs.nameless(text) == "Send a mail. Use when asked to write."
+    assert pairs.nameless("no name at all") == "no name at all"
+
+
+def test_the_judge_learns_and_its_weights_survive_packing(base: Path, mined: Path) -> None:
+    trainer = _judge_trainer(base, mined)
+    asked = [("deploy the app", "deploy: deploy the app"), ("deploy the app", "mail: send a mail")]
+
+    before = trainer.loss(trainer.source.rows).item()
+    judge = trainer.run()
+    after = trainer.loss(trainer.source.rows).item()
+    encoder.pack(rerank.to_weights(judge), base / "judge.npz")
+    trainer.judge = rerank.from_weights(encoder.unpack(base / "judge.npz"))
+
+    assert after < before
+    with torch.no_grad():
+        right, wrong = trainer.score(asked).tolist()
+    assert right > wrong
+
+
+def test_the_judge_tells_message_and_text_apart(base: Path) -> None:
+    found = pairs.tokenizer(base / "tokenizer.json", 16)
+
+    ids, mask, kinds = rerank.paired(found, [("deploy", "the app"), ("send a mail", "app")])
+
+    assert ids.shape == mask.shape == kinds.shape
+    assert kinds[0].tolist()[:6] == [0, 0, 0, 1, 1, 1]
+    assert mask.sum(axis=1).tolist() == [6, 7]
+
+
+# The exporter warns about itself.
+@pytest.mark.filterwarnings("ignore")
+def test_the_exported_encoder_gives_nearly_the_same_vectors(base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+
+    cosine = export.export(base / "base.npz", base / "tokenizer.json", out)
+
+    assert cosine > 0.98
+    assert sorted(path.name for path in out.iterdir()) == ["encoder.onnx", "tokenizer.json"]
+    assert _ports(out / "encoder.onnx") == (["ids", "mask"], ["vectors"])
+
+
+# The exporter warns about itself.
+@pytest.mark.filterwarnings("ignore")
+def test_the_exported_judge_gives_nearly_the_same_scores(base: Path, mined: Path) -> None:
+    judge = _judge_trainer(base, mined).judge
+    encoder.pack(rerank.to_weights(judge), base / "judge.npz")
+    out = base / "judge"
+
+    apart = export.export_judge(base / "judge.npz", base / "tokenizer.json", out)
+
+    assert apart < 0.1
+    assert sorted(path.name for path in out.iterdir()) == ["judge.onnx", "tokenizer.json"]
+    assert _ports(out / "judge.onnx") == (["ids", "mask", "kinds"], ["scores"])
+
+
+def _judge_trainer(base: Path, mined: Path) -> rerank.Trainer:
+    # Only the right text itself is a copy: random weights find all texts much alike.
+    config = rerank.Config(epochs=12, batch=3, wrong=2, copies=0.9999)
+    return rerank.Trainer(base, pairs.load(mined), config, "cpu")
+
+
+def _ports(path: Path) -> tuple[list[str], list[str]]:
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return (
+        [port.name for port in session.get_inputs()],
+        [port.name for port in session.get_outputs()],
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from prowess import wire
+from prowess import wire_routing
 from prowess.cli.options import common, complete_skill
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
 from prowess.routing.model import Decision, Match, Route, Status
@@ -37,16 +37,39 @@ def message_of(words: Sequence[str]) -> str:
 
 @click.command("route")
 @message_argument
-@click.option("--top", default=5, metavar="N", type=click.IntRange(0, 100), show_default=True,
-              help="How many skills to show, whatever the decision.")  # fmt: skip
-@click.option("--threshold", metavar="T", type=click.FloatRange(0, 1),
-              help="Load from this score on, instead of the configured one.")  # fmt: skip
-@click.option("--loaded", multiple=True, metavar="NAME",
-              help="A skill that is loaded already; it is left out.")  # fmt: skip
-@click.option("--last", multiple=True, metavar="NAME",
-              help='A skill that the last message loaded, for "yes, do it".')  # fmt: skip
-@click.option("--file", "files", multiple=True, metavar="PATH",
-              help="A file at hand, for skills that are for certain files.")  # fmt: skip
+@click.option(
+    "--top",
+    default=5,
+    metavar="N",
+    type=click.IntRange(0, 100),
+    show_default=True,
+    help="How many skills to show, whatever the decision.",
+)
+@click.option(
+    "--threshold",
+    metavar="T",
+    type=click.FloatRange(0, 1),
+    help="Load from this score on, instead of the configured one.",
+)
+@click.option(
+    "--loaded",
+    multiple=True,
+    metavar="NAME",
+    help="A skill that is loaded already; it is left out.",
+)
+@click.option(
+    "--last",
+    multiple=True,
+    metavar="NAME",
+    help='A skill that the last message loaded, for "yes, do it".',
+)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="A file at hand, for skills that are for certain files.",
+)
 @common
 def route_command(
     message: tuple[str, ...],
@@ -76,7 +99,7 @@ def route_command(
         _prepare(runtime, agent)
         answer = runtime.routing.route(text, asked)
     if as_json:
-        print_json(wire.route(answer))
+        print_json(wire_routing.route(answer))
     else:
         _print_route(answer)
     return 0
@@ -136,7 +159,7 @@ def why_not_command(
         found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=agent))
         problem = runtime.routing.problem
     if as_json:
-        print_json(wire.absence(found))
+        print_json(wire_routing.absence(found))
         return 0
     _print_absence(found)
     if problem:

@@ -27,6 +27,8 @@ class DenseScores(NamedTuple):
     """Cosines of one message, in the order of the index."""
 
     whole: Floats
+    # How the body begins; as high as `whole` where there is no body.
+    opening: Floats
     # At least as high as `whole`: the best of the text and its phrases.
     best: Floats
     # What the skill is not for; -1 where it says nothing of the kind.
@@ -65,6 +67,7 @@ class DenseIndex:
     whole: Floats
     # How much more than a typical skill each one matches messages that are not for it.
     breadth: Floats
+    _openings: Floats
     _phrases: _Group
     _negatives: _Group
 
@@ -76,9 +79,11 @@ class DenseIndex:
         width = strangers.shape[1]
         whole = np.array([vectors[skill.text] for skill in skills], np.float32)
         whole = whole.reshape(len(skills), width)
+        openings = [vectors[skill.opening_text or skill.text] for skill in skills]
         return cls(
             whole=whole,
             breadth=_breadth(whole, strangers),
+            _openings=np.array(openings, np.float32).reshape(len(skills), width),
             _phrases=_group([skill.phrases for skill in skills], vectors, width),
             _negatives=_group(
                 [skill.negatives[:_MOST_NEGATIVES] for skill in skills], vectors, width
@@ -94,7 +99,7 @@ class DenseIndex:
             some = np.argpartition(whole + lexical, -_CANDIDATES)[-_CANDIDATES:]
         best[some] = np.maximum(best[some], self._phrases.best_of(message, some))
         negative[some] = self._negatives.best_of(message, some)
-        return DenseScores(whole, best, negative)
+        return DenseScores(whole, self._openings @ message, best, negative)
 
     def best_phrase(self, message: Floats, skill: int) -> tuple[str, float]:
         """Return the phrase of one skill that is nearest to the message, and its cosine."""
@@ -115,6 +120,8 @@ class DenseIndex:
 def texts_of(skill: Evidence) -> Iterator[str]:
     """Yield every text of a skill whose vector is needed."""
     yield skill.text
+    if skill.opening:
+        yield skill.opening_text
     yield from skill.phrases
     yield from skill.negatives[:_MOST_NEGATIVES]
 

@@ -18,7 +18,7 @@ Floats: TypeAlias = NDArray[np.float32]
 
 # The weight of meaning: this much at least, and more where skills have few words.
 LEAST_MEANING, _MORE_MEANING, _FEW_WORDS = 0.3, 0.5, 10.0
-_PHRASE_SHARE = 0.25
+_PHRASE_SHARE, _OPENING_SHARE = 0.25, 0.2
 _NAME_SHARE, _WORDS_FOR_NAMES = 0.03, 40.0
 _BREADTH_SHARE = 0.1
 _NEGATIVE_SHARE = 0.4
@@ -56,7 +56,8 @@ def fuse(
     parts: dict[str, Floats] = {}
     if dense is not None and weight > 0:
         phrase = _PHRASE_SHARE * (dense.best - dense.whole)
-        parts["meaning"] = weight * dense.whole
+        meant: Floats = dense.whole + _OPENING_SHARE * (dense.opening - dense.whole)
+        parts["meaning"] = weight * meant
         parts["phrase"] = weight * phrase
         # A skill that fits everything must fit better than one that fits this.
         parts["breadth"] = -weight * _BREADTH_SHARE * breadth

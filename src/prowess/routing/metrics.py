@@ -50,6 +50,13 @@ class Outcome:
         return self.ranked[:1] != () and self.ranked[0] in self.expected
 
     @property
+    def passed(self) -> bool:
+        """True where the case came out as it should."""
+        if self.in_scope and not self.hit:
+            return False
+        return self.restrained
+
+    @property
     def restrained(self) -> bool:
         """True where nothing was loaded that had to stay away."""
         return not self.chosen if self.out_of_scope else self.forbidden.isdisjoint(self.chosen)
@@ -72,8 +79,9 @@ class Summary:
     # the bar that keeps 95 % of the former.
     auroc: float | None
     rejected95: float | None
-    # Where something was loaded: is the first of it meant; and how much of all that was loaded.
+    # Where something was loaded: is a meant skill among it, is it the first, how much of it all is.
     precision: float | None
+    precision_first: float | None
     precision_all: float | None
     # In-scope cases in which a meant skill was loaded.
     recall: float | None
@@ -81,6 +89,8 @@ class Summary:
     abstained: float | None
     # Cases that name forbidden skills, of whatever kind, in which none of those was loaded.
     kept_out: float | None
+    # Cases that came out as they should: the meant skill first, or nothing where nothing is meant.
+    passed: float | None
     ms_median: float | None
 
 
@@ -137,7 +147,8 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
         ndcg10=_mean(map(_gain, inside)),
         auroc=_auroc(told, untold),
         rejected95=_rejected(told, untold),
-        precision=_mean(outcome.chosen[0] in outcome.expected for outcome in loading),
+        precision=_mean(not outcome.expected.isdisjoint(outcome.chosen) for outcome in loading),
+        precision_first=_mean(outcome.chosen[0] in outcome.expected for outcome in loading),
         precision_all=_mean(
             skill in outcome.expected for outcome in loading for skill in outcome.chosen
         ),
@@ -148,6 +159,7 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
             for outcome in outcomes
             if outcome.forbidden
         ),
+        passed=_mean(outcome.passed for outcome in outcomes),
         ms_median=median(outcome.took_ms for outcome in outcomes) if outcomes else None,
     )
 

@@ -19,6 +19,7 @@ _SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 200
 _LONGEST_BULLET = 120
 _LONGEST_DESCRIPTION = 4_000
 _LONGEST_BODY = 6_000
+_SHORTEST_OPENING, _LONGEST_OPENING = 40, 400
 _DEEPEST = 4
 _REQUEST_KEYS = ("prompt", "request", "query", "input", "user", "text", "example")
 
@@ -76,11 +77,22 @@ class Evidence:
     vetoes: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
     body: str = ""
+    # How the body begins, which often says in other words what the description says.
+    opening: str = ""
 
     @property
     def text(self) -> str:
         """The whole positive text, as an encoder reads it."""
-        return f"{' '.join(_NAME_SEPARATORS.split(self.name)).strip()}: {self.positive}"
+        return f"{self._spoken_name}: {self.positive}"
+
+    @property
+    def opening_text(self) -> str:
+        """The beginning of the body, as an encoder reads it; empty where there is none."""
+        return f"{self._spoken_name}: {self.opening}" if self.opening else ""
+
+    @property
+    def _spoken_name(self) -> str:
+        return " ".join(_NAME_SEPARATORS.split(self.name)).strip()
 
 
 def evidence_of(skill: Skill) -> Evidence:
@@ -102,6 +114,7 @@ def evidence_of(skill: Skill) -> Evidence:
         vetoes=skill.metadata.triggers.none,
         globs=skill.globs,
         body=body.text,
+        opening=body.opening,
     )
 
 
@@ -120,6 +133,7 @@ class _Line(NamedTuple):
 
 
 class _Body(NamedTuple):
+    opening: str
     text: str
     phrases: tuple[str, ...]
     negatives: tuple[str, ...]
@@ -189,10 +203,19 @@ def _read(body: str) -> _Body:
         if not is_exclusion(item):
             phrases += tuple(_quotes(item)) or ((item,) if len(item) <= _LONGEST_BULLET else ())
     return _Body(
+        opening=_opening(lines),
         text="\n".join(line.text for line in lines if line.kind is not _Kind.NOT),
         phrases=tuple(phrases),
         negatives=tuple(_items(lines, _Kind.NOT)),
     )
+
+
+def _opening(lines: Iterable[_Line]) -> str:
+    prose = (line.text for line in lines if line.is_prose and line.kind is not _Kind.NOT)
+    # Twice as much as is kept: markup goes.
+    text = " ".join(" ".join(prose).split())[: 2 * _LONGEST_OPENING]
+    plain = " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())[:_LONGEST_OPENING]
+    return plain if len(plain) >= _SHORTEST_OPENING else ""
 
 
 def _lines(body: str) -> Iterator[_Line]:

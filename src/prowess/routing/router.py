@@ -162,12 +162,17 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     )
 
 
+def decide(ranking: Ranking, choice: Choice) -> tuple[Decision, list[int]]:
+    """Return what to do and with which skills, by their place in the index."""
+    return decision.decide(
+        ranking.order, ranking.scores, ranking.evidence, choice.thresholds, choice.most
+    )
+
+
 def route(index: SkillIndex, query: Query, choice: Choice) -> Route:
     """Rank the skills and decide."""
     ranking = rank(index, query, choice.scale)
-    found, chosen = decision.decide(
-        ranking.order, ranking.scores, ranking.evidence, choice.thresholds, choice.most
-    )
+    found, chosen = decide(ranking, choice)
     shown = list(dict.fromkeys((*chosen, *ranking.order[: max(choice.considered, 0)])))
     matches = {place: match_of(index, query, ranking, place) for place in shown}
     return Route(

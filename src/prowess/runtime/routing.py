@@ -160,6 +160,17 @@ class RoutingService:
         """Why meaning takes no part; empty where it does, or where nothing was routed yet."""
         return self._problem
 
+    def needed_encoder(self) -> Encoder:
+        """Return the encoder for what cannot be done without one.
+
+        Raises:
+            EncoderError: there is none, or it cannot be opened.
+        """
+        found = self.encoder()
+        if found is None:
+            raise EncoderError(self.settings.encoder.which, self._problem or NO_ENCODER)
+        return found
+
     def encoder(self) -> Encoder | None:
         """Return the encoder of the settings, not loaded yet; None where there is none."""
         wanted = self.settings.encoder

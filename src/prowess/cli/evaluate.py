@@ -1,0 +1,275 @@
+"""`eval`: how well messages find the right skills, on your own suites or on benchmarks."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import click
+
+from prowess import wire, wire_routing
+from prowess.cli.evaluate_report import OURS, BenchRow, print_bench, print_outcomes, print_problems
+from prowess.cli.options import common
+from prowess.cli.render import ProgressBar, print_json, print_text
+from prowess.errors import SuiteError
+from prowess.host.documents import named
+from prowess.host.routing_files import ThresholdsFile
+from prowess.host.suites import bench_folders, read_bench_folder, read_suites
+from prowess.routing.metrics import Outcome, collisions, confusion, summarise
+from prowess.routing.model import Thresholds
+from prowess.routing.suites import Case, Suite
+from prowess.runtime.evaluation import BASELINES, Catalogue, Evaluation, calibrate
+from prowess.skills.catalog import merge
+from prowess.skills.model import Skill
+from prowess.skills.parse import parse
+from prowess.wiring import Runtime, open_runtime
+
+_WHOLE = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What the command line asked for."""
+
+    runtime: Runtime
+    agent: str | None
+    baselines: tuple[str, ...]
+    bar: ProgressBar = field(default_factory=ProgressBar)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What routes the cases."""
+        return Evaluation(self.runtime.routing, time.perf_counter)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Result:
+    """What all suites together gave."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    baselines: dict[str, list[Outcome]] = field(default_factory=dict)
+    suites: list[tuple[str, list[Outcome]]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def _minimum(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    """Take 0.9 and 90 for the same."""
+    return value / _WHOLE if value is not None and value > 1 else value
+
+
+@click.command("eval")
+@click.argument("suites", nargs=-1, metavar="[SUITE...]", type=click.Path())
+@click.option(
+    "--bench",
+    metavar="DIR",
+    type=click.Path(),
+    help="A labelled set (skills, queries, qrels as .jsonl or .xz), or a folder of them.",
+)
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    type=click.Choice(BASELINES),
+    help="Show a simpler way to route beside ours; may be given more than once.",
+)
+@click.option(
+    "--min",
+    "least",
+    metavar="SHARE",
+    type=click.FloatRange(0, 100),
+    callback=_minimum,
+    help="Exit with 1 when fewer cases than this come out right (0.9 or 90).",
+)
+@click.option(
+    "--calibrate",
+    "calibrating",
+    is_flag=True,
+    help="Choose the load threshold that fits these cases best, and keep it.",
+)
+@click.option(
+    "--no-examples",
+    "plain",
+    is_flag=True,
+    help="With --bench: leave out the example requests that come with a set's skills.",
+)
+@click.option("--dry-run", is_flag=True, help="With --calibrate: show it and keep nothing.")
+@common
+def eval_command(
+    suites: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    bench: str | None,
+    plain: bool,
+    baselines: tuple[str, ...],
+    least: float | None,
+    calibrating: bool,
+    dry_run: bool,
+) -> int:
+    """Measure how well messages find the right skills, without a key and always alike.
+
+    A SUITE is YAML or JSON: {skills: DIR?, cases: [{prompt, expect: name | [names] | none}]}, the
+    evals/evals.json or trigger file that an author ships, or a folder that holds such files.
+    Without one, the suites beside the workspace's own skills are run.
+    """
+    if dry_run and not calibrating:
+        raise click.UsageError("--dry-run belongs to --calibrate")
+    if bench is not None and suites:
+        raise click.UsageError("--bench and suites do not go together: run them one by one")
+    if plain and bench is None:
+        raise click.UsageError("--no-examples belongs to --bench")
+    with open_runtime(workspace) as runtime:
+        plan = _Plan(runtime=runtime, agent=agent, baselines=tuple(dict.fromkeys(baselines)))
+        try:
+            if bench is not None:
+                rows = _bench(plan, bench, plain=plain)
+                return _report_bench(plan, rows, least=least, as_json=as_json)
+            result = _run_suites(plan, suites)
+        finally:
+            plan.bar.clear()
+        thresholds = calibrate(result.outcomes) if calibrating else None
+        _report(plan, result, thresholds, as_json=as_json)
+        if calibrating:
+            _keep(plan, thresholds, dry_run=dry_run, quiet=as_json)
+    passed = summarise(result.outcomes).passed or 0.0
+    return 1 if least is not None and passed < least else 0
+
+
+def _run_suites(plan: _Plan, paths: Sequence[str]) -> _Result:
+    result = _Result()
+    folder = plan.runtime.skills.workspace(plan.agent).folder
+    for path in paths or (folder,):
+        found = read_suites(path)
+        result.problems += found.problems
+        inside = str(Path(path).resolve()) if Path(path).is_dir() else None
+        for suite in found.suites:
+            result.problems += [f"{suite.name}: {problem}" for problem in suite.problems]
+            _run_suite(plan, suite, inside, result)
+    if not result.outcomes:
+        raise SuiteError(", ".join(paths) or folder, "has no case that can be run.")
+    return result
+
+
+def _run_suite(plan: _Plan, suite: Suite, inside: str | None, result: _Result) -> None:
+    catalogue = _catalogue(plan, suite.skills_dir or inside)
+    cases = _runnable(suite, catalogue, result.problems)
+    outcomes = plan.evaluation.run(catalogue, cases, plan.bar)
+    result.suites.append((suite.name, outcomes))
+    result.outcomes += outcomes
+    for kind in plan.baselines:
+        simpler = plan.evaluation.baseline(kind, catalogue)
+        answers = plan.evaluation.run_baseline(catalogue, cases, simpler, plan.bar)
+        result.baselines.setdefault(kind, []).extend(answers)
+
+
+def _catalogue(plan: _Plan, folder: str | None) -> Catalogue:
+    """Return the skills of `folder`, ready or not, else those that the agent may use."""
+    found = _skills_in(plan.runtime, folder) if folder is not None else ()
+    routing = plan.runtime.routing
+    if found:
+        return Catalogue.of(routing.index_of(found, plan.bar), lambda skill: skill.name)
+    return Catalogue.of(routing.index(plan.agent, plan.bar), lambda skill: skill.name)
+
+
+def _skills_in(runtime: Runtime, folder: str) -> tuple[Skill, ...]:
+    settings = runtime.skills.settings.skills
+    candidates = named([folder], settings.spec_mode, settings.limits)
+    read = (
+        parse(candidate.document, settings.spec_mode).skill
+        for candidate in candidates
+        if candidate.document is not None and candidate.document.is_skill_file
+    )
+    skills = [skill for skill in read if skill is not None]
+    return tuple(merge(skills, settings.load.precedence).winners.values())
+
+
+def _runnable(suite: Suite, catalogue: Catalogue, problems: list[str]) -> list[Case]:
+    """Return the cases whose skills are there; a case for a missing one could only fail."""
+    there, cases = set(catalogue.names), []
+    for case in suite.cases:
+        missing = sorted(case.expect - there)
+        if case.expect and len(missing) == len(case.expect):
+            problems.append(f"{suite.name}: {case.where}: no skill is called {', '.join(missing)}")
+        else:
+            cases.append(case)
+    return cases
+
+
+def _report(plan: _Plan, result: _Result, thresholds: Thresholds | None, *, as_json: bool) -> None:
+    problem = plan.runtime.routing.problem
+    if not as_json:
+        print_outcomes(result.suites, result.outcomes, result.baselines)
+        print_problems(result.problems, problem)
+        return
+    print_json(
+        {
+            "total": wire_routing.summary(summarise(result.outcomes)),
+            "suites": [
+                {"suite": name, **wire_routing.summary(summarise(outcomes))}
+                for name, outcomes in result.suites
+            ],
+            "failures": wire_routing.failures(result.outcomes),
+            "skills": wire_routing.confusion(confusion(result.outcomes)),
+            "collisions": wire_routing.collisions(collisions(result.outcomes)),
+            "baselines": {
+                kind: wire_routing.summary(summarise(outcomes))
+                for kind, outcomes in result.baselines.items()
+            },
+            "calibrated": None
+            if thresholds is None
+            else {"load": thresholds.load, "offer": thresholds.offer},
+            "status": "degraded" if problem else "ok",
+            "problems": result.problems,
+        }
+    )
+
+
+def _keep(plan: _Plan, thresholds: Thresholds | None, *, dry_run: bool, quiet: bool) -> None:
+    encoder = plan.runtime.routing.encoder()
+    if thresholds is None or encoder is None:
+        said = "nothing to calibrate: the cases are all right, all wrong, or there is no encoder."
+    elif dry_run:
+        said = f"would load from {thresholds.load} and offer from {thresholds.offer} on."
+    else:
+        ThresholdsFile(plan.runtime.folders.state).write(encoder.id, thresholds)
+        said = (
+            f"loads from {thresholds.load} and offers from {thresholds.offer} on from now; "
+            "delete routing-thresholds.json in the state folder to undo."
+        )
+    if not quiet:
+        print_text(said, "bold")
+
+
+def _bench(plan: _Plan, path: str, *, plain: bool) -> list[BenchRow]:
+    rows: list[BenchRow] = []
+    for folder in bench_folders(path):
+        bench = read_bench_folder(folder)
+        skills = [replace(skill, fields={}) if plain else skill for skill in bench.skills]
+        index = plan.runtime.routing.index_of(skills, plan.bar)
+        catalogue = Catalogue.of(index, lambda skill: skill.id)
+        ours = plan.evaluation.run(catalogue, bench.cases, plan.bar)
+        rows.append(BenchRow(bench.name, OURS, summarise(ours), bench.problems))
+        for kind in plan.baselines:
+            simpler = plan.evaluation.baseline(kind, catalogue)
+            answers = plan.evaluation.run_baseline(catalogue, bench.cases, simpler, plan.bar)
+            rows.append(BenchRow(bench.name, kind, summarise(answers)))
+    plan.bar.clear()
+    return rows
+
+
+def _report_bench(
+    plan: _Plan, rows: Sequence[BenchRow], *, least: float | None, as_json: bool
+) -> int:
+    if as_json:
+        shown: list[wire.Json] = [
+            {"set": row.name, "method": row.method, **wire_routing.summary(row.summary)}
+            for row in rows
+        ]
+        print_json(shown)
+    else:
+        print_bench(rows)
+        problems = [problem for row in rows for problem in row.problems]
+        print_problems(problems, plan.runtime.routing.problem)
+    worst = min(row.summary.hit1 or 0.0 for row in rows if row.method == OURS)
+    return 1 if least is not None and worst < least else 0

@@ -1,0 +1,171 @@
+"""One question to an OpenAI-compatible endpoint, and its answer within bounds.
+
+The key goes to the endpoint's own host and nowhere else: redirects are not followed, and no
+message repeats what a server said, because some servers repeat the key.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from urllib.error import HTTPError, URLError
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from prowess.errors import ProwessError
+
+_CHUNK_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purpose:
+    """What an endpoint is asked for, and which settings to check where that fails."""
+
+    # Below the endpoint's address: `/embeddings`.
+    path: str
+    # Made from the name of the endpoint and the problem with it.
+    error: Callable[[str, str], ProwessError]
+    address_setting: str
+    model_setting: str
+    key_setting: str
+    most_bytes: int
+
+
+class Endpoint:
+    """Asks one address one kind of question; safe to share between threads."""
+
+    def __init__(
+        self, address: str, purpose: Purpose, *, key: str, timeout_s: float, pause_s: float
+    ) -> None:
+        """Prepare to ask, without asking.
+
+        Raises:
+            ProwessError: the address or the key cannot be used; the purpose says which error.
+        """
+        parts = _address(address, purpose)
+        self.name = f"{parts.hostname}{parts.path}"
+        self.url = parts._replace(path=parts.path.rstrip("/") + purpose.path).geturl()
+        self._purpose, self._timeout_s, self._pause_s = purpose, timeout_s, pause_s
+        self._headers = {"Content-Type": "application/json", "User-Agent": "prowess"}
+        if key:
+            if not _sendable(key):
+                raise self.failure(
+                    "cannot be sent its key: it holds spaces, line breaks or other odd characters."
+                )
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._opener = build_opener(_NoRedirects)
+
+    def failure(self, problem: str) -> ProwessError:
+        """Return the error that says what is wrong with this endpoint."""
+        return self._purpose.error(self.name, problem)
+
+    def ask(self, question: Mapping[str, object]) -> bytes:
+        """Return the answer, asked for once more where the first problem may have passed.
+
+        Raises:
+            ProwessError: there is none; the purpose says which error.
+        """
+        # Escapes only: no text in the question can make it something that cannot be sent.
+        content = json.dumps(question).encode("ascii")
+        reply = self._post(content)
+        if reply.passing:
+            time.sleep(self._pause_s)
+            reply = self._post(content)
+        if reply.problem:
+            raise self.failure(f"{reply.problem}.")
+        return reply.body
+
+    def _post(self, content: bytes) -> "_Reply":
+        # The scheme was checked when the endpoint was made.
+        request = Request(self.url, content, self._headers)  # noqa: S310
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as response:
+                return self._read(response)
+        except HTTPError as error:
+            error.close()
+            return _refusal(error.code, self._purpose)
+        except (OSError, HTTPException, ValueError) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            shown = getattr(reason, "strerror", None) or type(reason).__name__
+            return _Reply(
+                problem=f"does not answer ({shown}): is it running, and can it be reached?",
+                passing=isinstance(reason, ConnectionError | IncompleteRead)
+                and not isinstance(reason, ConnectionRefusedError),
+            )
+
+    def _read(self, response: HTTPResponse) -> "_Reply":
+        """Read an answer within bounds: each byte that drips in would restart a socket's clock."""
+        end, parts, size = time.monotonic() + self._timeout_s, [], 0
+        while chunk := response.read1(_CHUNK_BYTES):
+            parts.append(chunk)
+            size += len(chunk)
+            if size > self._purpose.most_bytes or time.monotonic() > end:
+                problem = f"answers without an end: check `{self._purpose.address_setting}`"
+                return _Reply(problem=problem)
+        return _Reply(body=b"".join(parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """What came back: a body or a problem, and whether the problem may pass."""
+
+    body: bytes = b""
+    problem: str = ""
+    passing: bool = False
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Follows nothing: a redirect would carry the key, or turn the question into a GET."""
+
+    def redirect_request(self, *_asked: object, **_more: object) -> None:
+        """Return nothing to ask next, so that the redirect itself is the answer."""
+
+
+def _address(address: str, purpose: Purpose) -> SplitResult:
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = None
+    if not usable:
+        # Not the address itself in a message: it may hold a password.
+        problem = f"is no http or https address: check `{purpose.address_setting}`."
+        raise purpose.error("the endpoint", problem)
+    if parts.username is not None or parts.password is not None:
+        problem = f"has a password in its address: name a variable in `{purpose.key_setting}`"
+        raise purpose.error(f"{parts.hostname}{parts.path}", f"{problem} instead.")
+    return parts
+
+
+def _sendable(key: str) -> bool:
+    # The HTTP library would refuse such a key too, and show it in its message.
+    return key.isascii() and key.isprintable() and " " not in key
+
+
+def _refusal(status: int, purpose: Purpose) -> _Reply:
+    failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if status < HTTPStatus.BAD_REQUEST:
+        problem = "answers with a redirect, which is not followed: set the final address"
+    elif failed:
+        problem = "fails: try again later"
+    else:
+        problem = _advice(purpose).get(
+            status, f"does not take the request: check the model's name (`{purpose.model_setting}`)"
+        )
+    return _Reply(
+        problem=f"{problem} (HTTP {status})",
+        passing=failed or status == HTTPStatus.TOO_MANY_REQUESTS,
+    )
+
+
+def _advice(purpose: Purpose) -> dict[int, str]:
+    key = f"refuses the key, or misses one: check the variable that `{purpose.key_setting}` names"
+    return {
+        401: key,
+        403: key,
+        404: "knows no such path or model: check"
+        f" `{purpose.address_setting}` and `{purpose.model_setting}`",
+        429: "takes no more requests for now: try again later",
+    }

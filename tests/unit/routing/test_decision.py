@@ -1,0 +1,182 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.routing.decision import DEFAULT, Scale, decide, scores
+from prowess.routing.dense import Floats
+from prowess.routing.fusion import LEAST_MEANING
+from prowess.routing.model import Decision, Thresholds
+
+_SCALE = Scale()
+_THRESHOLDS = Thresholds(load=0.5, offer=0.2)
+
+
+def _floats(numbers: Sequence[float]) -> Floats:
+    return np.array(numbers, np.float32)
+
+
+def _scores(
+    *evidence: float, leaning: float = 0.0, words: float = 200.0, weight: float = 0.4
+) -> list[float]:
+    found = scores(
+        _floats(evidence), leaning, words_per_skill=words, weight=weight, scale=_SCALE
+    )
+    return [float(score) for score in found]
+
+
+def _decide(
+    *scored: float,
+    evidence: Sequence[float] | None = None,
+    thresholds: Thresholds = _THRESHOLDS,
+    most: int = 3,
+) -> tuple[Decision, list[int]]:
+    raw = _floats(scored if evidence is None else evidence)
+    order = [int(place) for place in np.argsort(-raw, kind="stable")]
+    return decide(order, _floats(scored), raw, thresholds, most)
+
+
+def test_one_half_stands_for_the_evidence_that_is_enough() -> None:
+    half = _SCALE.half(200.0, 0.4)
+
+    assert _scores(half) == pytest.approx([0.5], abs=1e-4)
+
+
+def test_more_evidence_is_a_higher_score() -> None:
+    low, middle, high = _scores(0.05, 0.2, 0.5)
+
+    assert 0 < low < middle < high <= 1
+
+
+def test_small_talk_needs_more_evidence() -> None:
+    talk, errand = _scores(0.3, leaning=-1.0), _scores(0.3, leaning=1.0)
+
+    assert talk[0] < _scores(0.3)[0] < errand[0]
+
+
+def test_a_lead_over_the_next_skill_raises_the_best_one_only() -> None:
+    close, ahead = _scores(0.3, 0.29), _scores(0.3, 0.1)
+
+    assert ahead[0] > close[0]
+    assert _scores(0.4, 0.1)[1] == ahead[1]
+
+
+def test_a_lead_says_less_where_texts_are_short() -> None:
+    def gain(words: float) -> float:
+        # In steps of the scale, which is the same for both.
+        with_lead, without = _scores(0.3, 0.1, words=words), _scores(0.3, 0.3, words=words)
+        return float(np.log(with_lead[0] / (1 - with_lead[0])) - np.log(without[0] / (1 - without[0])))
+
+    assert gain(5.0) < gain(500.0)
+
+
+def test_a_skill_alone_has_no_lead() -> None:
+    assert _scores(0.3)[0] < _scores(0.3, 0.0)[0]
+
+
+def test_meaning_scores_higher_so_more_is_asked_of_it() -> None:
+    assert _SCALE.half(100.0, LEAST_MEANING) < _SCALE.half(100.0, 0.8)
+
+
+def test_long_texts_share_words_with_anything_so_more_is_asked_of_them() -> None:
+    assert _SCALE.half(10.0, 0.4) < _SCALE.half(2_000.0, 0.4)
+
+
+def test_words_alone_have_a_scale_of_their_own() -> None:
+    assert _scores(_SCALE.words_only, weight=0.0) == pytest.approx([0.5], abs=1e-4)
+
+
+def test_no_skills_have_no_scores() -> None:
+    assert _scores() == []
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=8),
+    st.floats(-3, 3),
+    st.floats(0, 5_000),
+    st.floats(0, 1),
+)
+def test_scores_are_shares_and_keep_the_order_of_the_evidence(
+    evidence: list[float], leaning: float, words: float, weight: float
+) -> None:
+    scored = _scores(*evidence, leaning=leaning, words=words, weight=weight)
+
+    assert all(0 <= score <= 1 for score in scored)
+    ranked = sorted(range(len(evidence)), key=lambda place: -evidence[place])
+    assert [scored[place] for place in ranked] == sorted(scored, reverse=True)
+
+
+@settings(deadline=None)
+@given(st.floats(-(2.0**90), 2.0**90, width=32))
+def test_no_evidence_is_too_large_for_a_score(evidence: float) -> None:
+    assert 0 <= _scores(evidence, 0.1)[0] <= 1
+
+
+def test_from_the_threshold_on_a_skill_is_loaded() -> None:
+    assert _decide(0.5) == (Decision.LOAD, [0])
+    assert _decide(0.49) == (Decision.OFFER, [0])
+    assert _decide(0.19) == (Decision.NONE, [])
+
+
+def test_the_default_loads_from_one_half_on() -> None:
+    assert DEFAULT.load == 0.5
+    assert 0 < DEFAULT.offer < DEFAULT.load
+
+
+def test_the_best_comes_first_whatever_its_place() -> None:
+    assert _decide(0.6, 0.9, 0.8, evidence=(0.5, 0.6, 0.55)) == (Decision.LOAD, [1, 2, 0])
+
+
+def test_at_most_so_many_skills_are_loaded() -> None:
+    assert _decide(0.9, 0.9, 0.9, 0.9, most=2) == (Decision.LOAD, [0, 1])
+    assert _decide(0.9, 0.9, most=0) == (Decision.NONE, [])
+
+
+def test_a_skill_is_loaded_beside_the_best_only_if_it_fits_nearly_as_well() -> None:
+    decision, chosen = _decide(0.99, 0.9, 0.6, evidence=(0.5, 0.45, 0.3))
+
+    assert (decision, chosen) == (Decision.LOAD, [0, 1])
+
+
+def test_a_skill_below_the_threshold_is_not_loaded_beside_the_best() -> None:
+    assert _decide(0.6, 0.4, evidence=(0.31, 0.3)) == (Decision.LOAD, [0])
+
+
+def test_what_is_loaded_is_never_mixed_with_what_is_offered() -> None:
+    assert _decide(0.4, 0.3, evidence=(0.31, 0.3)) == (Decision.OFFER, [0, 1])
+
+
+def test_without_skills_nothing_is_chosen() -> None:
+    assert _decide() == (Decision.NONE, [])
+
+
+def test_a_threshold_of_zero_loads_even_what_speaks_against_itself() -> None:
+    thresholds = Thresholds(load=0.0, offer=0.0)
+
+    decision, chosen = _decide(0.0, 0.0, evidence=(-0.1, -0.5), thresholds=thresholds)
+
+    assert (decision, chosen) == (Decision.LOAD, [0])
+
+
+_SHARE = st.floats(0, 1, width=32)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(_SHARE, max_size=8), _SHARE, _SHARE, st.integers(0, 5))
+def test_what_is_chosen_is_enough_in_order_and_not_too_much(
+    scored: list[float], load: float, offer: float, most: int
+) -> None:
+    thresholds = Thresholds(load=max(load, offer), offer=min(load, offer))
+
+    decision, chosen = _decide(*scored, thresholds=thresholds, most=most)
+
+    assert len(chosen) <= most
+    assert (decision is Decision.NONE) == (not chosen)
+    least = thresholds.load if decision is Decision.LOAD else thresholds.offer
+    assert all(scored[place] >= np.float32(least) for place in chosen)
+    assert chosen == sorted(chosen, key=lambda place: -scored[place])
+    if chosen:
+        assert scored[chosen[0]] == max(scored)

@@ -1,0 +1,201 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.routing.dense import DenseIndex, Floats, texts_of
+from prowess.routing.passages import Evidence
+
+_VECTORS: dict[str, Floats] = {
+    text: (np.array(numbers) / np.linalg.norm(numbers)).astype(np.float32)
+    for text, numbers in {
+        "baker: Bakes bread.": (4, 1, 0, 0),
+        "bread please": (1, 0, 0, 0),
+        "a bike on the bread": (1, 3, 0, 0),
+        "mechanic: Repairs bikes.": (0, 1, 0, 0),
+        "not for cars": (0, 1, 1, 0),
+        "all: Does everything.": (1, 1, 1, 1),
+    }.items()
+}
+_BAKER = Evidence(
+    name="baker", positive="Bakes bread.", phrases=("bread please", "a bike on the bread")
+)
+_MECHANIC = Evidence(name="mechanic", positive="Repairs bikes.", negatives=("not for cars",))
+_ALL = Evidence(name="all", positive="Does everything.")
+_BREAD, _BIKE, _CAR, _TALK = np.eye(4, dtype=np.float32)
+_STRANGERS = np.array([_TALK, _CAR], np.float32)
+
+
+def _build(*skills: Evidence) -> DenseIndex:
+    return DenseIndex.build(skills, _VECTORS, _STRANGERS)
+
+
+def _no_words(size: int) -> Floats:
+    return np.zeros(size, np.float32)
+
+
+def test_the_whole_text_is_compared_by_its_angle() -> None:
+    found = _build(_BAKER, _MECHANIC).score(_BIKE, _no_words(2))
+
+    assert found.whole.tolist() == pytest.approx([1 / np.sqrt(17), 1.0], abs=1e-6)
+
+
+def test_the_best_phrase_counts_where_it_is_nearer_than_the_whole() -> None:
+    found = _build(_BAKER, _MECHANIC).score(_BREAD, _no_words(2))
+
+    assert found.best[0] == pytest.approx(1.0)
+    assert found.best[0] > found.whole[0]
+
+
+def test_phrases_that_are_further_away_take_nothing_off() -> None:
+    found = _build(_BAKER).score(_TALK, _no_words(1))
+
+    assert found.best.tolist() == found.whole.tolist()
+
+
+def test_a_skill_without_phrases_has_its_whole_text_as_its_best() -> None:
+    index = _build(_MECHANIC)
+
+    assert index.score(_BIKE, _no_words(1)).best.tolist() == pytest.approx([1.0])
+    assert index.best_phrase(_BIKE, 0) == ("", -1.0)
+
+
+def test_how_the_body_begins_has_a_score_of_its_own() -> None:
+    opened = Evidence(name="baker", positive="Bakes bread.", opening="Get the bike.")
+    vectors = {**_VECTORS, opened.opening_text: _BIKE}
+
+    found = DenseIndex.build([opened, _MECHANIC], vectors, _STRANGERS).score(_BIKE, _no_words(2))
+
+    assert opened.opening_text in texts_of(opened)
+    assert found.opening[0] == pytest.approx(1.0)
+    # Without a body the whole text stands for it.
+    assert found.opening[1] == found.whole[1]
+
+
+def test_what_a_skill_is_not_for_has_a_score_of_its_own() -> None:
+    found = _build(_BAKER, _MECHANIC).score(_CAR, _no_words(2))
+
+    assert found.negative.tolist() == pytest.approx([-1.0, 1 / np.sqrt(2)])
+
+
+def test_the_nearest_phrase_and_the_nearest_exclusion_are_named() -> None:
+    index = _build(_BAKER, _MECHANIC)
+
+    assert index.best_phrase(_BREAD, 0) == ("bread please", pytest.approx(1.0))
+    assert index.best_phrase(_BIKE, 0)[0] == "a bike on the bread"
+    assert index.best_negative(_CAR, 1) == ("not for cars", pytest.approx(1 / np.sqrt(2)))
+    assert index.best_negative(_CAR, 0) == ("", -1.0)
+
+
+def test_a_skill_that_matches_what_is_meant_for_nobody_is_broad() -> None:
+    index = _build(_BAKER, _MECHANIC, _ALL)
+
+    assert index.breadth[2] > 0
+    assert np.median(index.breadth) == 0
+    assert index.breadth.argmax() == 2
+
+
+def test_an_empty_index_answers_with_nothing() -> None:
+    index = _build()
+
+    found = index.score(_BREAD, _no_words(0))
+
+    assert {len(part) for part in found} == {0}
+    assert index.breadth.tolist() == []
+    assert index.neighbours(0.5) == []
+
+
+def test_every_text_whose_vector_is_used_is_asked_for() -> None:
+    many = Evidence(name="x", positive="y", negatives=tuple(f"not {n}" for n in range(50)))
+
+    assert list(texts_of(_BAKER)) == [
+        "baker: Bakes bread.",
+        "bread please",
+        "a bike on the bread",
+    ]
+    assert list(texts_of(_MECHANIC)) == ["mechanic: Repairs bikes.", "not for cars"]
+    # A wall of exclusions is cut, and what is cut is not encoded.
+    assert len(list(texts_of(many))) < 20
+    DenseIndex.build([many], dict.fromkeys(texts_of(many), _BREAD), _STRANGERS)
+
+
+def test_neighbours_are_named_once_and_the_nearest_first() -> None:
+    pairs = _build(_BAKER, _MECHANIC, _ALL).neighbours(0.1)
+
+    assert [(a, b) for a, b, _ in pairs] == [(0, 2), (1, 2), (0, 1)]
+    assert [near for *_, near in pairs] == sorted((near for *_, near in pairs), reverse=True)
+    assert _build(_BAKER, _MECHANIC, _ALL).neighbours(0.55) == pairs[:1]
+
+
+def _crowd(size: int) -> tuple[list[Evidence], dict[str, Floats]]:
+    """Many skills that are about nothing here, and the vectors of their texts."""
+    crowd = [Evidence(name=f"filler {n}", positive="x", phrases=("dull",)) for n in range(size)]
+    return crowd, {**dict.fromkeys((one.text for one in crowd), _TALK), "dull": _TALK}
+
+
+def test_in_a_crowd_a_phrase_lifts_the_skill_that_shares_words() -> None:
+    crowd, vectors = _crowd(600)
+    odd = Evidence(name="odd", positive="z", phrases=("bread please",))
+    skills = [*crowd, odd]
+    index = DenseIndex.build(
+        skills, {**vectors, odd.text: _TALK, "bread please": _BREAD}, _STRANGERS
+    )
+    words = _no_words(len(skills))
+    words[-1] = 0.2
+
+    found = index.score(_BREAD, words)
+
+    assert found.best.argmax() == len(skills) - 1
+    assert found.best[-1] == pytest.approx(1.0)
+
+
+def test_in_a_crowd_every_score_is_still_there() -> None:
+    crowd, vectors = _crowd(600)
+    index = DenseIndex.build(crowd, vectors, _STRANGERS)
+
+    found = index.score(_TALK, _no_words(600))
+
+    assert {len(part) for part in found} == {600}
+    assert found.whole.tolist() == pytest.approx([1.0] * 600)
+
+
+_NUMBERS = st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4).filter(
+    lambda numbers: np.linalg.norm(numbers) > 1e-3
+)
+_COUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=6)
+
+
+def _unit(numbers: Sequence[float]) -> Floats:
+    unit: Floats = (np.array(numbers) / np.linalg.norm(numbers)).astype(np.float32)
+    return unit
+
+
+@settings(max_examples=60, deadline=None)
+@given(_COUNTS, st.lists(_NUMBERS, min_size=1, max_size=30), _NUMBERS)
+def test_scores_are_cosines_whatever_the_skills_hold(
+    counts: list[tuple[int, int]], pool: list[list[float]], message: list[float]
+) -> None:
+    skills = [
+        Evidence(
+            name=f"s{at}",
+            positive="p",
+            phrases=tuple(f"{at} phrase {n}" for n in range(phrases)),
+            negatives=tuple(f"{at} not {n}" for n in range(negatives)),
+        )
+        for at, (phrases, negatives) in enumerate(counts)
+    ]
+    texts = [text for skill in skills for text in texts_of(skill)]
+    vectors = {text: _unit(pool[at % len(pool)]) for at, text in enumerate(texts)}
+    index = DenseIndex.build(skills, vectors, _STRANGERS)
+
+    found = index.score(_unit(message), _no_words(len(skills)))
+
+    assert (found.best >= found.whole).all()
+    for part in found:
+        assert len(part) == len(skills)
+        assert (np.abs(part) <= 1 + 1e-5).all()
+    for at, (phrases, negatives) in enumerate(counts):
+        assert (index.best_phrase(_unit(message), at)[0] != "") == (phrases > 0)
+        assert (found.negative[at] > -1 - 1e-5) and (negatives > 0 or found.negative[at] == -1)
