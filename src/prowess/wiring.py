@@ -21,7 +21,7 @@ from prowess.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from prowess.runtime.examples import ExampleService
-    from prowess.runtime.ports import Encoder, LanguageModel, SessionStore, VectorStore
+    from prowess.runtime.ports import Encoder, Judge, LanguageModel, SessionStore, VectorStore
     from prowess.runtime.routing import RoutingService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
@@ -77,10 +77,12 @@ class Runtime:
             self._vectors = vectors
             tools = service.Tools(
                 open_encoder=self._open_encoder,
+                open_judge=self._open_judge,
                 vectors=vectors,
                 examples=files.ExamplesFile(self.folders.state),
                 calibrated=files.ThresholdsFile(self.folders.state).read,
                 seconds=time.monotonic,
+                tidy=import_module("prowess.host.memory").give_back,
             )
             made: RoutingService = service.RoutingService(self.skills, tools)
             self._routing = made
@@ -117,6 +119,13 @@ class Runtime:
             self.folders.home,
             bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"),
         )
+        return opened
+
+    def _open_judge(self, which: str) -> "Judge | None":
+        if which == "off":
+            return None
+        folder = expand(which, self.folders.home, self.folders.home)
+        opened: Judge = import_module("prowess.host.judge_onnx").OnnxJudge(folder)
         return opened
 
     def sessions(self) -> "Sessions":

@@ -1,4 +1,4 @@
-"""The manifest: every behaviour of the skills specification, each held by at least one test.
+"""The manifest: every behaviour of the specifications, each held by at least one test.
 
 Tests name what they hold by `@pytest.mark.requirement("area:behaviour")`; `test_coverage.py` holds
 that no requirement is without a test and that no test names a requirement that does not exist.
@@ -6,6 +6,7 @@ that no requirement is without a test and that no test names a requirement that 
 
 from .requirement import Requirement
 from .requirements_reading import READING
+from .requirements_routing import ROUTING
 from .requirements_serving import SERVING
 
-REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING)
+REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING)

@@ -20,6 +20,12 @@ WORDS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    # Threads that wait for each other on a busy machine take many times longer than one.
+    torch.set_num_threads(1)
+
+
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     """A base with random weights and a vocabulary of a dozen words."""

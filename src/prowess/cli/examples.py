@@ -171,7 +171,7 @@ def generate_command(
         run.all_of(_ready(runtime, agent) if everything else tuple(dict.fromkeys(names)))
         problem = runtime.routing.problem
     if as_json:
-        print_json(run.summary())
+        print_json({**run.summary(), "problem": problem or None})
     elif problem:
         print_text(f"! degraded: {problem}", "yellow")
     return 1 if run.failed else 0
@@ -269,7 +269,7 @@ def _print_generated(found: Generated, verdict: str) -> None:
             ],
         )
     for dropped in found.dropped:
-        print_text(f"  dropped: {dropped.message or '(no text)'} ({dropped.reason})", "dim")
+        print_text(f"  dropped: {dropped.message or 'an entry'} ({dropped.reason})", "dim")
     print_text()
 
 

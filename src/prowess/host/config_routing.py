@@ -6,6 +6,7 @@ from prowess.host.config_reader import Reader
 from prowess.settings import EncoderSettings, ModelSettings, RoutingSettings
 
 _PREFIX = "skills.routing."
+_SWITCHED_OFF = {"bundled": "none", "off": "off"}
 
 
 def routing_settings(reader: Reader) -> RoutingSettings:
@@ -36,9 +37,9 @@ def _text(reader: Reader, key: str, default: str) -> str:
     value = reader.raw(key)
     if value is None:
         return default
-    # YAML and JSON5 writers mean the word when they write a bare `off` or `none`.
-    if value is False:
-        return "off" if default == "off" else "none"
+    # People who switch something off write `false` for the word.
+    if value is False and default in _SWITCHED_OFF:
+        return _SWITCHED_OFF[default]
     if isinstance(value, str) and value.strip():
         return value.strip()
     reader.wrong(key, "a text")

@@ -21,7 +21,7 @@ def locked(path: str) -> Iterator[None]:
     Raises:
         OSError: the lock file cannot be made.
     """
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(os.path.dirname(path), stat.S_IRWXU, exist_ok=True)
     handle = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, stat.S_IRUSR | stat.S_IWUSR)
     try:
         if fcntl is not None:
@@ -39,7 +39,7 @@ def write_private(path: str, text: str) -> None:
     """
     # A link to a dotfiles folder stays a link: its target is what gets replaced.
     target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(stat.S_IRWXU, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".prowess-", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -6,7 +6,6 @@ nothing: routing works without, and a warning says so.
 
 import json
 import logging
-import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,7 +17,7 @@ from prowess.runtime.ports import Examples
 
 EXAMPLES_FILE = "routing-examples.json"
 THRESHOLDS_FILE = "routing-thresholds.json"
-_MAX_CHARS = 8_000_000
+_MAX_CHARS = 64_000_000
 _MOST_PER_KIND = 50
 _LONGEST = 500
 
@@ -28,7 +27,7 @@ class ExamplesFile:
 
     def __init__(self, state: str) -> None:
         self._path = os.path.join(state, EXAMPLES_FILE)
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._known: Mapping[str, Examples] = {}
 
     def read(self) -> Mapping[str, Examples]:
@@ -49,10 +48,10 @@ class ExamplesFile:
             values.pop(name, None)
             if examples:
                 values[name] = {
-                    "generated": list(examples.generated)[:_MOST_PER_KIND],
+                    "generated": _texts(list(examples.generated)),
                     # The latest stay: how people speak of a skill changes.
-                    "confirmed": list(examples.confirmed)[-_MOST_PER_KIND:],
-                    "nearMisses": list(examples.near_misses)[:_MOST_PER_KIND],
+                    "confirmed": _texts(list(examples.confirmed)[-_MOST_PER_KIND:]),
+                    "nearMisses": _texts(list(examples.near_misses)),
                 }
 
         _change(self._path, change)
@@ -63,7 +62,7 @@ class ThresholdsFile:
 
     def __init__(self, state: str) -> None:
         self._path = os.path.join(state, THRESHOLDS_FILE)
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._known: dict[str, Any] = {}
 
     def read(self, encoder_id: str) -> Thresholds | None:
@@ -96,16 +95,18 @@ def _share(value: object) -> float | None:
     """Return a number between 0 and 1; anything else that JSON can hold is none."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value) if math.isfinite(value) and 0 <= value <= 1 else None
+    # A number beyond every float is still an integer to JSON, and compares like one.
+    return float(value) if 0 <= value <= 1 else None
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
+def _stamp(path: str) -> tuple[int, ...] | None:
     try:
         found = os.stat(path)
     except OSError:
         # Not there, or not for us: the same as empty.
         return None
-    return found.st_mtime_ns, found.st_size
+    # A file that was replaced within one tick of the clock is still another file.
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def _change(path: str, change: Callable[[dict[str, Any]], None]) -> None:
         with locked(path):
             values = _load(path)
             change(values)
-            write_private(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+            write_private(path, json.dumps(values, indent=2) + "\n")
     except OSError as error:
         raise StoreError(path, f"cannot be written: {error.strerror}.") from error
 

@@ -104,16 +104,21 @@ def split(text: str, *, own_name: str = "") -> Split:
     masked = _QUOTED.sub(lambda match: '"' + "x" * (len(match.group()) - 2) + '"', text)
     cuts: list[_Span] = []
     handoffs: list[Handoff] = []
-    listing = False
+    listing, pending = False, ""
     for span in _sentences(masked):
         sentence = masked[span.start : span.end]
         cut = _continued(sentence) if listing else None
         cut = cut or _excluded(sentence) or _handed_off(sentence, own_name)
         listing = cut is not None and _goes_on(sentence, cut)
         if cut is None:
+            pending = ""
             continue
         cuts.append(_Span(span.start + cut.start, span.start + cut.end))
-        handoffs.extend(_edges(text[cuts[-1].start : cuts[-1].end], own_name))
+        # "Not for X; use Y." is two parts and one thought.
+        said = f"{pending} {text[cuts[-1].start : cuts[-1].end]}".strip()
+        found = list(_edges(said, own_name))
+        handoffs.extend(found)
+        pending = said if said.endswith(";") and not found else ""
     positive = _without(text, cuts)
     negatives = tuple(" ".join(text[cut.start : cut.end].split()) for cut in cuts)
     # A text that is nothing but exclusions still has to be found by something.

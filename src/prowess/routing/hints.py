@@ -10,12 +10,14 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from prowess.routing.words import has_dense_script
 from prowess.skills.model import Skill, Triggers
 
 _LONGEST_FOLLOW_UP = 40
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
 _LONGEST_GLOB = 200
+_MOST_CHOICES = 8
 _SHORTEST_WORD_TRIGGER = 3
 _LOOK_BACK = 40
 
@@ -24,11 +26,13 @@ _COMMAND = re.compile(r"\s*[/$](?P<name>[^\s/$][^\s]*)")
 _AS_SKILL = r"(?:(?:\bskill |[`\"'$])(?:{0})(?!\w)|(?<![\w-])(?:{0}) skill\b)"
 _REJECTED = re.compile(
     r"(?:\bnot|n['\u2019]t|\bno|\bnever|\bwithout|\binstead of|\bother than|\brather than|\bavoid|"
-    r"\bskip|\bexcept|\bunlike)(?:\s+\S+){0,2}\s*[`\"'/$]?$",
+    # Within the same clause: "no problem, use it" rejects nothing.
+    r"\bskip|\bexcept|\bunlike)(?:\s+[^\s,.;:!?]+){0,2}\s*[`\"'/$]?$",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"(?:^|[.!?:;,\n(-]\s*|\b(?:please|you|and|then|should|must|let's|want to|like to|need to) )"
+    r"(?:^|[.!?:;,\n(-]\s*"
+    r"|\b(?:please|you|and|then|should|must|let's|want to|like to|need to|you to) )"
     r"(?:use|run|invoke|load|apply|call|try|start|open|activate)\s+(?:(?:the|skill|my|our)\s+){0,2}"
     r"[`\"'/$]?$"
     r"|\b(?:using|with|via|through|by means of)\s+(?:(?:the|skill|my|our)\s+){0,2}[`\"'/$]?$",
@@ -41,13 +45,19 @@ _FOLLOW_UP = re.compile(
     r"last) one|and now|now|then|lgtm|ship it|"
     r"sí|si|vale|claro|adelante|hazlo|oui|d'accord|vas-y|ja|genau|mach das|weiter|"
     r"好的?|是的?|可以|继续|行|对|はい|お願いします|続けて)"
-    r"(?:[\s,.!]+|$))+",
+    # Scripts without spaces need no separator either.
+    r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f])))+",
     re.IGNORECASE,
 )
 _PATH = re.compile(
     r"[\w.@~*/-]{0,150}[\w*-]\.[A-Za-z][A-Za-z0-9]{0,9}|[\w.@~-]{1,80}/[\w.@~/-]{1,100}"
+    # A dotfile, or a file type by itself: "convert all .docx files".
+    r"|\.[A-Za-z][\w.-]{0,40}"
 )
-_QUOTES = ".,:;!?()[]{}<>`'\""
+_WORD = re.compile(r"[^\W_]+")
+_ODD = ""
+_OPENING, _CLOSING = ",:;!?()[]{}<>`'\"", ".,:;!?()[]{}<>`'\""
+_CHOICE = re.compile(r"\{([^{}]{0,100})\}")
 
 
 class Named(IntEnum):
@@ -83,38 +93,87 @@ def is_follow_up(message: str) -> bool:
 
 def paths_in(message: str) -> tuple[str, ...]:
     """Return what looks like a path or a file in `message`."""
-    words = (word.strip(_QUOTES) for word in message.split() if len(word) <= _LONGEST_PATH)
-    found = (word for word in words if _PATH.fullmatch(word))
+    words = (word for word in message.split() if len(word) <= _LONGEST_PATH)
+    plain = (word.lstrip(_OPENING).rstrip(_CLOSING).removeprefix("./") for word in words)
+    found = (word for word in plain if _PATH.fullmatch(word))
     return tuple(dict.fromkeys(found))[:_MOST_PATHS]
+
+
+class _Phrase:
+    """A trigger, ready to be found: patterns made anew for each message would cost the most."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._wanted = folded(text)
+        self._pattern = None
+        # Scripts without spaces have no edges of words; a letter or two mean something only alone.
+        if len(self._wanted) >= _SHORTEST_WORD_TRIGGER and not has_dense_script(self._wanted):
+            self._pattern = re.compile(rf"(?<!\w){re.escape(self._wanted)}(?!\w)")
+
+    def is_in(self, message: str) -> bool:
+        """True where the folded `message` has it as words of its own."""
+        if not self._wanted:
+            return False
+        if self._pattern is not None:
+            # The plain look first: nearly every trigger is in nearly no message.
+            return self._wanted in message and self._pattern.search(message) is not None
+        if has_dense_script(self._wanted):
+            return self._wanted in message
+        return message == self._wanted
+
+
+class _Triggers(NamedTuple):
+    any: tuple[_Phrase, ...]
+    all: tuple[_Phrase, ...]
+    none: tuple[_Phrase, ...]
+
+    def found_in(self, message: str) -> str:
+        """Return the trigger that the message has: the longest of any, or all of all."""
+        if self.all:
+            if not all(phrase.is_in(message) for phrase in self.all):
+                return ""
+            if not self.any:
+                return " + ".join(phrase.text for phrase in self.all)
+        there = (phrase.text for phrase in self.any if phrase.is_in(message))
+        return max(there, key=len, default="")
 
 
 class HintIndex:
     """The names, triggers and globs of many skills, ready to be found in a message."""
 
     def __init__(self, skills: Sequence[Skill]) -> None:
-        self._names = [
-            tuple({folded(name) for name in (skill.name, skill.key) if name.strip()})
-            for skill in skills
-        ]
-        self._triggers = {
-            index: skill.metadata.triggers
+        # By the first word of the name: a message has few words, a catalogue many names.
+        self._names: dict[str, list[tuple[int, str]]] = {}
+        self._triggers: dict[int, _Triggers] = {}
+        for index, skill in enumerate(skills):
+            for name in {folded(skill.name), folded(skill.key)} - {""}:
+                first = _WORD.search(name)
+                word = _ODD if first is None else first.group()
+                self._names.setdefault(word, []).append((index, name))
+            kinds = skill.metadata.triggers
+            if kinds != Triggers():
+                self._triggers[index] = _Triggers(
+                    *(tuple(map(_Phrase, some)) for some in (kinds.any, kinds.all, kinds.none))
+                )
+        self._globs = {
+            index: tuple(form for glob in skill.globs for form in _forms(glob))
             for index, skill in enumerate(skills)
-            if skill.metadata.triggers != Triggers()
+            if skill.globs
         }
-        self._globs = {index: skill.globs for index, skill in enumerate(skills) if skill.globs}
 
     def of(self, message: str, paths: Sequence[str] = ()) -> dict[int, Hints]:
         """Return what `message` and the files at hand say outright, for the skills concerned."""
         text = folded(message)
         found: dict[int, Hints] = {}
-        for index, names in enumerate(self._names):
-            if any(name in text for name in names):
-                named = max((_named(text, name) for name in names), default=Named.NOT)
-                found[index] = Hints(named=named)
+        for word in dict.fromkeys((_ODD, *_WORD.findall(text))):
+            for index, name in self._names.get(word, ()):
+                named = _named(text, name) if name in text else Named.NOT
+                if named > found.get(index, Hints()).named:
+                    found[index] = Hints(named=named)
         for index, triggers in self._triggers.items():
             found[index] = found.get(index, Hints())._replace(
-                trigger=_trigger(text, triggers.any, triggers.all),
-                veto=next((phrase for phrase in triggers.none if contains(text, phrase)), ""),
+                trigger=triggers.found_in(text),
+                veto=next((phrase.text for phrase in triggers.none if phrase.is_in(text)), ""),
             )
         here = (*paths, *paths_in(message))
         for index, globs in self._globs.items() if here else ():
@@ -125,25 +184,7 @@ class HintIndex:
 
 def contains(message: str, phrase: str) -> bool:
     """True where the folded `message` has `phrase` as words of its own."""
-    wanted = folded(phrase)
-    if not wanted:
-        return False
-    if not wanted.isascii():
-        # Scripts without spaces have no edges of words.
-        return wanted in message
-    if len(wanted) < _SHORTEST_WORD_TRIGGER:
-        # A trigger such as "x" stands in any text; it means something only alone.
-        return message == wanted
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", message) is not None
-
-
-def _trigger(message: str, any_of: Sequence[str], all_of: Sequence[str]) -> str:
-    if all_of:
-        if not all(contains(message, phrase) for phrase in all_of):
-            return ""
-        if not any_of:
-            return " + ".join(all_of)
-    return max((phrase for phrase in any_of if contains(message, phrase)), key=len, default="")
+    return _Phrase(phrase).is_in(message)
 
 
 def _named(message: str, name: str) -> Named:
@@ -169,11 +210,17 @@ def _mentioned(message: str, name: str) -> Named:
     return found
 
 
-def _matches(path: str, globs: Sequence[str]) -> bool:
-    for glob in globs:
-        pattern = glob[:_LONGEST_GLOB]
-        # Two stars stand for any number of folders, none included.
-        for form in (pattern, pattern.replace("**/", "")):
-            if fnmatchcase(path, form) or fnmatchcase(path.rpartition("/")[2], form):
-                return True
-    return False
+def _forms(glob: str) -> tuple[str, ...]:
+    """Return the plain patterns that a glob stands for: each choice, and two stars as no folder."""
+    pattern = glob[:_LONGEST_GLOB]
+    choice = _CHOICE.search(pattern)
+    if choice is not None:
+        before, after = pattern[: choice.start()], pattern[choice.end() :]
+        parts = choice.group(1).split(",")[:_MOST_CHOICES]
+        return tuple(form for part in parts for form in _forms(f"{before}{part.strip()}{after}"))
+    return (pattern, pattern.replace("**/", ""))
+
+
+def _matches(path: str, forms: Sequence[str]) -> bool:
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(path, form) or fnmatchcase(name, form) for form in forms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from prowess.routing.background import ERRANDS, EVERYDAY
 from prowess.routing.dense import DenseIndex, texts_of
 from prowess.routing.everyday import Everyday
 from prowess.routing.hints import HintIndex
-from prowess.routing.lexical import LexicalIndex, Terms
+from prowess.routing.lexical import LexicalIndex
 from prowess.routing.passages import Evidence
 from prowess.skills.model import Skill
 
@@ -21,11 +21,21 @@ Floats: TypeAlias = NDArray[np.float32]
 _MOST_HANDED_OVER = 8
 
 
+class Encoded(NamedTuple):
+    """The vectors of texts, and whose they are: those of another encoder do not compare."""
+
+    vectors: Mapping[str, Floats]
+    encoder_id: str = ""
+    english_only: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SkillIndex:
     """The skills of one snapshot, ready to be matched; never changed, so threads may share it."""
 
     skills: tuple[Skill, ...]
+    # Those that the model may not choose: only a person can call them.
+    hidden: tuple[int, ...]
     evidence: tuple[Evidence, ...]
     lexical: LexicalIndex
     hints: HintIndex
@@ -33,32 +43,33 @@ class SkillIndex:
     dense: DenseIndex | None
     everyday: Everyday | None
     english_only: bool
+    encoder_id: str
 
     @classmethod
     def build(
         cls,
         skills: Sequence[Skill],
         evidence: Sequence[Evidence],
-        terms: Sequence[Terms],
-        vectors: Mapping[str, Floats] | None,
-        *,
-        english_only: bool = True,
+        lexical: LexicalIndex,
+        encoded: Encoded | None,
     ) -> Self:
-        """Index `skills`; `vectors` has one for every text that `needed_texts` names."""
+        """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
         dense, line = None, None
-        if vectors is not None:
-            strangers = np.array([vectors[text] for text in (*ERRANDS, *EVERYDAY)], np.float32)
-            dense = DenseIndex.build(evidence, vectors, strangers)
-            line = Everyday.between(vectors, dense.whole)
+        if encoded is not None:
+            strangers = [encoded.vectors[text] for text in (*ERRANDS, *EVERYDAY)]
+            dense = DenseIndex.build(evidence, encoded.vectors, np.array(strangers, np.float32))
+            line = Everyday.between(encoded.vectors, dense.whole)
         return cls(
             skills=tuple(skills),
+            hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
             # The bodies are in the lexical index by now.
             evidence=tuple(replace(one, body="") for one in evidence),
-            lexical=LexicalIndex.build(terms),
+            lexical=lexical,
             hints=HintIndex(skills),
             dense=dense,
             everyday=line,
-            english_only=english_only,
+            english_only=encoded is not None and encoded.english_only,
+            encoder_id="" if encoded is None else encoded.encoder_id,
         )
 
 

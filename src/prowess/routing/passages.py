@@ -57,6 +57,7 @@ _NOT_TITLE = re.compile(
 _MARKUP = re.compile(r"[*`]+|^\s*\[[ x]\]\s*")
 _LINK = re.compile(r"\[([^\]\n]{1,100})\]\([^)\n]{0,300}\)")
 _NAME_SEPARATORS = re.compile(r"[-_:./\s]+")
+_WORD = re.compile(r"\w+")
 _EDGES = " ,;:-\u2013—.\"'“”"
 
 
@@ -179,7 +180,7 @@ def _quotes(text: str) -> Iterator[str]:
 
 def _says_something(phrase: str) -> bool:
     """True for more than a keyword; a script without spaces says more with fewer characters."""
-    return len(phrase.split()) > 1 or not phrase.isascii()
+    return len(_WORD.findall(phrase)) > 1 or not phrase.isascii()
 
 
 def _cleaned(phrases: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ The vector of the message is an argument, so nothing here waits for a model: `ou
 whether one is needed at all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from prowess.routing import decision, reasons
 from prowess.routing.decision import DEFAULT, Scale
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
-from prowess.routing.hints import Hints, Named, is_follow_up
+from prowess.routing.hints import Hints, Named, folded, is_follow_up
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.words import asking_part, shape_of
-from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -27,6 +26,8 @@ _TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
 # A name that is asked for wins over whatever else the message is about; one that only occurs does
 # not ("I just finished setup-db, what now?").
 _ASKED_FOR, _MENTIONED = 0.4, 0.06
+# A small weight: a cross-encoder of this size is right more often than not, and no more.
+_JUDGED = 0.01
 _LONGEST_HINTED = 20_000
 
 
@@ -57,6 +58,8 @@ class Query:
     ask: str
     vector: Floats | None = None
     context: Context = field(default_factory=Context)
+    # What a cross-encoder says of the best skills, by their place in the index.
+    judged: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,18 +91,26 @@ def outright(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
     """Answer without a vector where nothing has to be guessed: a command, "go on", no message."""
     if not query.message.strip() or not len(index.skills):
         return Route(decision=Decision.NONE, thresholds=choice.thresholds)
-    if is_follow_up(query.message):
-        places = {skill.name: place for place, skill in enumerate(index.skills)}
-        going_on = [places[name] for name in query.context.last if name in places]
-        matches = tuple(
-            Match(skill=index.skills[place], score=1.0, reasons=(reasons.GOES_ON,))
-            for place in going_on[: choice.most]
-        )
-        found = Decision.LOAD if matches else Decision.NONE
-        return Route(
-            decision=found, thresholds=choice.thresholds, matches=matches, considered=matches
-        )
-    return _called(index, query, choice)
+    called = _called(index, query, choice)
+    if called is not None or not is_follow_up(query.message):
+        return called
+    return _gone_on(index, query, choice)
+
+
+def _gone_on(index: SkillIndex, query: Query, choice: Choice) -> Route:
+    """Go on with what was loaded last, as far as it is there and not loaded still."""
+    places = {skill.name: place for place, skill in enumerate(index.skills)}
+    going_on = [
+        places[name]
+        for name in dict.fromkeys(query.context.last)
+        if name in places and name not in query.context.loaded
+    ]
+    matches = tuple(
+        Match(skill=index.skills[place], score=1.0, reasons=(reasons.GOES_ON,))
+        for place in going_on[: choice.most]
+    )
+    found = Decision.LOAD if matches else Decision.NONE
+    return Route(decision=found, thresholds=choice.thresholds, matches=matches, considered=matches)
 
 
 def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
@@ -111,7 +122,9 @@ def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
     ]
     if not called or choice.most < 1:
         return None
-    skill = index.skills[called[0]]
+    # A name stands over the key of another skill.
+    text = folded(query.message)
+    skill = min((index.skills[place] for place in called), key=lambda s: folded(s.name) not in text)
     match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(reasons.CALLED,))
     if skill.name in query.context.loaded:
         note = f"{skill.name} is loaded already."
@@ -139,9 +152,10 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
             leaning = index.everyday.leaning(query.vector)
     fused = fuse(lexical, dense, breadth=breadth, weight=weight, words_per_skill=words)
     hints = index.hints.of(_hinted(query.message), query.context.paths)
+    fused = _with_judgement(fused, query.judged)
     evidence = fused.total + _outright_evidence(hints, len(index.skills))
-    excluded = _excluded(index.skills, hints, query.context)
-    allowed = np.array([place for place in range(len(evidence)) if place not in excluded], int)
+    excluded = _excluded(index, hints, query.context)
+    allowed = np.delete(np.arange(len(evidence)), list(excluded))
     scored = np.zeros(len(evidence), np.float32)
     scored[allowed] = decision.scores(
         evidence[allowed],
@@ -197,6 +211,18 @@ def match_of(index: SkillIndex, query: Query, ranking: Ranking, place: int) -> M
     )
 
 
+def _with_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
+    if not judged:
+        return fused
+    # Against the best of them, so that the scale on which is decided stays what it was.
+    best = max(judged.values())
+    part = np.zeros_like(fused.total)
+    for place, value in judged.items():
+        part[place] = _JUDGED * (value - best)
+    parts = {**fused.parts, "judged": part}
+    return fused._replace(total=fused.total + part, parts=parts)
+
+
 def _outright_evidence(hints: Mapping[int, Hints], size: int) -> Floats:
     added = np.zeros(size, np.float32)
     for place, found in hints.items():
@@ -216,15 +242,14 @@ def _outright_parts(hints: Hints) -> dict[str, float]:
     }
 
 
-def _excluded(
-    skills: Sequence[Skill], hints: Mapping[int, Hints], context: Context
-) -> dict[int, str]:
-    found = {
-        place: reasons.LOADED for place, skill in enumerate(skills) if skill.name in context.loaded
-    }
-    found |= {
-        place: reasons.HIDDEN for place, skill in enumerate(skills) if not skill.invocation.model
-    }
+def _excluded(index: SkillIndex, hints: Mapping[int, Hints], context: Context) -> dict[int, str]:
+    found = dict.fromkeys(index.hidden, reasons.HIDDEN)
+    if context.loaded:
+        found |= {
+            place: reasons.LOADED
+            for place, skill in enumerate(index.skills)
+            if skill.name in context.loaded
+        }
     found |= {place: reasons.vetoed(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 

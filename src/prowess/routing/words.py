@@ -106,6 +106,11 @@ class Shape(NamedTuple):
     content_words: int
 
 
+def has_dense_script(text: str) -> bool:
+    """True where `text` has characters of a script that writes no spaces between words."""
+    return not text.isascii() and _DENSE_RUN.search(text) is not None
+
+
 def words_of(text: str) -> Words:
     """Return the words of `text`: folded, split, stemmed, without stop words."""
     running: list[str] = []

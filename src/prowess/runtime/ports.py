@@ -111,6 +111,17 @@ class Encoder(Protocol):
         """
 
 
+class Judge(Protocol):
+    """Reads a message and a skill's text together."""
+
+    def judge(self, message: str, texts: Sequence[str]) -> Vectors:
+        """Return one number for each text: the higher, the better it belongs to the message.
+
+        Raises:
+            EncoderError: the model cannot be loaded or does not run.
+        """
+
+
 class VectorStore(Protocol):
     """Keeps vectors by encoder and text, so that a text is encoded once."""
 

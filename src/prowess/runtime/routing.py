@@ -16,7 +16,7 @@ from prowess.routing.decision import DEFAULT
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Route, Status, Thresholds
 from prowess.routing.router import Choice, Context, Query
-from prowess.runtime.ports import Encoder, Examples, ExampleStore, Vectors, VectorStore
+from prowess.runtime.ports import Encoder, Examples, ExampleStore, Judge, Vectors, VectorStore
 from prowess.runtime.routing_index import Built, IndexBuilder, Progress
 from prowess.runtime.service import SkillsService
 from prowess.settings import RoutingSettings
@@ -24,6 +24,7 @@ from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 
 _REMEMBERED_MESSAGES = 256
+_JUDGED_SKILLS = 10
 # How long a failing encoder is left alone before it is tried again.
 _PAUSE_S = 30.0
 NO_ENCODER = "no encoder (skills.routing.encoder is none): only words and names are matched."
@@ -49,6 +50,10 @@ class Tools(NamedTuple):
     # Thresholds that were calibrated for an encoder, by its id.
     calibrated: Callable[[str], Thresholds | None]
     seconds: Callable[[], float]
+    # Gives memory back that building an index needed for a moment.
+    tidy: Callable[[], None] | None = None
+    # From the setting `rerank` to what judges the best skills again; None where it is off.
+    open_judge: Callable[[str], Judge | None] = lambda _which: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +72,16 @@ class RoutingService:
 
     def __init__(self, skills: SkillsService, tools: Tools) -> None:
         self._skills, self._tools = skills, tools
-        self._builder = IndexBuilder(tools.vectors)
+        self._builder = IndexBuilder(tools.vectors, tools.tidy)
         self._indexes: dict[str, _Kept] = {}
-        self._messages: OrderedDict[str, Vectors] = OrderedDict()
+        self._messages: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._encoder: Encoder | None = None
         self._encoder_for: object = None
+        self._judge: Judge | None = None
+        self._judge_for = "off"
         self._problem = ""
         self._failed_at = float("-inf")
-        self._lock = Lock()
+        self._lock, self._building = Lock(), Lock()
 
     @property
     def settings(self) -> RoutingSettings:
@@ -116,6 +123,17 @@ class RoutingService:
         """Return the index of what an agent may use, built anew only where that changed."""
         snapshot = self._skills.snapshot(agent_id)
         examples, encoder = self._tools.examples.read(), self.encoder()
+        # Whoever comes while an index is made waits for it instead of making another.
+        with self._building:
+            return self._current(snapshot, examples, encoder, progress)
+
+    def _current(
+        self,
+        snapshot: Snapshot,
+        examples: Mapping[str, Examples],
+        encoder: Encoder | None,
+        progress: Progress | None,
+    ) -> SkillIndex:
         kept, now = self._indexes.get(snapshot.agent_id), self._tools.seconds()
         if (
             kept is not None
@@ -126,7 +144,8 @@ class RoutingService:
         ):
             return kept.built.index
         built = self._builder.build(snapshot.usable, encoder, examples, progress)
-        self._problem = built.problem or self._problem
+        if encoder is not None:
+            self._problem = built.problem
         self._indexes[snapshot.agent_id] = _Kept(snapshot, examples, encoder, built, now)
         return built.index
 
@@ -141,19 +160,41 @@ class RoutingService:
         encoder = self.encoder()
         if index.dense is None or encoder is None or not query.ask.strip():
             return query
+        # An index from before a change of encoder is asked by words alone.
+        if index.encoder_id != encoder.id or self._tools.seconds() - self._failed_at < _PAUSE_S:
+            return query
+        key = (encoder.id, query.ask)
         with self._lock:
-            known = self._messages.get(query.ask)
+            known = self._messages.get(key)
         if known is None:
             try:
                 known = encoder.encode([query.ask])[0]
             except EncoderError as error:
-                self._problem = str(error)
+                self._problem, self._failed_at = str(error), self._tools.seconds()
                 return query
+            self._problem = ""
             with self._lock:
-                self._messages[query.ask] = known
+                self._messages[key] = known
                 while len(self._messages) > _REMEMBERED_MESSAGES:
                     self._messages.popitem(last=False)
-        return replace(query, vector=known)
+        return self._judged(index, replace(query, vector=known))
+
+    def _judged(self, index: SkillIndex, query: Query) -> Query:
+        """Let a cross-encoder read the best skills with the message, where one is configured."""
+        wanted = self.settings.rerank
+        with self._lock:
+            if self._judge_for != wanted:
+                self._judge, self._judge_for = self._tools.open_judge(wanted), wanted
+            judge = self._judge
+        if judge is None:
+            return query
+        places = router.rank(index, query).order[:_JUDGED_SKILLS]
+        try:
+            judged = judge.judge(query.ask, [index.evidence[place].text for place in places])
+        except EncoderError as error:
+            self._problem = str(error)
+            return query
+        return replace(query, judged=dict(zip(places, judged.tolist(), strict=True)))
 
     @property
     def problem(self) -> str:

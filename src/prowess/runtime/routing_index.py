@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from prowess.errors import EncoderError
-from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
-from prowess.routing.lexical import Terms, terms_of
+from prowess.routing.index import Encoded, SkillIndex, needed_texts, with_handoffs
+from prowess.routing.lexical import LexicalIndex, Terms, terms_of
 from prowess.routing.passages import Evidence, evidence_of
 from prowess.runtime.ports import Encoder, Examples, Vectors, VectorStore
 from prowess.skills.model import Skill
@@ -41,8 +41,8 @@ class _Read(NamedTuple):
 class IndexBuilder:
     """Keeps what was read of each skill from one index to the next."""
 
-    def __init__(self, vectors: VectorStore) -> None:
-        self._vectors = vectors
+    def __init__(self, vectors: VectorStore, tidy: Callable[[], None] | None = None) -> None:
+        self._vectors, self._tidy = vectors, tidy or _nothing
         self._read: dict[str, _Read] = {}
         self._lock = Lock()
 
@@ -57,19 +57,19 @@ class IndexBuilder:
         with self._lock:
             read = self._read_all(skills, examples, progress or _silent)
         evidence = with_handoffs([one.evidence for one in read])
-        vectors, problem = None, ""
+        # Before the vectors are there: the two together would take twice the memory.
+        lexical = LexicalIndex.build([one.terms for one in read])
+        encoded, problem = None, ""
         if encoder is not None:
             try:
                 vectors = self._encoded(encoder, needed_texts(evidence), progress or _silent)
+                encoded = Encoded(vectors, encoder.id, encoder.english_only)
+                del vectors
             except EncoderError as error:
                 problem = str(error)
-        index = SkillIndex.build(
-            skills,
-            evidence,
-            [one.terms for one in read],
-            vectors,
-            english_only=encoder is not None and encoder.english_only,
-        )
+        index = SkillIndex.build(skills, evidence, lexical, encoded)
+        del encoded
+        self._tidy()
         return Built(index, problem)
 
     def _read_all(
@@ -94,10 +94,21 @@ class IndexBuilder:
         keys = {text: text_key(text) for text in texts}
         stored = self._vectors.load(encoder.id, list(keys.values()))
         vectors = {text: stored[key] for text, key in keys.items() if key in stored}
-        width = {len(vector) for vector in vectors.values()}
-        if len(width) > 1:
-            # Vectors of two widths cannot be of one encoder: take none of them.
-            vectors = {}
+        self._add(encoder, keys, vectors, progress)
+        if len({len(vector) for vector in vectors.values()}) > 1:
+            # Two widths under one name: the model behind it is another one now.
+            vectors.clear()
+            self._add(encoder, keys, vectors, progress)
+        return vectors
+
+    def _add(
+        self,
+        encoder: Encoder,
+        keys: Mapping[str, str],
+        vectors: dict[str, Vectors],
+        progress: Progress,
+    ) -> None:
+        """Encode what `vectors` lacks and keep it."""
         missing = [text for text in keys if text not in vectors]
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
@@ -108,7 +119,6 @@ class IndexBuilder:
             # Kept as they come: an interrupted indexing goes on where it stopped.
             self._vectors.save(encoder.id, {keys[text]: vector for text, vector in fresh.items()})
             progress("encoding texts", start + len(some), len(missing))
-        return vectors
 
 
 def text_key(text: str) -> str:
@@ -126,7 +136,12 @@ def _read(skill: Skill, examples: Examples) -> _Read:
             phrases=tuple(dict.fromkeys((*more, *evidence.phrases)))[:_MOST_PHRASES],
             negatives=(*examples.near_misses, *evidence.negatives),
         )
-    return _Read(evidence, terms_of(evidence))
+    # The words are all that is needed of the body from here on.
+    return _Read(replace(evidence, body=""), terms_of(evidence))
+
+
+def _nothing() -> None:
+    """Tidy nothing up."""
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from prowess.routing import router
 from prowess.routing.index import SkillIndex
-from prowess.routing.model import Match, Thresholds
+from prowess.routing.model import Match, Route, Thresholds
 from prowess.routing.router import Query, Ranking
 from prowess.runtime.explaining import why
 from prowess.runtime.routing import Asked, RoutingService
@@ -54,7 +54,7 @@ def why_not(
     query = router.read(message, asked.context)
     answer = router.outright(index, query, choice)
     if answer is not None:
-        return _settled(path.name, [match.skill.name for match in answer.matches], choice)
+        return _settled(path.name, answer, message)
     query = routing.with_vector(index, query)
     ranking = router.rank(index, query, choice.scale)
     route = router.route(index, query, choice)
@@ -72,19 +72,22 @@ def why_not(
     )
 
 
-def _settled(name: str, chosen: list[str], choice: router.Choice) -> Absence:
+def _settled(name: str, answer: Route, message: str) -> Absence:
     """Explain an answer that needed no ranking: a command, "go on", or an empty message."""
-    loaded = name in chosen
-    others = ", ".join(other for other in chosen if other != name)
-    detail = (
-        "the message calls it, or goes on with it"
-        if loaded
-        else f"the message calls {others} by name"
-        if others
-        else "the message is empty, or only goes on with what was said before"
-    )
-    step = Step(stage="message", passed=loaded, detail=detail)
-    return Absence(name=name, loaded=loaded, steps=(step,), thresholds=choice.thresholds)
+    chosen = [match.skill.name for match in answer.matches]
+    why_chosen = "; ".join(dict.fromkeys(r for match in answer.matches for r in match.reasons))
+    if name in chosen:
+        detail = why_chosen
+    elif chosen:
+        detail = f"{', '.join(chosen)} is loaded instead: {why_chosen}"
+    elif answer.notes:
+        detail = " ".join(answer.notes).rstrip(".")
+    elif message.strip():
+        detail = "the message only goes on, and nothing was loaded before it"
+    else:
+        detail = "the message is empty"
+    step = Step(stage="message", passed=name in chosen, detail=detail)
+    return Absence(name=name, loaded=name in chosen, steps=(step,), thresholds=answer.thresholds)
 
 
 def _ahead(
@@ -100,6 +103,10 @@ def _steps(
     usable = Step(stage="ready", passed=True, detail="the agent may use it")
     if place in ranking.excluded:
         return (usable, Step(stage="allowed", passed=False, detail=ranking.excluded[place]))
+    if choice.most < 1:
+        fix = "set skills.routing.maxSkills to 1 or more"
+        detail = "skills.routing.maxSkills is 0: nothing is ever loaded"
+        return (usable, Step(stage="allowed", passed=False, detail=detail, fix=fix))
     allowed = Step(stage="allowed", passed=True, detail="nothing keeps it out")
     return (
         usable,

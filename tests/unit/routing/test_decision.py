@@ -21,9 +21,7 @@ def _floats(numbers: Sequence[float]) -> Floats:
 def _scores(
     *evidence: float, leaning: float = 0.0, words: float = 200.0, weight: float = 0.4
 ) -> list[float]:
-    found = scores(
-        _floats(evidence), leaning, words_per_skill=words, weight=weight, scale=_SCALE
-    )
+    found = scores(_floats(evidence), leaning, words_per_skill=words, weight=weight, scale=_SCALE)
     return [float(score) for score in found]
 
 
@@ -67,7 +65,9 @@ def test_a_lead_says_less_where_texts_are_short() -> None:
     def gain(words: float) -> float:
         # In steps of the scale, which is the same for both.
         with_lead, without = _scores(0.3, 0.1, words=words), _scores(0.3, 0.3, words=words)
-        return float(np.log(with_lead[0] / (1 - with_lead[0])) - np.log(without[0] / (1 - without[0])))
+        return float(
+            np.log(with_lead[0] / (1 - with_lead[0])) - np.log(without[0] / (1 - without[0]))
+        )
 
     assert gain(5.0) < gain(500.0)
 

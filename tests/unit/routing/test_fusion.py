@@ -62,7 +62,9 @@ def test_skills_of_few_words_are_found_by_meaning() -> None:
     assert few > 0.5 > many >= LEAST_MEANING
 
 
-@pytest.mark.parametrize("message", ["请帮我部署应用", "会議の議事録を作って", "сделай отчёт", "بناء التقرير"])
+@pytest.mark.parametrize(
+    "message", ["请帮我部署应用", "会議の議事録を作って", "сделай отчёт", "بناء التقرير"]
+)
 def test_an_english_encoder_has_no_say_on_other_scripts(message: str) -> None:
     assert weight_of_meaning(_FEW, shape_of(message), english_only=True) == 0
 

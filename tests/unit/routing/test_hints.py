@@ -59,7 +59,9 @@ def test_a_message_that_only_goes_on_is_a_follow_up(message: str) -> None:
     assert is_follow_up(message)
 
 
-@pytest.mark.parametrize("message", ["好的，继续", "是的。", "可以！", "はい、お願いします", "はい。"])
+@pytest.mark.parametrize(
+    "message", ["好的\uff0c继续", "是的。", "可以\uff01", "はい、お願いします", "はい。"]
+)
 def test_follow_ups_have_the_punctuation_of_their_script(message: str) -> None:
     assert is_follow_up(message)
 
@@ -111,8 +113,9 @@ def test_a_skill_is_called_by_its_key_too() -> None:
     assert _named("/slides", key="slides") is Named.CALLED
 
 
-def test_a_name_of_another_script_can_be_called() -> None:
-    assert _named("/周报", name="周报") is Named.CALLED
+@pytest.mark.parametrize("name", ["周报", "über-plan", "my_skill", "3d-print", "\N{ROCKET}"])
+def test_a_name_of_any_characters_can_be_called(name: str) -> None:
+    assert _named(f"/{name}", name=name) is Named.CALLED
 
 
 @pytest.mark.parametrize(
@@ -299,7 +302,20 @@ def test_only_skills_that_are_concerned_have_hints() -> None:
 
 _WORDS = st.lists(
     st.sampled_from(
-        ["use", "not", "deck-maker", "/", "$", "skill", "`", "\0", "src/a.py", "部署", "deploy", "\n"]
+        [
+            "use",
+            "not",
+            "deck-maker",
+            "/",
+            "$",
+            "skill",
+            "`",
+            "\0",
+            "src/a.py",
+            "部署",
+            "deploy",
+            "\n",
+        ]
     ),
     max_size=12,
 ).map(" ".join)
@@ -332,7 +348,7 @@ def _seconds(phrases: int) -> float:
         for at in range(phrases)
     ]
     index, spent = HintIndex(skills), []
-    for _ in range(5):
+    for _ in range(3):
         started = time.process_time()
         index.of("please look at this and do it")
         spent.append(time.process_time() - started)
@@ -340,5 +356,5 @@ def _seconds(phrases: int) -> float:
 
 
 def test_the_cost_of_a_message_grows_no_faster_than_the_triggers() -> None:
-    # Four times as many; patterns that are made anew for every message cost fifty times as much.
-    assert _seconds(1_600) < 16 * _seconds(400)
+    # Three times as many; patterns that are made anew for every message cost fifty times as much.
+    assert _seconds(1_200) < 12 * _seconds(400)

@@ -82,7 +82,7 @@ def test_rejection_is_measured_at_the_bar_that_keeps_nineteen_of_twenty() -> Non
     assert summarise([*told, *untold]).rejected95 == 0.75
 
 
-def test_precision_is_about_the_first_that_was_loaded() -> None:
+def test_precision_asks_whether_a_meant_skill_is_among_what_was_loaded() -> None:
     outcomes = [
         _meant("a", "a", "b", chosen=("a", "b")),
         _meant("a", "b", "a", chosen=("b", "a")),
@@ -92,7 +92,8 @@ def test_precision_is_about_the_first_that_was_loaded() -> None:
 
     summary = summarise(outcomes)
 
-    assert summary.precision == pytest.approx(1 / 3)
+    assert summary.precision == pytest.approx(2 / 3)
+    assert summary.precision_first == pytest.approx(1 / 3)
     assert summary.precision_all == pytest.approx(2 / 5)
     assert summary.recall == pytest.approx(2 / 3)
 

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
 from prowess.routing.background import EVERYDAY
+from prowess.routing.everyday import Everyday
 from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
 from prowess.routing.model import Decision, Route, Status, Thresholds
 from prowess.routing.passages import Evidence, evidence_of
 from prowess.routing.router import Choice, Context, Ranking
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
-from tests.unit.routing.vectors import ask, make_index
 
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.")
 RIDER = make_skill("bike-repair", description="Repairs a bicycle: chain, brakes and tyres.")
@@ -133,8 +134,8 @@ def test_a_skill_that_users_may_not_call_is_not_called() -> None:
 
 
 def test_a_name_wins_over_the_key_of_another_skill() -> None:
-    index = make_index(replace(BAKER, metadata=replace(BAKER.metadata, skill_key="rider")),
-                       make_skill("rider", description="Rides."))  # fmt: skip
+    keyed = make_skill("bread-baker", key="rider")
+    index = make_index(keyed, make_skill("rider", description="Rides."))
 
     assert _chosen(_route("/rider", index)) == ["rider"]
 
@@ -236,27 +237,54 @@ def test_a_file_at_hand_raises_the_skill_that_is_for_it() -> None:
     at_hand = router.rank(index, ask("please look at this", Context(paths=("blue.bike",))))
 
     assert at_hand.scores[1] > plain.scores[1]
-    assert at_hand.scores[0] == pytest.approx(plain.scores[0])
+    assert at_hand.evidence[0] == plain.evidence[0]
 
 
-def test_a_hand_off_sends_the_message_to_the_other_skill() -> None:
-    broad = make_skill(
-        "kitchen",
-        description="Cooks every meal. Not for toasting crumpets; use bread-baker.",
-    )
+_HAND_OFFS = pytest.mark.parametrize(
+    "sentence",
+    [
+        "For toasting crumpets use bread-baker instead.",
+        "Not for toasting crumpets (use bread-baker).",
+        "Not for toasting crumpets, use bread-baker.",
+        # As the bundled skills say it, and as the skill about authoring tells others to.
+        "Not for toasting crumpets; use bread-baker.",
+    ],
+)
+
+
+@_HAND_OFFS
+def test_a_hand_off_sends_the_message_to_the_other_skill(sentence: str) -> None:
+    broad = make_skill("kitchen", description=f"Cooks every meal. {sentence}")
 
     route = _route("toasting crumpets", make_index(broad, *ALL))
 
     assert _best(route) == "bread-baker"
 
 
-def test_hand_offs_become_phrases_of_the_skill_they_name() -> None:
-    broad = make_skill("kitchen", description="Cooks. For crumpets use bread-baker instead.")
-    unknown = make_skill("shop", description="Sells. For shoes use shoe-shop instead.")
+@_HAND_OFFS
+def test_a_hand_off_becomes_a_phrase_of_the_skill_it_names(sentence: str) -> None:
+    broad = make_skill("kitchen", description=f"Cooks. {sentence}")
 
-    _, baker, _ = with_handoffs([evidence_of(skill) for skill in (broad, BAKER, unknown)])
+    _, baker = with_handoffs([evidence_of(skill) for skill in (broad, BAKER)])
 
     assert any("crumpets" in phrase for phrase in baker.phrases)
+
+
+def test_a_hand_off_to_a_skill_that_is_not_there_changes_nothing() -> None:
+    lonely = evidence_of(make_skill("shop", description="Sells. For shoes use shoe-shop instead."))
+
+    assert with_handoffs([lonely, evidence_of(BAKER)]) == [lonely, evidence_of(BAKER)]
+
+
+def test_a_list_of_quoted_requests_leaves_no_scraps_behind() -> None:
+    quoting = make_skill(
+        description='Plans. Use when the user asks "what now", "and then" or "how".'
+    )
+
+    phrases = evidence_of(quoting).phrases
+
+    assert {"what now", "and then"} <= set(phrases)
+    assert [phrase for phrase in phrases if ", ," in phrase or phrase == "or"] == []
 
 
 def test_a_skill_hands_nothing_over_to_itself() -> None:
@@ -265,11 +293,17 @@ def test_a_skill_hands_nothing_over_to_itself() -> None:
     assert with_handoffs([own]) == [own]
 
 
-def test_small_talk_scores_lower_than_an_errand() -> None:
-    talk, errand = _rank("hello, do you know a good joke?"), _rank("bake a loaf of bread")
+def test_a_message_that_leans_to_small_talk_scores_lower() -> None:
+    # A line that takes all that is said on the small encoder's fourth topic for small talk.
+    line = Everyday(direction=-np.eye(WIDTH, dtype=np.float32)[3], turn=0.0, weight=1.0)
+    message = ask("hello, good morning: bake bread")
 
-    assert talk.confidence < errand.confidence
-    assert talk.leaning < errand.leaning
+    plain = router.rank(replace(INDEX, everyday=None), message)
+    leaning = router.rank(replace(INDEX, everyday=line), message)
+
+    assert leaning.leaning < 0 == plain.leaning
+    assert leaning.confidence < plain.confidence
+    assert leaning.order == plain.order
 
 
 @pytest.mark.parametrize("message", EVERYDAY[:12])
@@ -365,7 +399,7 @@ def test_an_encoder_of_many_languages_has_its_say_on_chinese() -> None:
     chinese = make_skill("bushu", description="部署应用到服务器")
     index = make_index(BAKER, chinese, english_only=False)
 
-    assert "meaning" in _route("请帮我部署应用到服务器", index).considered[0].signals
+    assert "meaning" in _route("部署应用到服务器", index).considered[0].signals
 
 
 def test_a_long_message_is_matched_by_the_part_that_asks() -> None:
@@ -402,7 +436,18 @@ def test_all_skills_may_be_out() -> None:
 
 _MESSAGES = st.text(max_size=80) | st.lists(
     st.sampled_from(
-        ["bake", "bread", "/bike-repair", "use", "letter-writer", "yes", "hello", "部署", "\0", "\ud800"]
+        [
+            "bake",
+            "bread",
+            "/bike-repair",
+            "use",
+            "letter-writer",
+            "yes",
+            "hello",
+            "部署",
+            "\0",
+            "\ud800",
+        ]
     ),
     max_size=10,
 ).map(" ".join)

@@ -13,25 +13,25 @@ import numpy as np
 
 from prowess.errors import EncoderError
 from prowess.routing import router
-from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
-from prowess.routing.lexical import terms_of
+from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
-from prowess.routing.passages import evidence_of
 from prowess.routing.router import Context, Query
 from prowess.runtime.ports import Encoder, Examples, Vectors
 from prowess.runtime.routing import RoutingService, Tools
+from prowess.runtime.routing_index import IndexBuilder
 from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill
 from prowess.testing import FixedFacts, FixedSettings, MemorySources
 
-TOPICS = (
-    frozenset("bake baker bakes bread dough loaf oven sourdough rolls croissant".split()),
-    frozenset("bike bicycle wheel tyre tyres brakes chain saddle cycling puncture".split()),
-    frozenset("letter letters card cards stamp envelope postcard correspondence".split()),
-    frozenset("hello hi thanks bye joke jokes riddle weather morning night".split()),
-)
+_TOPICS = """
+bake baker bakes bread dough loaf oven sourdough rolls croissant
+bike bicycle wheel tyre tyres brakes chain saddle cycling puncture
+letter letters card cards stamp envelope postcard correspondence
+hello hi thanks bye joke jokes riddle weather morning night
+"""
+TOPICS = tuple(frozenset(line.split()) for line in _TOPICS.strip().splitlines())
 _HASHED = 28
 _TOPIC_WEIGHT = 3.0
 WIDTH = len(TOPICS) + _HASHED
@@ -58,11 +58,8 @@ def _encoded(text: str, width: int) -> Vectors:
 
 def make_index(*skills: Skill, meaning: bool = True, english_only: bool = True) -> SkillIndex:
     """Index `skills`, with vectors or with words alone."""
-    evidence = with_handoffs([evidence_of(skill) for skill in skills])
-    texts = list(dict.fromkeys(needed_texts(evidence)))
-    vectors = dict(zip(texts, encode(texts), strict=True)) if meaning else None
-    terms = [terms_of(one) for one in evidence]
-    return SkillIndex.build(skills, evidence, terms, vectors, english_only=english_only)
+    encoder = SmallEncoder(english_only=english_only) if meaning else None
+    return IndexBuilder(MemoryVectors()).build(skills, encoder, {}).index
 
 
 def ask(message: str, context: Context | None = None) -> Query:
