@@ -79,7 +79,7 @@ ROUTING: tuple[Requirement, ...] = (
             "routing:route-stdin": "A message may come from standard input.",
             "routing:same-everywhere": "The library and the terminal give the same answer.",
             "routing:quick-commands": "Commands that do not route load neither model nor numpy.",
-            "routing:settings-checked": "A routing setting that makes no sense is said and ignored.",
+            "routing:settings-checked": "A setting that makes no sense is said and ignored.",
             "routing:hidden": "What the model may not choose is loaded only when it is called.",
         },
     ),

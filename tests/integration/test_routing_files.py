@@ -257,7 +257,7 @@ def test_long_examples_do_not_make_the_file_too_large_to_read(examples: Examples
 def test_a_huge_file_counts_as_empty_with_a_warning(
     state: Path, examples: ExamplesFile, caplog: pytest.LogCaptureFixture
 ) -> None:
-    put(state / EXAMPLES_FILE, json.dumps({"deploy": {"confirmed": ["x" * 9_000_000]}}))
+    put(state / EXAMPLES_FILE, json.dumps({"deploy": {"confirmed": ["x" * 17_000_000]}}))
 
     assert examples.read() == {}
     assert "routing.unreadable" in caplog.text

@@ -17,7 +17,7 @@ from prowess.runtime.ports import Examples
 
 EXAMPLES_FILE = "routing-examples.json"
 THRESHOLDS_FILE = "routing-thresholds.json"
-_MAX_CHARS = 64_000_000
+_MAX_CHARS = 16_000_000
 _MOST_PER_KIND = 50
 _LONGEST = 500
 
@@ -111,13 +111,18 @@ def _stamp(path: str) -> tuple[int, ...] | None:
 
 def _load(path: str) -> dict[str, Any]:
     try:
+        return _parsed(path)
+    except (OSError, ValueError, RecursionError) as error:
+        logging.getLogger(__name__).warning("routing.unreadable: %s: %s", path, error)
+        return {}
+
+
+def _parsed(path: str) -> dict[str, Any]:
+    try:
         with open(path, encoding="utf-8") as file:
             # One character more than anything that was written: cut JSON is no JSON.
             values = json.loads(file.read(_MAX_CHARS + 1))
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        logging.getLogger(__name__).warning("routing.unreadable: %s: %s", path, error)
         return {}
     return values if isinstance(values, dict) else {}
 
@@ -125,11 +130,16 @@ def _load(path: str) -> dict[str, Any]:
 def _change(path: str, change: Callable[[dict[str, Any]], None]) -> None:
     try:
         with locked(path):
-            values = _load(path)
+            try:
+                values = _parsed(path)
+            except (ValueError, RecursionError):
+                # Somebody edited it by hand and slipped: their text is kept.
+                os.replace(path, path + ".bak")
+                values = {}
             change(values)
             write_private(path, json.dumps(values, indent=2) + "\n")
     except OSError as error:
-        raise StoreError(path, f"cannot be written: {error.strerror}.") from error
+        raise StoreError(path, f"cannot be changed: {error.strerror}.") from error
 
 
 def _examples(values: Mapping[str, Any]) -> dict[str, Examples]:
