@@ -80,6 +80,7 @@ ROUTING: tuple[Requirement, ...] = (
             "routing:same-everywhere": "The library and the terminal give the same answer.",
             "routing:quick-commands": "Commands that do not route load neither model nor numpy.",
             "routing:settings-checked": "A setting that makes no sense is said and ignored.",
+            "routing:rerank-fails": "A reranker that fails is told; the answer stands without it.",
             "routing:hidden": "What the model may not choose is loaded only when it is called.",
         },
     ),

@@ -171,12 +171,15 @@ def test_a_broken_file_counts_as_empty_with_a_warning(
     assert "routing.unreadable" in caplog.text
 
 
-def test_a_broken_file_is_written_anew(state: Path, examples: ExamplesFile) -> None:
-    put(state / EXAMPLES_FILE, "{")
+def test_a_broken_file_is_written_anew_and_kept_beside(state: Path, examples: ExamplesFile) -> None:
+    slip = '{"deploy": {"confirmed": ["by hand"],}}'
+    put(state / EXAMPLES_FILE, slip)
 
     examples.write("deploy", SOME)
 
     assert examples.read() == {"deploy": SOME}
+    # Somebody wrote it: their words are not thrown away.
+    assert (state / f"{EXAMPLES_FILE}.bak").read_text(encoding="utf-8") == slip
 
 
 @pytest.mark.parametrize("content", ["[]", "null", '"text"', "3", "NaN"])

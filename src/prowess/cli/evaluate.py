@@ -11,7 +11,7 @@ from prowess import wire, wire_routing
 from prowess.cli.evaluate_report import OURS, BenchRow, print_bench, print_outcomes, print_problems
 from prowess.cli.options import common
 from prowess.cli.render import ProgressBar, print_json, print_text
-from prowess.errors import SuiteError
+from prowess.errors import PathError, SuiteError
 from prowess.host.documents import named
 from prowess.host.routing_files import ThresholdsFile
 from prowess.host.suites import bench_folders, read_bench_folder, read_suites
@@ -111,7 +111,8 @@ def eval_command(
 
     A SUITE is YAML or JSON: {skills: DIR?, cases: [{prompt, expect: name | [names] | none}]}, the
     evals/evals.json or trigger file that an author ships, or a folder that holds such files.
-    Without one, the suites beside the workspace's own skills are run.
+    Without one, the suites beside the workspace's own skills are run. Exit code 1 below --min, and
+    when a file or a case cannot be read.
     """
     if dry_run and not calibrating:
         raise click.UsageError("--dry-run belongs to --calibrate")
@@ -133,21 +134,31 @@ def eval_command(
         if calibrating:
             _keep(plan, thresholds, dry_run=dry_run, quiet=as_json)
     passed = summarise(result.outcomes).passed or 0.0
-    return 1 if least is not None and passed < least else 0
+    # A case that cannot be read tests nothing: a suite that lost some has not passed.
+    return 1 if result.problems or (least is not None and passed < least) else 0
 
 
 def _run_suites(plan: _Plan, paths: Sequence[str]) -> _Result:
     result = _Result()
     folder = plan.runtime.skills.workspace(plan.agent).folder
     for path in paths or (folder,):
-        found = read_suites(path)
+        try:
+            found = read_suites(path)
+        except SuiteError as error:
+            # The others still run; what is wrong here is told with them.
+            result.problems.append(str(error))
+            continue
         result.problems += found.problems
         inside = str(Path(path).resolve()) if Path(path).is_dir() else None
         for suite in found.suites:
             result.problems += [f"{suite.name}: {problem}" for problem in suite.problems]
-            _run_suite(plan, suite, inside, result)
+            try:
+                _run_suite(plan, suite, inside, result)
+            except PathError as error:
+                result.problems.append(f"{suite.name}: {error}")
     if not result.outcomes:
-        raise SuiteError(", ".join(paths) or folder, "has no case that can be run.")
+        reason = f" ({result.problems[0]})" if result.problems else ""
+        raise SuiteError(", ".join(paths) or folder, f"has no case that can be run{reason}.")
     return result
 
 
@@ -197,7 +208,7 @@ def _runnable(suite: Suite, catalogue: Catalogue, problems: list[str]) -> list[C
 
 
 def _report(plan: _Plan, result: _Result, thresholds: Thresholds | None, *, as_json: bool) -> None:
-    problem = plan.runtime.routing.problem
+    problem = plan.runtime.routing.degraded
     if not as_json:
         print_outcomes(result.suites, result.outcomes, result.baselines)
         print_problems(result.problems, problem)
@@ -270,6 +281,7 @@ def _report_bench(
     else:
         print_bench(rows)
         problems = [problem for row in rows for problem in row.problems]
-        print_problems(problems, plan.runtime.routing.problem)
+        print_problems(problems, plan.runtime.routing.degraded)
     worst = min(row.summary.hit1 or 0.0 for row in rows if row.method == OURS)
-    return 1 if least is not None and worst < least else 0
+    unread = any(row.problems for row in rows)
+    return 1 if unread or (least is not None and worst < least) else 0

@@ -1,5 +1,6 @@
 """`route` and `why-not`: which skills a message needs, and why one is not among them."""
 
+import math
 import sys
 from collections.abc import Sequence
 
@@ -31,8 +32,18 @@ def message_of(words: Sequence[str]) -> str:
     if sys.stdin is None or (not words and sys.stdin.isatty()):
         raise click.UsageError("give a message, or `-` to read it from standard input")
     # Bytes that are no text must not stop a hook: they are replaced.
-    raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES)
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        return sys.stdin.read(_MAX_STDIN_BYTES)
+    raw: bytes = stream.read(_MAX_STDIN_BYTES)
     return raw.decode("utf-8", errors="replace")
+
+
+def _number(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    """Refuse what is a number to Python only: it would compare with nothing."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("is not a number between 0 and 1")
+    return value
 
 
 @click.command("route")
@@ -49,6 +60,7 @@ def message_of(words: Sequence[str]) -> str:
     "--threshold",
     metavar="T",
     type=click.FloatRange(0, 1),
+    callback=_number,
     help="Load from this score on, instead of the configured one.",
 )
 @click.option(
@@ -86,7 +98,7 @@ def route_command(
     """Say which skills MESSAGE needs, and why, or that it needs none.
 
     The answer is `load` (these skills fit), `offer` (they may fit: name them to the agent) or
-    `none`. Nothing is sent anywhere and nothing is changed.
+    `none`. Nothing is sent anywhere; only the cache of vectors in the state folder may grow.
     """
     text = message_of(message)
     asked = Asked(
@@ -157,7 +169,7 @@ def why_not_command(
     with open_runtime(workspace) as runtime:
         _prepare(runtime, agent)
         found = why_not(runtime.skills, runtime.routing, skill, text, Asked(agent_id=agent))
-        problem = runtime.routing.problem
+        problem = runtime.routing.degraded
     if as_json:
         print_json(wire_routing.absence(found))
         return 0

@@ -137,9 +137,15 @@ def _change(path: str, change: Callable[[dict[str, Any]], None]) -> None:
                 os.replace(path, path + ".bak")
                 values = {}
             change(values)
-            write_private(path, json.dumps(values, indent=2) + "\n")
+            write_private(path, _written(values))
     except OSError as error:
         raise StoreError(path, f"cannot be changed: {error.strerror}.") from error
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    # Half of a character pair is no text that a file can hold.
+    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _examples(values: Mapping[str, Any]) -> dict[str, Examples]:

@@ -9,7 +9,7 @@ routing is measured on stands behind it.
 # Greetings, feelings, knowledge, arithmetic, advice, writing, general questions about programming.
 EVERYDAY = tuple(
     """
-hello there
+hello, nice to see you
 hi, how are you doing today?
 good morning!
 hey
@@ -42,14 +42,14 @@ what is the capital of Australia?
 who was the first president of the United States?
 when did the second world war end?
 how tall is Mount Everest?
-why is the sky blue?
+why does the moon change its shape?
 how do airplanes fly?
 what causes earthquakes?
 how do batteries store energy?
 explain the theory of relativity in simple terms
 how many planets are in the solar system?
 what is the meaning of life?
-what does serendipity mean?
+what is the meaning of the word melancholy?
 what is the difference between affect and effect?
 who wrote Romeo and Juliet?
 what is the largest animal in the world?

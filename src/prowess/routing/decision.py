@@ -28,12 +28,13 @@ _NEARLY = 0.8
 class Scale:
     """From raw evidence to a score: the evidence that stands for one half, and how steep it is."""
 
-    least: float = 0.174
+    least: float = 0.173
     # Meaning scores higher than words, and long texts share words with anything.
     by_meaning: float = 0.43
     long_texts: float = 0.11
     # Without an encoder only words are left, on a scale of their own.
-    words_only: float = 0.21
+    words_only: float = 0.115
+    long_words_only: float = 0.06
     steepness: float = 0.05
     lead: float = 1.2
     everyday: float = 0.06
@@ -41,7 +42,7 @@ class Scale:
     def half(self, words_per_skill: float, weight: float) -> float:
         """Return the evidence that is as likely enough as not; `weight` is that of meaning."""
         if weight <= 0:
-            return self.words_only
+            return self.words_only + self.long_words_only * _many(words_per_skill)
         more = max(0.0, weight - LEAST_MEANING)
         return self.least + self.by_meaning * more + self.long_texts * _many(words_per_skill)
 

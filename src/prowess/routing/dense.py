@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.routing.passages import Evidence
+from prowess.routing.words import is_foreign
 
 Floats: TypeAlias = NDArray[np.float32]
 _Ids: TypeAlias = NDArray[np.int64]
@@ -19,8 +20,6 @@ _Ids: TypeAlias = NDArray[np.int64]
 _MOST_NEGATIVES = 8
 # Phrases of skills that are far from the top in everything else cannot lift them there.
 _CANDIDATES = 256
-# The share of strangers' messages above which a skill counts as broad.
-_BROAD_QUANTILE = 0.98
 
 
 class DenseScores(NamedTuple):
@@ -71,28 +70,28 @@ class DenseIndex:
     """The vectors of many skills; never changed, so threads may share it."""
 
     whole: Floats
-    # How much more than a typical skill each one matches messages that are not for it.
-    breadth: Floats
     _openings: Floats
     _phrases: _Group
     _negatives: _Group
 
     @classmethod
     def build(
-        cls, skills: Sequence[Evidence], vectors: Mapping[str, Floats], strangers: Floats
+        cls, skills: Sequence[Evidence], vectors: Mapping[str, Floats], *, english_only: bool
     ) -> Self:
-        """Collect the vectors of `skills`; `strangers` are messages meant for none of them."""
-        width = strangers.shape[1]
+        """Collect the vectors of `skills`; what an English encoder cannot read stays at zero."""
+        width = len(next(iter(vectors.values())))
+        silent = np.array(
+            [english_only and is_foreign(skill.positive) for skill in skills], np.bool_
+        )
         whole = np.array([vectors[skill.text] for skill in skills], np.float32)
         whole = whole.reshape(len(skills), width)
         openings = [vectors[skill.opening_text or skill.text] for skill in skills]
         return cls(
-            whole=whole,
-            breadth=_breadth(whole, strangers),
-            _openings=np.array(openings, np.float32).reshape(len(skills), width),
-            _phrases=_group([skill.phrases for skill in skills], vectors, width),
+            whole=whole * ~silent[:, None],
+            _openings=np.array(openings, np.float32).reshape(whole.shape) * ~silent[:, None],
+            _phrases=_group([skill.phrases for skill in skills], vectors, silent),
             _negatives=_group(
-                [skill.negatives[:_MOST_NEGATIVES] for skill in skills], vectors, width
+                [skill.negatives[:_MOST_NEGATIVES] for skill in skills], vectors, silent
             ),
         )
 
@@ -115,13 +114,6 @@ class DenseIndex:
         """Return what the skill says it is not for that is nearest to the message."""
         return self._negatives.nearest(message, skill)
 
-    def neighbours(self, least: float) -> list[tuple[int, int, float]]:
-        """Return the pairs of skills that mean nearly the same, nearest first."""
-        near = np.triu(self.whole @ self.whole.T, k=1)
-        rows, columns = np.nonzero(near >= least)
-        pairs = [(int(a), int(b), float(near[a, b])) for a, b in zip(rows, columns, strict=True)]
-        return sorted(pairs, key=lambda pair: -pair[2])
-
 
 def cosines(rows: Floats, message: Floats) -> Floats:
     """Return the cosine of each row with the message, all of unit length.
@@ -142,16 +134,12 @@ def texts_of(skill: Evidence) -> Iterator[str]:
     yield from skill.negatives[:_MOST_NEGATIVES]
 
 
-def _group(texts: Sequence[Sequence[str]], vectors: Mapping[str, Floats], width: int) -> _Group:
+def _group(
+    texts: Sequence[Sequence[str]], vectors: Mapping[str, Floats], silent: NDArray[np.bool_]
+) -> _Group:
     flat = tuple(text for some in texts for text in some)
-    starts = np.cumsum([0, *(len(some) for some in texts)])
+    counts = [len(some) for some in texts]
+    width = len(next(iter(vectors.values())))
     rows = np.array([vectors[text] for text in flat], np.float32).reshape(len(flat), width)
-    return _Group(rows, starts, flat)
-
-
-def _breadth(whole: Floats, strangers: Floats) -> Floats:
-    if not len(whole):
-        return np.zeros(0, np.float32)
-    reach = np.quantile(whole @ strangers.T, _BROAD_QUANTILE, axis=1)
-    broader: Floats = (reach - np.median(reach)).astype(np.float32)
-    return broader
+    rows[np.repeat(silent, counts)] = 0
+    return _Group(rows, np.cumsum([0, *counts]), flat)

@@ -20,10 +20,17 @@ Floats: TypeAlias = NDArray[np.float32]
 LEAST_MEANING, _MORE_MEANING, _FEW_WORDS = 0.3, 0.5, 10.0
 _PHRASE_SHARE, _OPENING_SHARE = 0.25, 0.2
 _NAME_SHARE, _WORDS_FOR_NAMES = 0.03, 40.0
-_BREADTH_SHARE = 0.1
+_BREADTH_SHARE, _WORD_BREADTH_SHARE = 8.0, 0.5
 _NEGATIVE_SHARE = 0.4
 # Half of the letters in another script, and an English vector means nothing.
 _FOREIGN_ENOUGH = 0.5
+
+
+class Breadth(NamedTuple):
+    """How much more than a typical skill each one fits messages that are not for it."""
+
+    meaning: Floats
+    words: Floats
 
 
 class Fused(NamedTuple):
@@ -37,6 +44,8 @@ class Fused(NamedTuple):
 
 def weight_of_meaning(words_per_skill: float, shape: Shape, *, english_only: bool) -> float:
     """Return how much meaning counts against words, from 0 to 1."""
+    if not shape.words:
+        return 0.0
     weight = LEAST_MEANING + _MORE_MEANING / (1 + (words_per_skill / _FEW_WORDS) ** 2)
     foreign = max(shape.dense_script, shape.non_latin)
     if not english_only or foreign == 0:
@@ -48,7 +57,7 @@ def fuse(
     lexical: LexicalScores,
     dense: DenseScores | None,
     *,
-    breadth: Floats,
+    breadth: Breadth,
     weight: float,
     words_per_skill: float,
 ) -> Fused:
@@ -60,9 +69,12 @@ def fuse(
         parts["meaning"] = weight * meant
         parts["phrase"] = weight * phrase
         # A skill that fits everything must fit better than one that fits this.
-        parts["breadth"] = -weight * _BREADTH_SHARE * breadth
+        parts["breadth"] = -weight * _BREADTH_SHARE * breadth.meaning
         parts["negation"] = -weight * _NEGATIVE_SHARE * np.maximum(dense.negative - dense.best, 0)
     parts["words"] = (1 - weight) * lexical.damped
+    # The same for words: a description that has a word for every message must have more of them.
+    common: Floats = np.minimum(breadth.words, lexical.damped)
+    parts["common"] = (weight - 1) * _WORD_BREADTH_SHARE * common
     name_share = _NAME_SHARE * min(1.0, words_per_skill / _WORDS_FOR_NAMES)
     parts["name"] = name_share * lexical.names
     total = np.zeros_like(lexical.scores)

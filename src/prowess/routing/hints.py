@@ -17,7 +17,7 @@ _LONGEST_FOLLOW_UP = 40
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
 _LONGEST_GLOB = 200
-_MOST_CHOICES = 8
+_MOST_FORMS = 32
 _SHORTEST_WORD_TRIGGER = 3
 _LOOK_BACK = 40
 
@@ -100,26 +100,26 @@ def paths_in(message: str) -> tuple[str, ...]:
 
 
 class _Phrase:
-    """A trigger, ready to be found: patterns made anew for each message would cost the most."""
+    """A trigger, ready to be found; its pattern is made once, when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._wanted = folded(text)
-        self._pattern = None
-        # Scripts without spaces have no edges of words; a letter or two mean something only alone.
-        if len(self._wanted) >= _SHORTEST_WORD_TRIGGER and not has_dense_script(self._wanted):
-            self._pattern = re.compile(rf"(?<!\w){re.escape(self._wanted)}(?!\w)")
+        self._pattern: re.Pattern[str] | None = None
 
     def is_in(self, message: str) -> bool:
         """True where the folded `message` has it as words of its own."""
-        if not self._wanted:
+        # The plain look first: nearly every trigger is in nearly no message.
+        if not self._wanted or self._wanted not in message:
             return False
-        if self._pattern is not None:
-            # The plain look first: nearly every trigger is in nearly no message.
-            return self._wanted in message and self._pattern.search(message) is not None
+        # Scripts without spaces have no edges of words; a letter or two mean something only alone.
         if has_dense_script(self._wanted):
-            return self._wanted in message
-        return message == self._wanted
+            return True
+        if len(self._wanted) < _SHORTEST_WORD_TRIGGER:
+            return message == self._wanted
+        if self._pattern is None:
+            self._pattern = re.compile(rf"(?<!\w){re.escape(self._wanted)}(?!\w)")
+        return self._pattern.search(message) is not None
 
 
 class _Triggers(NamedTuple):
@@ -187,6 +187,11 @@ def contains(message: str, phrase: str) -> bool:
     return _Phrase(phrase).is_in(message)
 
 
+def is_called(message: str, name: str) -> bool:
+    """True where the folded `message` is this name, or begins with it as a command."""
+    return _named(message, folded(name)) is Named.CALLED
+
+
 def _named(message: str, name: str) -> Named:
     command = _COMMAND.match(message)
     if command is not None and command.group("name").rstrip(".,:;!?") == name:
@@ -212,15 +217,27 @@ def _mentioned(message: str, name: str) -> Named:
 
 def _forms(glob: str) -> tuple[str, ...]:
     """Return the plain patterns that a glob stands for: each choice, and two stars as no folder."""
-    pattern = glob[:_LONGEST_GLOB]
-    choice = _CHOICE.search(pattern)
-    if choice is not None:
-        before, after = pattern[: choice.start()], pattern[choice.end() :]
-        parts = choice.group(1).split(",")[:_MOST_CHOICES]
-        return tuple(form for part in parts for form in _forms(f"{before}{part.strip()}{after}"))
-    return (pattern, pattern.replace("**/", ""))
+    forms = [glob[:_LONGEST_GLOB]]
+    # Every choice multiplies what there is, so there is an end to both.
+    while len(forms) < _MOST_FORMS and _CHOICE.search(forms[0]):
+        forms = [chosen for form in forms for chosen in _chosen(form)][:_MOST_FORMS]
+    plain = (form for one in forms for form in (one, one.replace("**/", "")))
+    return tuple(dict.fromkeys(plain))
+
+
+def _chosen(form: str) -> list[str]:
+    """Return `form` once for each alternative of its first choice."""
+    choice = _CHOICE.search(form)
+    if choice is None:
+        return [form]
+    before, after = form[: choice.start()], form[choice.end() :]
+    return [f"{before}{part.strip()}{after}" for part in choice.group(1).split(",")[:_MOST_FORMS]]
 
 
 def _matches(path: str, forms: Sequence[str]) -> bool:
     name = path.rpartition("/")[2]
-    return any(fnmatchcase(path, form) or fnmatchcase(name, form) for form in forms)
+    # Programs give whole paths; a glob counts from some folder above the file.
+    return any(
+        fnmatchcase(path, form) or fnmatchcase(name, form) or fnmatchcase(path, f"*/{form}")
+        for form in forms
+    )

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.routing import everyday
-from prowess.routing.background import ERRANDS, EVERYDAY
 from prowess.routing.dense import DenseIndex, texts_of
 from prowess.routing.everyday import Everyday
+from prowess.routing.fusion import Breadth
 from prowess.routing.hints import HintIndex
 from prowess.routing.lexical import LexicalIndex
 from prowess.routing.passages import Evidence
@@ -19,6 +19,10 @@ from prowess.skills.model import Skill
 Floats: TypeAlias = NDArray[np.float32]
 
 _MOST_HANDED_OVER = 8
+# The share of messages for others above which a skill counts as broad.
+_BROAD_QUANTILE = 0.98
+# So many times the distance of the lower quarter from the middle, above the middle, sticks out.
+_STICKS_OUT = 2.5
 
 
 class Encoded(NamedTuple):
@@ -41,6 +45,7 @@ class SkillIndex:
     hints: HintIndex
     # None without an encoder: then words and what is said outright are all there is.
     dense: DenseIndex | None
+    breadth: Breadth
     everyday: Everyday | None
     english_only: bool
     encoder_id: str
@@ -55,10 +60,12 @@ class SkillIndex:
     ) -> Self:
         """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
         dense, line = None, None
+        meaning = np.zeros(len(skills), np.float32)
         if encoded is not None:
-            strangers = [encoded.vectors[text] for text in (*ERRANDS, *EVERYDAY)]
-            dense = DenseIndex.build(evidence, encoded.vectors, np.array(strangers, np.float32))
+            dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
             line = Everyday.between(encoded.vectors, dense.whole)
+            strangers = np.array([encoded.vectors[text] for text in everyday.texts()], np.float32)
+            meaning = _reach_of_meaning(dense, strangers)
         return cls(
             skills=tuple(skills),
             hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
@@ -67,10 +74,37 @@ class SkillIndex:
             lexical=lexical,
             hints=HintIndex(skills),
             dense=dense,
+            breadth=Breadth(meaning, _reach_of_words(lexical)),
             everyday=line,
             english_only=encoded is not None and encoded.english_only,
             encoder_id="" if encoded is None else encoded.encoder_id,
         )
+
+
+def _reach_of_words(lexical: LexicalIndex) -> Floats:
+    """Return how far each skill's words reach beyond a typical skill's, never below zero."""
+    found = [lexical.score(text).damped for text in everyday.texts()]
+    if not lexical.size:
+        return np.zeros(0, np.float32)
+    high = np.quantile(np.array(found, np.float32).T, _BROAD_QUANTILE, axis=1)
+    above: Floats = np.maximum(high - np.median(high), 0).astype(np.float32)
+    return above
+
+
+def _reach_of_meaning(dense: DenseIndex, strangers: Floats) -> Floats:
+    """Return how far beyond the others a skill is close to everything; zero for nearly all.
+
+    Only what sticks out counts: some catalogues are close to everyday language as a whole.
+    """
+    near = (dense.whole @ strangers.T).mean(axis=1) if len(dense.whole) else np.zeros(0)
+    # What the encoder cannot read is close to nothing, and no measure for the rest.
+    read = near[np.any(dense.whole != 0, axis=1)]
+    if not len(read):
+        return np.zeros(len(near), np.float32)
+    # By the lower half alone: in a small catalogue the broad skill would be its own measure.
+    low, middle = np.quantile(read, (0.25, 0.5))
+    above: Floats = np.maximum(near - (middle + _STICKS_OUT * (middle - low)), 0).astype(np.float32)
+    return above
 
 
 def needed_texts(evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Match:
 
     skill: Skill
     score: float
-    # Each signal's share of the score; they add up to it.
+    # What each signal adds to the evidence that the score is made from.
     signals: Mapping[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 

@@ -53,8 +53,10 @@ def _by_meaning(index: SkillIndex, vector: Floats, place: int) -> list[str]:
     if near >= _MEANT and near >= whole:
         found.append(f'means nearly "{_quoted(phrase)}" ({near:.2f})')
     elif whole >= _MEANT:
-        said = index.evidence[place].positive or index.skills[place].name
-        found.append(f'fits its description "{_quoted(phrase or said)}" ({whole:.2f})')
+        said = index.evidence[place].positive
+        # The sentence that is nearest, if it is one of the description's own.
+        shown = phrase if phrase and phrase in said else said
+        found.append(f'fits its description "{_quoted(shown)}" ({whole:.2f})')
     negative, against = index.dense.best_negative(vector, place)
     if against > max(near, whole):
         found.append(f'but is nearer to what it is not for: "{_quoted(negative)}"')

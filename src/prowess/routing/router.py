@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prowess.routing import decision, reasons
 from prowess.routing.decision import DEFAULT, Scale
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
-from prowess.routing.hints import Hints, Named, folded, is_follow_up
+from prowess.routing.hints import Hints, Named, folded, is_called, is_follow_up
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.words import asking_part, shape_of
@@ -27,7 +27,7 @@ _TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
 # not ("I just finished setup-db, what now?").
 _ASKED_FOR, _MENTIONED = 0.4, 0.06
 # A small weight: a cross-encoder of this size is right more often than not, and no more.
-_JUDGED = 0.01
+_JUDGED = 0.005
 _LONGEST_HINTED = 20_000
 
 
@@ -110,7 +110,12 @@ def _gone_on(index: SkillIndex, query: Query, choice: Choice) -> Route:
         for place in going_on[: choice.most]
     )
     found = Decision.LOAD if matches else Decision.NONE
-    return Route(decision=found, thresholds=choice.thresholds, matches=matches, considered=matches)
+    return Route(
+        decision=found,
+        thresholds=choice.thresholds,
+        matches=matches,
+        considered=matches[: max(choice.considered, 0)],
+    )
 
 
 def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
@@ -124,7 +129,8 @@ def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
         return None
     # A name stands over the key of another skill.
     text = folded(query.message)
-    skill = min((index.skills[place] for place in called), key=lambda s: folded(s.name) not in text)
+    skills = [index.skills[place] for place in called]
+    skill = next((skill for skill in skills if is_called(text, skill.name)), skills[0])
     match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(reasons.CALLED,))
     if skill.name in query.context.loaded:
         note = f"{skill.name} is loaded already."
@@ -133,7 +139,7 @@ def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
         decision=Decision.LOAD,
         thresholds=choice.thresholds,
         matches=(match,),
-        considered=(match,),
+        considered=(match,)[: max(choice.considered, 0)],
     )
 
 
@@ -143,14 +149,12 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     shape = shape_of(query.ask)
     words = index.lexical.words_per_skill
     weight, dense, leaning = 0.0, None, 0.0
-    breadth = np.zeros(0, np.float32)
     if index.dense is not None and query.vector is not None:
         weight = weight_of_meaning(words, shape, english_only=index.english_only)
         dense = index.dense.score(query.vector, lexical.damped)
-        breadth = index.dense.breadth
         if index.everyday is not None and weight > 0:
             leaning = index.everyday.leaning(query.vector)
-    fused = fuse(lexical, dense, breadth=breadth, weight=weight, words_per_skill=words)
+    fused = fuse(lexical, dense, breadth=index.breadth, weight=weight, words_per_skill=words)
     hints = index.hints.of(_hinted(query.message), query.context.paths)
     fused = _with_judgement(fused, query.judged)
     evidence = fused.total + _outright_evidence(hints, len(index.skills))

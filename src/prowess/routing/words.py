@@ -23,6 +23,7 @@ _WINDOW = 8_000
 _LONGEST_ASK = 2_000
 _LONGEST_PASTE = 300
 _ENOUGH_WORDS = 4
+_MOST_LETTERS = 0.5
 # Han, kana, hangul, and the scripts of South-East Asia: words are not set apart by spaces there,
 # or, in Korean, carry their particles with them.
 _DENSE = (
@@ -104,11 +105,21 @@ class Shape(NamedTuple):
     non_latin: float
     identifiers: float
     content_words: int
+    # Words of any kind; a message of none is no language.
+    words: int
 
 
 def has_dense_script(text: str) -> bool:
     """True where `text` has characters of a script that writes no spaces between words."""
     return not text.isascii() and _DENSE_RUN.search(text) is not None
+
+
+def is_foreign(text: str) -> bool:
+    """True where most letters of `text` are of a script that an English encoder cannot read."""
+    if text.isascii():
+        return False
+    shape = shape_of(text)
+    return max(shape.dense_script, shape.non_latin) > _MOST_LETTERS
 
 
 def words_of(text: str) -> Words:
@@ -191,6 +202,7 @@ def shape_of(text: str) -> Shape:
         identifiers=sum(map(_is_identifier, tokens)) / max(len(tokens), 1),
         # Two characters are about one word in the scripts that write no spaces.
         content_words=sum(len(_read(token).running) for token in tokens) + dense // 2,
+        words=len(tokens) + (dense + 1) // 2,
     )
 
 

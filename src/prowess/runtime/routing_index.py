@@ -31,6 +31,8 @@ class Built:
 
     index: SkillIndex
     problem: str
+    # Whether the encoder was asked for anything, and so has shown that it works.
+    encoded: bool
 
 
 class _Read(NamedTuple):
@@ -59,10 +61,10 @@ class IndexBuilder:
         evidence = with_handoffs([one.evidence for one in read])
         # Before the vectors are there: the two together would take twice the memory.
         lexical = LexicalIndex.build([one.terms for one in read])
-        encoded, problem = None, ""
+        encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
-                vectors = self._encoded(encoder, needed_texts(evidence), progress or _silent)
+                vectors, asked = self._encoded(encoder, needed_texts(evidence), progress or _silent)
                 encoded = Encoded(vectors, encoder.id, encoder.english_only)
                 del vectors
             except EncoderError as error:
@@ -70,7 +72,7 @@ class IndexBuilder:
         index = SkillIndex.build(skills, evidence, lexical, encoded)
         del encoded
         self._tidy()
-        return Built(index, problem)
+        return Built(index, problem, asked)
 
     def _read_all(
         self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
@@ -90,16 +92,19 @@ class IndexBuilder:
 
     def _encoded(
         self, encoder: Encoder, texts: Iterable[str], progress: Progress
-    ) -> Mapping[str, Vectors]:
+    ) -> tuple[Mapping[str, Vectors], bool]:
+        """Return the vector of each text, and whether any had to be made."""
         keys = {text: text_key(text) for text in texts}
         stored = self._vectors.load(encoder.id, list(keys.values()))
         vectors = {text: stored[key] for text, key in keys.items() if key in stored}
+        known = len(vectors)
         self._add(encoder, keys, vectors, progress)
         if len({len(vector) for vector in vectors.values()}) > 1:
             # Two widths under one name: the model behind it is another one now.
             vectors.clear()
+            known = 0
             self._add(encoder, keys, vectors, progress)
-        return vectors
+        return vectors, known < len(vectors)
 
     def _add(
         self,
@@ -134,7 +139,7 @@ def _read(skill: Skill, examples: Examples) -> _Read:
             evidence,
             requests=tuple(dict.fromkeys((*evidence.requests, *more))),
             phrases=tuple(dict.fromkeys((*more, *evidence.phrases)))[:_MOST_PHRASES],
-            negatives=(*examples.near_misses, *evidence.negatives),
+            negatives=(*evidence.negatives, *examples.near_misses),
         )
     # The words are all that is needed of the body from here on.
     return _Read(replace(evidence, body=""), terms_of(evidence))

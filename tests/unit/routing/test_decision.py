@@ -84,8 +84,21 @@ def test_long_texts_share_words_with_anything_so_more_is_asked_of_them() -> None
     assert _SCALE.half(10.0, 0.4) < _SCALE.half(2_000.0, 0.4)
 
 
-def test_words_alone_have_a_scale_of_their_own() -> None:
-    assert _scores(_SCALE.words_only, weight=0.0) == pytest.approx([0.5], abs=1e-4)
+@pytest.mark.parametrize("words", [0.0, 30.0, 200.0, 5_000.0])
+def test_words_alone_have_a_scale_of_their_own(words: float) -> None:
+    half = _SCALE.half(words, 0.0)
+
+    assert _scores(half, words=words, weight=0.0) == pytest.approx([0.5], abs=1e-4)
+    # Evidence that has no share of meaning in it is lower.
+    assert half < _SCALE.half(words, LEAST_MEANING)
+
+
+def test_more_is_asked_of_words_alone_where_texts_are_long() -> None:
+    short, medium, long = (_SCALE.half(words, 0.0) for words in (0.0, 400.0, 1e6))
+
+    assert short == _SCALE.words_only
+    assert medium == pytest.approx(_SCALE.words_only + _SCALE.long_words_only / 2)
+    assert medium < long <= _SCALE.words_only + _SCALE.long_words_only
 
 
 def test_no_skills_have_no_scores() -> None:

@@ -16,20 +16,17 @@ _VECTORS: dict[str, Floats] = {
         "a bike on the bread": (1, 3, 0, 0),
         "mechanic: Repairs bikes.": (0, 1, 0, 0),
         "not for cars": (0, 1, 1, 0),
-        "all: Does everything.": (1, 1, 1, 1),
     }.items()
 }
 _BAKER = Evidence(
     name="baker", positive="Bakes bread.", phrases=("bread please", "a bike on the bread")
 )
 _MECHANIC = Evidence(name="mechanic", positive="Repairs bikes.", negatives=("not for cars",))
-_ALL = Evidence(name="all", positive="Does everything.")
 _BREAD, _BIKE, _CAR, _TALK = np.eye(4, dtype=np.float32)
-_STRANGERS = np.array([_TALK, _CAR], np.float32)
 
 
 def _build(*skills: Evidence) -> DenseIndex:
-    return DenseIndex.build(skills, _VECTORS, _STRANGERS)
+    return DenseIndex.build(skills, _VECTORS, english_only=True)
 
 
 def _no_words(size: int) -> Floats:
@@ -66,7 +63,8 @@ def test_how_the_body_begins_has_a_score_of_its_own() -> None:
     opened = Evidence(name="baker", positive="Bakes bread.", opening="Get the bike.")
     vectors = {**_VECTORS, opened.opening_text: _BIKE}
 
-    found = DenseIndex.build([opened, _MECHANIC], vectors, _STRANGERS).score(_BIKE, _no_words(2))
+    index = DenseIndex.build([opened, _MECHANIC], vectors, english_only=True)
+    found = index.score(_BIKE, _no_words(2))
 
     assert opened.opening_text in texts_of(opened)
     assert found.opening[0] == pytest.approx(1.0)
@@ -92,12 +90,49 @@ def test_the_nearest_phrase_and_the_nearest_exclusion_are_named() -> None:
     assert index.best_negative(_CAR, 0) == ("", -1.0)
 
 
-def test_a_skill_that_matches_what_is_meant_for_nobody_is_broad() -> None:
-    index = _build(_BAKER, _MECHANIC, _ALL)
+# Mostly Chinese, mostly Russian, and English with a Chinese name in it.
+_CHINESE = Evidence(
+    name="fapiao",
+    positive="整理电子发票 as PDF",
+    opening="打开发票。",
+    phrases=("统计差旅费用", "bread please"),
+    negatives=("not for cars",),
+)
+_RUSSIAN = Evidence(name="otchet", positive="Готовит отчёт.")
+_MIXED = Evidence(name="notes", positive="Keeps the notes of the 产品 team.")
+_FOREIGN = (_CHINESE, _RUSSIAN, _MIXED)
 
-    assert index.breadth[2] > 0
-    assert np.median(index.breadth) == 0
-    assert index.breadth.argmax() == 2
+
+def _of_many_scripts(*, english_only: bool) -> DenseIndex:
+    # As if the encoder took whatever it cannot read for bread.
+    vectors = {text: _BREAD for skill in _FOREIGN for text in texts_of(skill)}
+    return DenseIndex.build(_FOREIGN, vectors, english_only=english_only)
+
+
+def test_an_english_encoder_has_no_say_on_skills_in_other_scripts() -> None:
+    index = _of_many_scripts(english_only=True)
+
+    found = index.score(_BREAD, _no_words(3))
+
+    assert found.whole.tolist() == found.opening.tolist() == found.best.tolist() == [0, 0, 1]
+    assert index.best_phrase(_BREAD, 0)[1] == 0
+
+
+def test_what_a_skill_in_another_script_is_not_for_is_not_read_either() -> None:
+    index = _of_many_scripts(english_only=True)
+
+    # What is nearer than nothing would be held against it.
+    assert index.score(_BREAD, _no_words(3)).negative.tolist() == [0, -1, -1]
+    assert index.best_negative(_BREAD, 0)[1] == 0
+
+
+def test_an_encoder_of_many_languages_reads_every_script() -> None:
+    index = _of_many_scripts(english_only=False)
+
+    found = index.score(_BREAD, _no_words(3))
+
+    assert found.whole.tolist() == found.opening.tolist() == found.best.tolist() == [1, 1, 1]
+    assert found.negative.tolist() == [1, -1, -1]
 
 
 def test_an_empty_index_answers_with_nothing() -> None:
@@ -106,8 +141,6 @@ def test_an_empty_index_answers_with_nothing() -> None:
     found = index.score(_BREAD, _no_words(0))
 
     assert {len(part) for part in found} == {0}
-    assert index.breadth.tolist() == []
-    assert index.neighbours(0.5) == []
 
 
 def test_every_text_whose_vector_is_used_is_asked_for() -> None:
@@ -121,15 +154,7 @@ def test_every_text_whose_vector_is_used_is_asked_for() -> None:
     assert list(texts_of(_MECHANIC)) == ["mechanic: Repairs bikes.", "not for cars"]
     # A wall of exclusions is cut, and what is cut is not encoded.
     assert len(list(texts_of(many))) < 20
-    DenseIndex.build([many], dict.fromkeys(texts_of(many), _BREAD), _STRANGERS)
-
-
-def test_neighbours_are_named_once_and_the_nearest_first() -> None:
-    pairs = _build(_BAKER, _MECHANIC, _ALL).neighbours(0.1)
-
-    assert [(a, b) for a, b, _ in pairs] == [(0, 2), (1, 2), (0, 1)]
-    assert [near for *_, near in pairs] == sorted((near for *_, near in pairs), reverse=True)
-    assert _build(_BAKER, _MECHANIC, _ALL).neighbours(0.55) == pairs[:1]
+    DenseIndex.build([many], dict.fromkeys(texts_of(many), _BREAD), english_only=True)
 
 
 def _crowd(size: int) -> tuple[list[Evidence], dict[str, Floats]]:
@@ -142,9 +167,8 @@ def test_in_a_crowd_a_phrase_lifts_the_skill_that_shares_words() -> None:
     crowd, vectors = _crowd(600)
     odd = Evidence(name="odd", positive="z", phrases=("bread please",))
     skills = [*crowd, odd]
-    index = DenseIndex.build(
-        skills, {**vectors, odd.text: _TALK, "bread please": _BREAD}, _STRANGERS
-    )
+    vectors |= {odd.text: _TALK, "bread please": _BREAD}
+    index = DenseIndex.build(skills, vectors, english_only=True)
     words = _no_words(len(skills))
     words[-1] = 0.2
 
@@ -156,7 +180,7 @@ def test_in_a_crowd_a_phrase_lifts_the_skill_that_shares_words() -> None:
 
 def test_in_a_crowd_every_score_is_still_there() -> None:
     crowd, vectors = _crowd(600)
-    index = DenseIndex.build(crowd, vectors, _STRANGERS)
+    index = DenseIndex.build(crowd, vectors, english_only=True)
 
     found = index.score(_TALK, _no_words(600))
 
@@ -176,22 +200,23 @@ def _unit(numbers: Sequence[float]) -> Floats:
 
 
 @settings(max_examples=60, deadline=None)
-@given(_COUNTS, st.lists(_NUMBERS, min_size=1, max_size=30), _NUMBERS)
+@given(_COUNTS, st.lists(_NUMBERS, min_size=1, max_size=30), _NUMBERS, st.sampled_from("p部"))
 def test_scores_are_cosines_whatever_the_skills_hold(
-    counts: list[tuple[int, int]], pool: list[list[float]], message: list[float]
+    counts: list[tuple[int, int]], pool: list[list[float]], message: list[float], letter: str
 ) -> None:
     skills = [
         Evidence(
             name=f"s{at}",
-            positive="p",
+            positive=letter,
             phrases=tuple(f"{at} phrase {n}" for n in range(phrases)),
             negatives=tuple(f"{at} not {n}" for n in range(negatives)),
         )
         for at, (phrases, negatives) in enumerate(counts)
     ]
-    texts = [text for skill in skills for text in texts_of(skill)]
+    # There are always more vectors than those of the skills, even where there is no skill.
+    texts = ["hello", *(text for skill in skills for text in texts_of(skill))]
     vectors = {text: _unit(pool[at % len(pool)]) for at, text in enumerate(texts)}
-    index = DenseIndex.build(skills, vectors, _STRANGERS)
+    index = DenseIndex.build(skills, vectors, english_only=True)
 
     found = index.score(_unit(message), _no_words(len(skills)))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.routing.dense import DenseScores, Floats
-from prowess.routing.fusion import LEAST_MEANING, Fused, fuse, weight_of_meaning
+from prowess.routing.fusion import LEAST_MEANING, Breadth, Fused, fuse, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.words import Shape, shape_of
 
@@ -29,6 +29,8 @@ class Scores:
     best: tuple[float, ...] | None = None
     negative: tuple[float, ...] = (-1.0, -1.0)
     breadth: tuple[float, ...] = (0.0, 0.0)
+    # How far the words of each reach beyond a typical skill's.
+    reach: tuple[float, ...] = (0.0, 0.0)
     weight: float = 0.5
     words_per_skill: float = 100.0
 
@@ -49,7 +51,7 @@ class Scores:
         return fuse(
             lexical,
             dense,
-            breadth=_floats(*self.breadth),
+            breadth=Breadth(_floats(*self.breadth), _floats(*self.reach)),
             weight=self.weight,
             words_per_skill=self.words_per_skill,
         )
@@ -87,7 +89,7 @@ def test_accents_are_no_other_script() -> None:
 
 def test_the_more_foreign_letters_the_less_say() -> None:
     weights = [
-        weight_of_meaning(_FEW, Shape(share, share, 0.0, 5), english_only=True)
+        weight_of_meaning(_FEW, Shape(share, share, 0.0, 5, 5), english_only=True)
         for share in (0.0, 0.1, 0.3, 0.5, 1.0)
     ]
 
@@ -95,9 +97,22 @@ def test_the_more_foreign_letters_the_less_say() -> None:
     assert weights[-2:] == [0, 0]
 
 
-@given(st.floats(0, 1e6), st.floats(0, 1), st.floats(0, 1))
-def test_the_weight_of_meaning_is_a_share(words: float, dense: float, foreign: float) -> None:
-    shape = Shape(dense, foreign, 0.0, 3)
+@pytest.mark.parametrize("message", ["", "...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
+@pytest.mark.parametrize("english_only", [True, False])
+def test_a_message_without_a_word_means_nothing(message: str, english_only: bool) -> None:  # noqa: FBT001
+    assert weight_of_meaning(_FEW, shape_of(message), english_only=english_only) == 0
+
+
+@pytest.mark.parametrize("message", ["hi", "what now?", "do it", "2+2"])
+def test_the_commonest_words_are_words_enough_to_mean_something(message: str) -> None:
+    assert weight_of_meaning(_FEW, shape_of(message), english_only=True) > 0
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1), st.floats(0, 1), st.integers(0, 3))
+def test_the_weight_of_meaning_is_a_share(
+    words: float, dense: float, foreign: float, said: int
+) -> None:
+    shape = Shape(dense, foreign, 0.0, 0, said)
 
     for english_only in (True, False):
         assert 0 <= weight_of_meaning(words, shape, english_only=english_only) <= 1
@@ -111,6 +126,7 @@ def test_the_parts_add_up_to_the_total() -> None:
         best=(0.9, 0.2),
         negative=(0.95, -1.0),
         breadth=(0.1, -0.1),
+        reach=(0.2, 0.0),
     ).fused()
 
     total = np.sum(list(fused.parts.values()), axis=0)
@@ -121,7 +137,7 @@ def test_the_parts_add_up_to_the_total() -> None:
 def test_without_an_encoder_words_and_names_are_all_there_is() -> None:
     fused = Scores(words=(0.4, 0.1), whole=None, weight=0.0).fused()
 
-    assert set(fused.parts) == {"words", "name"}
+    assert set(fused.parts) == {"words", "common", "name"}
     assert fused.parts["words"].tolist() == pytest.approx([0.4, 0.1])
 
 
@@ -162,6 +178,31 @@ def test_a_broad_skill_must_fit_better_than_a_narrow_one() -> None:
     assert fused.parts["breadth"][0] < 0 < fused.parts["breadth"][1]
 
 
+def test_a_skill_that_has_a_word_for_every_message_must_have_more_of_them() -> None:
+    fused = Scores(words=(0.4, 0.4), reach=(0.1, 0.0)).fused()
+
+    assert fused.total[0] < fused.total[1]
+    assert fused.parts["common"][0] < 0 == fused.parts["common"][1]
+    # With so many more words it is ahead again.
+    assert Scores(words=(0.6, 0.4), reach=(0.1, 0.0)).fused().total.argmax() == 0
+
+
+def test_words_count_for_less_by_their_reach_without_an_encoder_too() -> None:
+    fused = Scores(whole=None, weight=0.0, reach=(0.1, 0.0)).fused()
+
+    assert fused.total[0] < fused.total[1]
+
+
+def test_the_more_meaning_weighs_the_less_common_words_matter() -> None:
+    taken = [
+        Scores(weight=weight, reach=(0.1, 0.0)).fused().parts["common"][0]
+        for weight in (0.0, 0.3, 0.8, 1.0)
+    ]
+
+    assert taken == sorted(taken)
+    assert taken[-1] == 0
+
+
 def test_what_a_skill_is_not_for_counts_only_where_it_is_nearer_than_what_it_is_for() -> None:
     fused = Scores(whole=(0.5, 0.5), negative=(0.4, 0.8)).fused()
 
@@ -178,7 +219,7 @@ def test_a_name_counts_more_where_texts_are_long() -> None:
 
 
 def test_no_skills_are_no_problem() -> None:
-    fused = Scores(words=(), names=(), whole=(), negative=(), breadth=()).fused()
+    fused = Scores(words=(), names=(), whole=(), negative=(), breadth=(), reach=()).fused()
 
     assert fused.total.tolist() == []
 
@@ -187,24 +228,39 @@ _SHARE = st.floats(0, 1, width=32)
 _COSINE = st.floats(-1, 1, width=32)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(_SHARE, _SHARE, _COSINE, _COSINE, _COSINE), max_size=6), _SHARE)
-def test_better_words_never_lower_a_skill(
-    rows: list[tuple[float, float, float, float, float]], weight: float
-) -> None:
-    columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
-    words, names, whole, best, negative = columns
-    common = {
-        "names": names,
-        "whole": whole,
-        "best": tuple(map(max, whole, best)),
-        "negative": negative,
-        "breadth": (0.0,) * len(rows),
-        "weight": weight,
-    }
+_ROWS = st.lists(st.tuples(_SHARE, _SHARE, _COSINE, _COSINE, _COSINE, _SHARE), max_size=6)
 
-    plain = Scores(words=tuple(words), **common).fused()  # type: ignore[arg-type]
-    better = Scores(words=tuple(min(1.0, word + 0.1) for word in words), **common).fused()  # type: ignore[arg-type]
+
+def _scores(rows: list[tuple[float, ...]], weight: float, *, more_words: float = 0.0) -> Scores:
+    words, names, whole, best, negative, reach = list(zip(*rows, strict=True)) or [()] * 6
+    return Scores(
+        words=tuple(min(1.0, word + more_words) for word in words),
+        names=names,
+        whole=whole,
+        best=tuple(map(max, whole, best)),
+        negative=negative,
+        breadth=(0.0,) * len(rows),
+        reach=reach,
+        weight=weight,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(_ROWS, _SHARE)
+def test_better_words_never_lower_a_skill(rows: list[tuple[float, ...]], weight: float) -> None:
+    plain = _scores(rows, weight).fused()
+    better = _scores(rows, weight, more_words=0.1).fused()
 
     assert (better.total >= plain.total - 1e-6).all()
     assert np.isfinite(plain.total).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(_ROWS, _SHARE)
+def test_common_words_count_for_less_but_never_against_a_skill(
+    rows: list[tuple[float, ...]], weight: float
+) -> None:
+    parts = _scores(rows, weight).fused().parts
+
+    assert (parts["common"] <= 0).all()
+    assert (parts["words"] + parts["common"] >= 0).all()

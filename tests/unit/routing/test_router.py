@@ -133,8 +133,9 @@ def test_a_skill_that_users_may_not_call_is_not_called() -> None:
     assert router.outright(index, router.read("/bike-repair"), Choice()) is None
 
 
-def test_a_name_wins_over_the_key_of_another_skill() -> None:
-    keyed = make_skill("bread-baker", key="rider")
+@pytest.mark.parametrize("other", ["bread-baker", "ride"])
+def test_a_name_wins_over_the_key_of_another_skill(other: str) -> None:
+    keyed = make_skill(other, key="rider")
     index = make_index(keyed, make_skill("rider", description="Rides."))
 
     assert _chosen(_route("/rider", index)) == ["rider"]
@@ -337,6 +338,14 @@ def test_as_many_skills_are_shown_as_are_wanted(count: int) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize("message", ["bake a loaf", "/bread-baker", "yes, do it"])
+def test_no_skill_is_shown_where_none_is_wanted(message: str) -> None:
+    route = _route(message, context=Context(last=("bread-baker",)), choice=Choice(considered=0))
+
+    assert _chosen(route) == ["bread-baker"]
+    assert route.considered == ()
+
+
 def test_the_thresholds_decide() -> None:
     def decide(load: float, offer: float) -> Decision:
         thresholds = Thresholds(load=load, offer=offer)
@@ -400,6 +409,38 @@ def test_an_encoder_of_many_languages_has_its_say_on_chinese() -> None:
     index = make_index(BAKER, chinese, english_only=False)
 
     assert "meaning" in _route("部署应用到服务器", index).considered[0].signals
+
+
+@pytest.mark.parametrize("english_only", [True, False])
+def test_an_english_encoder_has_no_say_on_a_skill_in_chinese(english_only: bool) -> None:  # noqa: FBT001
+    chinese = make_skill("bushu", description="部署应用到服务器")
+    index = make_index(BAKER, RIDER, chinese, english_only=english_only)
+
+    # Its name is a word in Latin letters, so every encoder has something to compare.
+    matches = _route("what about bushu and bread", index).considered
+    signals = {match.skill.name: match.signals for match in matches}
+
+    assert "words" in signals["bushu"]
+    assert "meaning" in signals["bread-baker"]
+    assert ("meaning" in signals["bushu"]) is not english_only
+
+
+@pytest.mark.parametrize("message", ["...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
+def test_a_message_without_a_word_is_not_compared_by_meaning(message: str) -> None:
+    ranking = _rank(message)
+
+    assert (ranking.fused.meaning, ranking.leaning) == (0, 0)
+    assert "meaning" not in ranking.fused.parts
+    assert _route(message).decision is Decision.NONE
+
+
+def test_words_of_a_skill_that_has_one_for_every_message_count_for_less() -> None:
+    talker = make_skill("talker", description="Says hello, tells a joke about the weather.")
+
+    first = _route("tell me a joke", make_index(BAKER, RIDER, talker)).considered[0]
+
+    assert first.skill.name == "talker"
+    assert first.signals["common"] < 0 < first.signals["words"] + first.signals["common"]
 
 
 def test_a_long_message_is_matched_by_the_part_that_asks() -> None:

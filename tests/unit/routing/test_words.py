@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.words import asking_part, shape_of, spellings, words_of
+from prowess.routing.words import asking_part, is_foreign, shape_of, spellings, words_of
 
 _ANY_TEXT = st.text(
     alphabet=st.characters() | st.sampled_from("aZ09_-.'\u2019#+ \n`>部署กा\u0301\ud800"),
@@ -128,6 +128,40 @@ def test_the_shape_counts_what_says_something() -> None:
     assert shape_of("部署应用").content_words == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("please help me with the deployment", 6),
+        ("do it!", 2),
+        ("2 + 2", 2),
+        ("read main.py", 2),
+        ("部署应用", 2),
+        ("部署 the app", 3),
+        ("сделай отчёт", 2),
+        ("", 0),
+        ("... ?! \N{PARTY POPPER} \u200b", 0),
+        ("x" * 500, 0),
+    ],
+)
+def test_the_shape_counts_words_of_any_kind(text: str, words: int) -> None:
+    assert shape_of(text).words == words
+
+
+@pytest.mark.parametrize(
+    "text", ["整理电子发票并生成报销单", "整理电子发票 as PDF", "Готовит отчёт", "بناء التقرير"]
+)
+def test_a_text_is_foreign_where_most_letters_are_of_another_script(text: str) -> None:
+    assert is_foreign(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "12", "Deploys it.", "Crea facturas y señala cláusulas", "Notes of the 产品 team", "...…"],
+)
+def test_a_text_in_latin_letters_is_not_foreign(text: str) -> None:
+    assert not is_foreign(text)
+
+
 def test_a_short_message_is_asked_as_it_is() -> None:
     message = "What is wrong here?\n```\ncode\n```"
 
@@ -185,6 +219,7 @@ def test_no_text_makes_reading_raise(text: str) -> None:
     assert all(words.joined)
     assert {*words.running, *words.joined, *words.grams} == set(spellings(text))
     assert all(0 <= share <= 1 for share in shape[:3])
+    assert shape.words >= 0
 
 
 @settings(max_examples=100, deadline=None)

@@ -16,7 +16,7 @@ from prowess.routing import router
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
 from prowess.routing.router import Context, Query
-from prowess.runtime.ports import Encoder, Examples, Vectors
+from prowess.runtime.ports import Encoder, Examples, Judge, Vectors
 from prowess.runtime.routing import RoutingService, Tools
 from prowess.runtime.routing_index import IndexBuilder
 from prowess.runtime.service import Places, SkillsService
@@ -91,6 +91,25 @@ class SmallEncoder:
         return encode(texts, self.width)
 
 
+@dataclass(slots=True, eq=False)
+class SmallJudge:
+    """A judge that prefers the texts with one word, and fails when told to."""
+
+    likes: str
+    failure: str = ""
+    judged: list[str] = field(default_factory=list)
+    # How many texts it was given, call by call.
+    calls: list[int] = field(default_factory=list)
+
+    def judge(self, message: str, texts: Sequence[str]) -> Vectors:
+        """Return one number for each text."""
+        self.calls.append(len(texts))
+        if self.failure:
+            raise EncoderError("judge", self.failure)
+        self.judged.append(message)
+        return np.array([5.0 if self.likes in text else -5.0 for text in texts], np.float32)
+
+
 @dataclass(slots=True)
 class MemoryVectors:
     """Vectors that are forgotten with the process."""
@@ -136,6 +155,7 @@ class RoutingWorld:
     vectors: MemoryVectors = field(default_factory=MemoryVectors)
     examples: MemoryExamples = field(default_factory=MemoryExamples)
     calibrated: dict[str, Thresholds] = field(default_factory=dict)
+    judges: dict[str, Judge] = field(default_factory=dict)
     now: float = 1_000.0
     openings: int = 0
     skills: SkillsService = field(init=False)
@@ -158,6 +178,7 @@ class RoutingWorld:
             examples=self.examples,
             calibrated=self.calibrated.get,
             seconds=lambda: self.now,
+            open_judge=self.judges.get,
         )
         return RoutingService(self.skills, tools)
 

@@ -1,11 +1,17 @@
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.routing.vectors import WIDTH, RoutingWorld, SmallEncoder, make_world
+from tests.unit.routing.vectors import (
+    WIDTH,
+    RoutingWorld,
+    SmallEncoder,
+    SmallJudge,
+    make_world,
+)
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router
@@ -436,6 +442,44 @@ def test_the_problem_is_over_when_the_encoder_answers_again(
     assert service.problem == ""
 
 
+def test_a_working_encoder_does_not_pay_for_the_one_before_it(world: RoutingWorld) -> None:
+    world.choose("/no/such/folder")
+    service = world.service()
+    service.route(LOAF)
+
+    world.choose("bundled")
+    route = service.route(LOAF)
+
+    assert (route.status, route.notes) == (Status.OK, ())
+
+
+def test_a_message_that_is_known_needs_no_encoder(
+    world: RoutingWorld, encoder: SmallEncoder
+) -> None:
+    service = world.service()
+    before = service.route(LOAF)
+    encoder.failure = "is away."
+    service.route("something else")
+
+    assert service.route(LOAF) == before
+
+
+def test_the_reason_stays_while_the_encoder_is_left_alone(
+    world: RoutingWorld, encoder: SmallEncoder
+) -> None:
+    service = world.service()
+    service.index()
+    encoder.failure = "is away."
+    service.route("something else")
+
+    # An index that needs no new vector is built anew meanwhile.
+    world.change(BAKER, RIDER)
+    route = service.route("something new")
+
+    assert route.status is Status.DEGRADED
+    assert "is away" in " ".join(route.notes)
+
+
 def test_who_needs_an_encoder_is_told_that_there_is_none(world: RoutingWorld) -> None:
     assert world.service().needed_encoder().id == "small"
     for which in ("none", "/no/such/folder"):
@@ -686,6 +730,37 @@ def test_threads_that_come_first_together_index_once(
     assert max(Counter(text for text in encoder.asked if text != LOAF).values()) == 1
 
 
+def test_an_agent_does_not_wait_for_the_index_of_another(
+    world: RoutingWorld, encoder: SmallEncoder
+) -> None:
+    _with_writer(world)
+    world.config.settings = replace(
+        world.config.settings,
+        agents=(
+            AgentSettings(id="main", default=True, skills=("bread-baker",), skills_inherited=False),
+            world.config.settings.agents[1],
+        ),
+    )
+    world.skills.refresh()
+    service, started, go_on = world.service(), threading.Event(), threading.Event()
+    service.index()
+
+    def take_long() -> None:
+        started.set()
+        go_on.wait(timeout=10)
+
+    encoder.before = take_long
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(service.index, "clerk")
+        started.wait(timeout=10)
+        mine = pool.submit(service.route, "/bread-baker")
+        done, _ = wait([mine], timeout=3)
+        go_on.set()
+        other.result()
+
+    assert mine in done
+
+
 def test_threads_meet_a_change_of_skills_unharmed(world: RoutingWorld) -> None:
     service, done = world.service(), threading.Event()
 
@@ -707,3 +782,140 @@ def test_threads_meet_a_change_of_skills_unharmed(world: RoutingWorld) -> None:
 
     # The baker is there all the time.
     assert {name for asked in asking for name in asked.result()} <= {"bread-baker"}
+
+
+# A judge that reads the best skills again.
+
+TIED = "bake bread for the bicycle"
+
+
+def test_there_is_no_judge_by_default(world: RoutingWorld) -> None:
+    judge = SmallJudge("bike")
+    world.judges["mine"] = judge
+
+    route = world.service().route(TIED)
+
+    assert judge.judged == []
+    assert "judged" not in route.considered[0].signals
+
+
+def test_a_judge_has_its_say_on_the_best_skills(world: RoutingWorld) -> None:
+    world.judges["mine"] = SmallJudge("bike")
+    service = world.service()
+    before = {match.skill.name: match.score for match in service.route(TIED).considered}
+
+    world.choose(rerank="mine")
+    after = {match.skill.name: match for match in service.route(TIED).considered}
+
+    assert after["bread-baker"].signals["judged"] < 0
+    assert after["bread-baker"].score < before["bread-baker"]
+    assert "judged" not in after["bike-repair"].signals
+
+
+def test_a_judge_that_fails_is_told_and_the_answer_stands_without_it(world: RoutingWorld) -> None:
+    world.judges["mine"] = SmallJudge("bike", failure="does not run.")
+    plain = world.service().route(TIED)
+    world.choose(rerank="mine")
+
+    route = world.service().route(TIED)
+
+    assert route.considered == plain.considered
+    assert "does not run" in " ".join(route.notes)
+
+
+def test_a_judge_reads_a_handful_of_skills_and_no_more(world: RoutingWorld) -> None:
+    crowd = [make_skill(f"baker-{at}", description="Bakes bread.") for at in range(40)]
+    judge = SmallJudge("bike")
+    world.judges["mine"] = judge
+    world.change(*crowd)
+    world.choose(rerank="mine")
+
+    world.service().route(TIED)
+
+    assert judge.calls == [10]
+
+
+def test_a_judge_that_fails_is_left_alone_for_a_while(world: RoutingWorld) -> None:
+    judge = SmallJudge("bike", failure="does not run.")
+    world.judges["mine"] = judge
+    world.choose(rerank="mine")
+    service = world.service()
+
+    answers = [service.route(f"{TIED} {number}") for number in range(5)]
+
+    assert len(judge.calls) == 1
+    # Every one of them says so, not only the first.
+    assert all("does not run" in " ".join(route.notes) for route in answers)
+
+
+def test_a_judge_that_failed_is_asked_again_after_a_pause(world: RoutingWorld) -> None:
+    judge = SmallJudge("bike", failure="does not run.")
+    world.judges["mine"] = judge
+    world.choose(rerank="mine")
+    service = world.service()
+    service.route(TIED)
+    judge.failure = ""
+    world.now += A_WHILE
+
+    route = service.route(TIED)
+
+    assert judge.judged == [TIED]
+    assert route.notes == ()
+
+
+def test_a_judge_does_not_pay_for_the_one_before_it(world: RoutingWorld) -> None:
+    world.judges["broken"] = SmallJudge("bike", failure="does not run.")
+    world.judges["mine"] = judge = SmallJudge("bike")
+    world.choose(rerank="broken")
+    service = world.service()
+    service.route(TIED)
+
+    world.choose(rerank="mine")
+    route = service.route(TIED)
+
+    assert judge.judged == [TIED]
+    assert route.notes == ()
+
+
+@pytest.mark.parametrize("message", [TIED, "/bread-baker", ""])
+def test_a_judge_that_is_not_wanted_any_more_is_not_missed(
+    world: RoutingWorld, message: str
+) -> None:
+    world.judges["mine"] = SmallJudge("bike", failure="does not run.")
+    world.choose(rerank="mine")
+    service = world.service()
+    service.route(TIED)
+
+    world.choose(rerank="off")
+
+    assert service.route(message).notes == ()
+
+
+def test_a_judge_that_fails_does_not_degrade_the_answer(world: RoutingWorld) -> None:
+    world.judges["mine"] = SmallJudge("bike", failure="does not run.")
+    world.choose(rerank="mine")
+    service = world.service()
+
+    assert service.route(TIED).status is Status.OK
+    assert service.problem == ""
+
+
+@pytest.mark.parametrize("message", ["/bread-baker", "yes, do it", ""])
+def test_what_is_said_outright_is_not_judged(world: RoutingWorld, message: str) -> None:
+    judge = SmallJudge("bike")
+    world.judges["mine"] = judge
+    world.choose(rerank="mine")
+
+    world.service().route(message)
+
+    assert judge.calls == []
+
+
+def test_there_is_no_judge_without_an_encoder(world: RoutingWorld) -> None:
+    judge = SmallJudge("bike")
+    world.judges["mine"] = judge
+    world.choose("none", rerank="mine")
+
+    world.service().route(TIED)
+
+    assert judge.calls == []
