@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -691,3 +692,19 @@ def test_a_choice_that_cannot_be_used_is_an_error(
 ) -> None:
     with pytest.raises(EncoderError, match=said):
         choose(which, **more)
+
+
+def test_loading_the_runtime_writes_nothing_outside_and_leaves_the_environment_alone(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import os, sys; before = dict(os.environ);"
+        "from prowess.host.encoder_onnx import OnnxEncoder;"
+        "OnnxEncoder(sys.argv[1], english_only=True).encode(['hello']);"
+        "assert dict(os.environ) == before"
+    )
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    subprocess.run([sys.executable, "-c", script, str(BUNDLED)], check=True, env=environ)
+
+    assert list(tmp_path.rglob("*")) == []

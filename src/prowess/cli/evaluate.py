@@ -122,13 +122,11 @@ def eval_command(
         raise click.UsageError("--no-examples belongs to --bench")
     with open_runtime(workspace) as runtime:
         plan = _Plan(runtime=runtime, agent=agent, baselines=tuple(dict.fromkeys(baselines)))
-        try:
-            if bench is not None:
-                rows = _bench(plan, bench, plain=plain)
-                return _report_bench(plan, rows, least=least, as_json=as_json)
-            result = _run_suites(plan, suites)
-        finally:
-            plan.bar.clear()
+        if bench is not None:
+            rows = _bench(plan, bench, plain=plain)
+            return _report_bench(plan, rows, least=least, as_json=as_json)
+        result = _run_suites(plan, suites)
+        plan.bar.clear()
         thresholds = calibrate(result.outcomes) if calibrating else None
         _report(plan, result, thresholds, as_json=as_json)
         if calibrating:

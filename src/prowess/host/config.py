@@ -42,7 +42,7 @@ class ConfigFile:
                 raise ConfigError(self.path, "is not a regular file.")
             with open(self.path, "rb") as file:
                 content = file.read(_MAX_BYTES + 1)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ""
         except OSError as error:
             raise ConfigError(self.path, f"cannot be read: {error.strerror}.") from error

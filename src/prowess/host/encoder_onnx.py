@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
+from prowess.host import onnx_runtime
 from prowess.runtime.ports import Vectors
 
 _BUNDLED_FILE = "encoder.onnx"
@@ -241,7 +242,7 @@ def _files(folder: str) -> tuple[str, str]:
 def _load(folder: str) -> _Model:
     model, tokenizer = _files(folder)
     try:
-        runtime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
+        runtime, tokenizers = onnx_runtime.load(), import_module("tokenizers")
     except ImportError as error:
         problem = f"cannot be loaded ({error}): pip install onnxruntime tokenizers."
         raise EncoderError(folder, problem) from error

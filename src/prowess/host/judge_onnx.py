@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from prowess.errors import EncoderError
+from prowess.host import onnx_runtime
 from prowess.host.encoder_onnx import readable
 from prowess.runtime.ports import Vectors
 
@@ -56,7 +57,7 @@ class OnnxJudge:
 
     def _load(self) -> tuple[Any, Any]:
         try:
-            runtime = import_module("onnxruntime")
+            runtime = onnx_runtime.load()
             options = runtime.SessionOptions()
             options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
             session = runtime.InferenceSession(

@@ -21,16 +21,16 @@ Floats: TypeAlias = NDArray[np.float32]
 
 DEFAULT = Thresholds(load=0.5, offer=0.2)
 # A skill is loaded beside the best only if it fits nearly as well.
-_NEARLY = 0.8
+_NEARLY = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
     """From raw evidence to a score: the evidence that stands for one half, and how steep it is."""
 
-    least: float = 0.173
+    least: float = 0.17
     # Meaning scores higher than words, and long texts share words with anything.
-    by_meaning: float = 0.43
+    by_meaning: float = 0.44
     long_texts: float = 0.11
     # Without an encoder only words are left, on a scale of their own.
     words_only: float = 0.115

@@ -20,7 +20,7 @@ Floats: TypeAlias = NDArray[np.float32]
 LEAST_MEANING, _MORE_MEANING, _FEW_WORDS = 0.3, 0.5, 10.0
 _PHRASE_SHARE, _OPENING_SHARE = 0.25, 0.2
 _NAME_SHARE, _WORDS_FOR_NAMES = 0.03, 40.0
-_BREADTH_SHARE, _WORD_BREADTH_SHARE = 8.0, 0.5
+_BREADTH_SHARE, _MOST_BREADTH, _WORD_BREADTH_SHARE = 8.0, 0.06, 0.5
 _NEGATIVE_SHARE = 0.4
 # Half of the letters in another script, and an English vector means nothing.
 _FOREIGN_ENOUGH = 0.5
@@ -69,7 +69,7 @@ def fuse(
         parts["meaning"] = weight * meant
         parts["phrase"] = weight * phrase
         # A skill that fits everything must fit better than one that fits this.
-        parts["breadth"] = -weight * _BREADTH_SHARE * breadth.meaning
+        parts["breadth"] = -np.minimum(weight * _BREADTH_SHARE * breadth.meaning, _MOST_BREADTH)
         parts["negation"] = -weight * _NEGATIVE_SHARE * np.maximum(dense.negative - dense.best, 0)
     parts["words"] = (1 - weight) * lexical.damped
     # The same for words: a description that has a word for every message must have more of them.

@@ -23,6 +23,7 @@ _MOST_HANDED_OVER = 8
 _BROAD_QUANTILE = 0.98
 # So many times the distance of the lower quarter from the middle, above the middle, sticks out.
 _STICKS_OUT = 2.5
+_FEW_SKILLS = 4
 
 
 class Encoded(NamedTuple):
@@ -99,7 +100,8 @@ def _reach_of_meaning(dense: DenseIndex, strangers: Floats) -> Floats:
     near = (dense.whole @ strangers.T).mean(axis=1) if len(dense.whole) else np.zeros(0)
     # What the encoder cannot read is close to nothing, and no measure for the rest.
     read = near[np.any(dense.whole != 0, axis=1)]
-    if not len(read):
+    if len(read) < _FEW_SKILLS:
+        # Too few to say what is typical.
         return np.zeros(len(near), np.float32)
     # By the lower half alone: in a small catalogue the broad skill would be its own measure.
     low, middle = np.quantile(read, (0.25, 0.5))
