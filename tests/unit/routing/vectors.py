@@ -6,7 +6,7 @@ other word is hashed into a number of its own. It is exact and the same in every
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,14 +16,20 @@ from prowess.routing import router
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
 from prowess.routing.router import Context, Query
-from prowess.runtime.ports import Encoder, Examples, Judge, Vectors
+from prowess.runtime.ports import Encoder, Judge, Vectors
 from prowess.runtime.routing import RoutingService, Tools
 from prowess.runtime.routing_index import IndexBuilder
 from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill
-from prowess.testing import FixedFacts, FixedSettings, MemorySources
+from prowess.testing import (
+    FixedFacts,
+    FixedSettings,
+    MemoryExamples,
+    MemorySources,
+    MemoryVectors,
+)
 
 _TOPICS = """
 bake baker bakes bread dough loaf oven sourdough rolls croissant
@@ -108,40 +114,6 @@ class SmallJudge:
             raise EncoderError("judge", self.failure)
         self.judged.append(message)
         return np.array([5.0 if self.likes in text else -5.0 for text in texts], np.float32)
-
-
-@dataclass(slots=True)
-class MemoryVectors:
-    """Vectors that are forgotten with the process."""
-
-    kept: dict[tuple[str, str], Vectors] = field(default_factory=dict)
-
-    def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return what is known of `keys`."""
-        return {key: self.kept[encoder_id, key] for key in keys if (encoder_id, key) in self.kept}
-
-    def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
-        """Keep `vectors`, at the precision of the real store."""
-        for key, vector in vectors.items():
-            self.kept[encoder_id, key] = vector.astype(np.float16).astype(np.float32)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-@dataclass(slots=True)
-class MemoryExamples:
-    """Examples that are forgotten with the process."""
-
-    kept: dict[str, Examples] = field(default_factory=dict)
-
-    def read(self) -> Mapping[str, Examples]:
-        """Return all of them."""
-        return dict(self.kept)
-
-    def write(self, name: str, examples: Examples) -> None:
-        """Replace the examples of one skill."""
-        self.kept[name] = examples
 
 
 @dataclass(slots=True)
