@@ -58,6 +58,9 @@ _MARKUP = re.compile(r"[*`]+|^\s*\[[ x]\]\s*")
 _LINK = re.compile(r"\[([^\]\n]{1,100})\]\([^)\n]{0,300}\)")
 _NAME_SEPARATORS = re.compile(r"[-_:./\s]+")
 _WORD = re.compile(r"\w+")
+_DANGLING = re.compile(
+    r"(?:[\s,;:]|\b(?:such as|for example|like|e\.g\.|or|and|says?|asks?)(?!\w))+$", re.IGNORECASE
+)
 _EDGES = " ,;:-\u2013—.\"'“”"
 
 
@@ -167,9 +170,10 @@ def _requests(value: Value, depth: int = 0) -> Iterator[str]:
 def _spoken(text: str) -> Iterator[str]:
     """Yield the quoted requests, the "use when" clauses and the sentences of a description."""
     yield from _quotes(text)
+    # Quotes are requests of their own; what led up to them ("such as ... or ...") says nothing.
     unquoted = _QUOTED.sub("", text)
     for match in _USE_WHEN.finditer(unquoted):
-        yield match.group("clause")
+        yield _DANGLING.sub("", match.group("clause"))
     yield from sentences(text)
 
 

@@ -141,7 +141,7 @@ def test_phrases_are_quotes_use_when_clauses_and_sentences() -> None:
     assert evidence.phrases[:3] == (
         "feed my starter",
         "my crust is pale",
-        "knead dough or says , or",
+        "knead dough",
     )
     assert "Bakes bread at home" in evidence.phrases
     assert "toast" not in evidence.phrases
