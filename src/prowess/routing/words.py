@@ -157,7 +157,7 @@ def asking_part(message: str) -> str:
     Code, logs and quotes are many words about something else, so they speak only where the
     prose hardly does ("fix this:").
     """
-    if len(message) <= _SHORT_MESSAGE:
+    if len(message) <= _SHORT_MESSAGE and "\n" not in message.strip():
         return message
     if len(message) > 2 * _WINDOW:
         message = f"{message[:_WINDOW]}\n{message[-_WINDOW:]}"

@@ -163,9 +163,15 @@ def test_a_text_in_latin_letters_is_not_foreign(text: str) -> None:
 
 
 def test_a_short_message_is_asked_as_it_is() -> None:
-    message = "What is wrong here?\n```\ncode\n```"
+    message = "What is wrong with `code`, and why?"
 
     assert asking_part(message) == message
+
+
+def test_lines_that_are_quoted_do_not_ask_even_in_a_short_message() -> None:
+    message = "> the plants need water\n> and light\nBuild me a presentation for the board meeting"
+
+    assert asking_part(message) == "Build me a presentation for the board meeting"
 
 
 @pytest.mark.parametrize(
