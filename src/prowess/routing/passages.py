@@ -9,17 +9,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple
 
 from prowess.routing.handoffs import Handoff, is_exclusion, sentences, split
 from prowess.skills.model import Skill, Value
 
-_MOST_PHRASES = 24
+_MOST_PHRASES, _MOST_FOUND = 24, 4
 _SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 200
 _LONGEST_BULLET = 120
 _LONGEST_DESCRIPTION = 4_000
 _LONGEST_BODY = 6_000
-_SHORTEST_OPENING, _LONGEST_OPENING = 40, 400
+_SHORTEST_OPENING, _LONGEST_OPENING = 40, 300
 _DEEPEST = 4
 _REQUEST_KEYS = ("prompt", "request", "query", "input", "user", "text", "example")
 
@@ -110,8 +111,9 @@ def evidence_of(skill: Skill) -> Evidence:
         name=skill.name,
         positive=positive,
         requests=requests,
-        phrases=_cleaned(
-            [*requests, *filter(_says_something, (*_spoken(positive), *body.phrases))]
+        phrases=_phrases(
+            (*requests, *filter(_says_something, _quotes(positive))),
+            (*_spoken(positive), *body.phrases),
         ),
         negatives=(*described.negatives, *when.negatives, *body.negatives),
         handoffs=tuple(dict.fromkeys((*described.handoffs, *when.handoffs))),
@@ -120,6 +122,16 @@ def evidence_of(skill: Skill) -> Evidence:
         body=body.text,
         opening=body.opening,
     )
+
+
+def _phrases(requests: Sequence[str], found: Iterable[str]) -> tuple[str, ...]:
+    """Return the author's requests and the first few of the phrases that were found in the text.
+
+    Each phrase costs a moment of indexing, and beyond a few they hardly say anything new.
+    """
+    asked = _cleaned(requests)
+    more = (phrase for phrase in _cleaned(filter(_says_something, found)) if phrase not in asked)
+    return _cleaned((*asked, *islice(more, _MOST_FOUND)))
 
 
 class _Kind(Enum):
@@ -168,8 +180,7 @@ def _requests(value: Value, depth: int = 0) -> Iterator[str]:
 
 
 def _spoken(text: str) -> Iterator[str]:
-    """Yield the quoted requests, the "use when" clauses and the sentences of a description."""
-    yield from _quotes(text)
+    """Yield the "use when" clauses and the sentences of a description."""
     # Quotes are requests of their own; what led up to them ("such as ... or ...") says nothing.
     unquoted = _QUOTED.sub("", text)
     for match in _USE_WHEN.finditer(unquoted):

@@ -196,10 +196,13 @@ def test_phrases_stand_below_when_to_use_headings_of_the_body() -> None:
         "The user wants a loaf for tomorrow",
         "make pizza dough",
         "roll it out",
-        "Rye breads with seeds and more",
-        "Quick flat breads",
-        "How do I score a loaf?",
     )
+
+
+def test_of_what_is_found_in_the_text_the_first_few_count() -> None:
+    said = ". ".join(f"Bakes loaf number {number}" for number in range(20))
+
+    assert len(_evidence(description=said).phrases) == 4
 
 
 def test_what_the_body_is_not_for_is_no_text_to_be_found_by() -> None:
