@@ -13,14 +13,13 @@ import json
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import prowess
 from prowess.host.encoder_onnx import OnnxEncoder
 from prowess.host.suites import bench_folders, read_bench_folder
 from prowess.routing.baselines import Baseline, Bm25Baseline, DescriptionBaseline, KeywordBaseline
-from prowess.routing.bench import Bench
+from prowess.routing.bench import Bench, without_examples
 from prowess.routing.metrics import Outcome, Summary, summarise
 from prowess.runtime.evaluation import Catalogue, Evaluation
 from prowess.wire_routing import summary as shown
@@ -43,7 +42,7 @@ class Table:
 
     def rows(self, bench: Bench) -> dict[str, list[Outcome]]:
         """Return the outcomes of each way on one set."""
-        skills = [replace(skill, fields={}) for skill in bench.skills]
+        skills = [without_examples(skill) for skill in bench.skills]
         catalogue = Catalogue.of(self.runtime.routing.index_of(skills), lambda skill: skill.id)
         encoder = self.plain or self.runtime.routing.needed_encoder()
         label = "MiniLM, description" if self.plain else "our encoder, description"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -15,6 +15,7 @@ from prowess.errors import PathError, SuiteError
 from prowess.host.documents import named
 from prowess.host.routing_files import ThresholdsFile
 from prowess.host.suites import bench_folders, read_bench_folder, read_suites
+from prowess.routing.bench import without_examples
 from prowess.routing.metrics import Outcome, collisions, confusion, summarise
 from prowess.routing.model import Thresholds
 from prowess.routing.suites import Case, Suite
@@ -116,8 +117,8 @@ def eval_command(
     """
     if dry_run and not calibrating:
         raise click.UsageError("--dry-run belongs to --calibrate")
-    if bench is not None and suites:
-        raise click.UsageError("--bench and suites do not go together: run them one by one")
+    if bench is not None and (suites or calibrating):
+        raise click.UsageError("--bench does not go together with suites or --calibrate")
     if plain and bench is None:
         raise click.UsageError("--no-examples belongs to --bench")
     with open_runtime(workspace) as runtime:
@@ -254,7 +255,7 @@ def _bench(plan: _Plan, path: str, *, plain: bool) -> list[BenchRow]:
     rows: list[BenchRow] = []
     for folder in bench_folders(path):
         bench = read_bench_folder(folder)
-        skills = [replace(skill, fields={}) if plain else skill for skill in bench.skills]
+        skills = [without_examples(skill) if plain else skill for skill in bench.skills]
         index = plan.runtime.routing.index_of(skills, plan.bar)
         catalogue = Catalogue.of(index, lambda skill: skill.id)
         ours = plan.evaluation.run(catalogue, bench.cases, plan.bar)

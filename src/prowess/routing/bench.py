@@ -6,7 +6,7 @@ Cases expect skills by their `id`, as names may repeat in a large catalogue.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from prowess.errors import SuiteError
@@ -41,6 +41,11 @@ def read_bench(name: str, *, skills: Lines, queries: Lines, qrels: Lines) -> Ben
         listed = "; ".join(problems.listed()[:1])
         raise SuiteError(name, f"holds no {'queries' if found else 'skills'}: {listed or 'empty'}.")
     return Bench(name=name, skills=tuple(found.values()), cases=cases, problems=problems.listed())
+
+
+def without_examples(skill: Skill) -> Skill:
+    """Return a skill of a benchmark as if its set had no example requests."""
+    return replace(skill, fields={}, content_hash=f"{skill.content_hash}-plain")
 
 
 def _bench_skills(rows: Lines, problems: Problems) -> Iterator[Skill]:

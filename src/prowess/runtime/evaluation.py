@@ -146,12 +146,16 @@ def calibrate(outcomes: Sequence[Outcome]) -> Thresholds | None:
     inside = sum(outcome.in_scope for outcome in outcomes)
     if not inside or len({right for _, right in judged}) == 1:
         return None
-    best, load = -1.0, 0.5
-    for threshold in sorted({confidence for confidence, _ in judged}):
-        loaded = [right for confidence, right in judged if confidence >= threshold]
-        value = _weighted(sum(loaded) / len(loaded), sum(loaded) / inside)
-        if value > best:
-            best, load = value, threshold
+    best, load, right = -1.0, 0.5, 0
+    judged.sort(reverse=True)
+    for loaded, (confidence, hit) in enumerate(judged, start=1):
+        right += hit
+        if loaded < len(judged) and judged[loaded][0] == confidence:
+            # Equal ones are loaded together or not at all.
+            continue
+        value = _weighted(right / loaded, right / inside)
+        if value >= best:
+            best, load = value, confidence
     # Just below the case that decided, so that it stays on its side.
     load = max(0.01, min(0.99, load - 0.005))
     return Thresholds(load=round(load, 3), offer=round(load * _OFFER_SHARE, 3))

@@ -80,7 +80,7 @@ class IndexBuilder:
         known, kept, found = self._read, {}, []
         for done, skill in enumerate(skills):
             mine = examples.get(skill.name, Examples())
-            key = f"{skill.name}\0{skill.content_hash}\0{len(skill.fields)}\0{mine!r}"
+            key = f"{skill.name}\0{skill.content_hash}\0{mine!r}"
             one = known.get(key) or _read(skill, mine)
             kept[key] = one
             found.append(one)

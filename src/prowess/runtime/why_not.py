@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from prowess.routing import router
 from prowess.routing.index import SkillIndex
-from prowess.routing.model import Match, Route, Thresholds
+from prowess.routing.model import Decision, Match, Route, Thresholds
 from prowess.routing.router import Query, Ranking
 from prowess.runtime.explaining import why
 from prowess.runtime.routing import Asked, RoutingService
@@ -57,9 +57,8 @@ def why_not(
         return _settled(path.name, answer, message)
     query = routing.with_vector(index, query)
     ranking = router.rank(index, query, choice.scale)
-    route = router.route(index, query, choice)
-    chosen = [match.skill.name for match in route.matches]
-    loaded = route.decision.value == "load" and path.name in chosen
+    decision, chosen = router.decide(ranking, choice)
+    loaded = decision is Decision.LOAD and place in chosen
     rank = ranking.order.index(place) if place in ranking.order else None
     return Absence(
         name=path.name,
