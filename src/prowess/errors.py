@@ -11,10 +11,17 @@ An exception is for the caller who must act, so each says what to do next and ca
     ├── SkillNotFoundError           no skill of that name
     ├── PathError                    a path given by the user cannot be used
     │   └── ContainmentError         a path leaves the folder it must stay in
+    ├── ArchiveError                 an archive breaks a rule, so nothing of it was taken
     ├── StoreError                   the embedded store cannot be opened or used
     ├── EncoderError                 the routing encoder cannot be loaded or does not answer
     ├── SuiteError                   an evaluation suite cannot be read
     ├── ModelError                   the user's own language model does not answer
+    ├── StaleChangeError             a change was made or reviewed against something else
+    ├── QuarantinedError             a change would leave a skill that the scanner refuses
+    ├── AcceptanceError              a finding cannot be accepted, or was not
+    ├── RemovalError                 a skill cannot be removed, restored or found in the trash
+    ├── InstallArgumentError         an install entry is not safe to put on a command line
+    ├── DownloadError                a download is refused, or fails
     └── WatchUnavailableError        the system cannot watch these folders
 """
 
@@ -102,6 +109,16 @@ class ContainmentError(PathError):
     code = "path.escape"
 
 
+class ArchiveError(ProwessError):
+    """An archive or one of its members breaks a rule; nothing of it was taken."""
+
+    code = "archive"
+
+    def __init__(self, member: str, reason: str, problem: str) -> None:
+        super().__init__(f"{member or 'archive'}: {problem} Nothing was unpacked ({reason}).")
+        self.member, self.reason, self.problem = member, reason, problem
+
+
 class StoreError(ProwessError):
     """The embedded store cannot be opened or used."""
 
@@ -140,6 +157,73 @@ class ModelError(ProwessError):
     def __init__(self, model: str, problem: str) -> None:
         super().__init__(f"{model}: {problem}")
         self.model, self.problem = model, problem
+
+
+class StaleChangeError(ProwessError):
+    """What a change was made or reviewed against is no longer there; nothing was written."""
+
+    code = "change.stale"
+
+    def __init__(self, skill: str, problem: str, *, expected: str, found: str) -> None:
+        super().__init__(
+            f"{skill}: {problem} (expected {expected[:12]}, found {found[:12]}):"
+            " nothing was written; look at it again and decide again."
+        )
+        self.skill, self.problem, self.expected, self.found = skill, problem, expected, found
+
+
+class QuarantinedError(ProwessError):
+    """The skill that a change leads to does not pass the scanner; nothing was written."""
+
+    code = "change.quarantined"
+
+    def __init__(self, skill: str, problem: str, findings: Sequence[object] = ()) -> None:
+        # One finding and no list: the whole report would teach an author how to get around it.
+        super().__init__(
+            f"unsafe skill content: {problem} Nothing was written to {skill}:"
+            " look at the findings and reject the change."
+        )
+        self.skill, self.problem, self.findings = skill, problem, tuple(findings)
+
+
+class AcceptanceError(ProwessError):
+    """A finding of the scanner cannot be accepted, or there is no such acceptance."""
+
+    code = "acceptance"
+
+    def __init__(self, skill: str, problem: str) -> None:
+        super().__init__(f"{skill}: {problem}")
+        self.skill, self.problem = skill, problem
+
+
+class RemovalError(ProwessError):
+    """A skill cannot be removed or restored."""
+
+    code = "removal"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class InstallArgumentError(ProwessError):
+    """An install entry holds a value that is not safe to put on a command line."""
+
+    code = "install.argument"
+
+    def __init__(self, kind: str, problem: str) -> None:
+        super().__init__(f"{kind}: {problem}")
+        self.kind, self.problem = kind, problem
+
+
+class DownloadError(ProwessError):
+    """A download is refused, or fails; nothing of it is kept."""
+
+    code = "download"
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(f"{url}: {problem}")
+        self.url, self.problem = url, problem
 
 
 class WatchUnavailableError(ProwessError):

@@ -1,0 +1,388 @@
+"""Fetches one file from the public internet, within bounds, for somebody who does not trust it.
+
+The address comes from a stranger. So each step of a redirect is checked like the first; a host is
+resolved once and the connection goes to the address that was checked; nothing from this machine
+(proxy settings, stored passwords, cookies) goes along; and what arrives is counted, timed and
+hashed before anybody sees it. On any failure nothing stays behind.
+"""
+
+import hashlib
+import io
+import os
+import socket
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from prowess.errors import DownloadError
+from prowess.safety.web_addresses import WebAddress, address_problem, read_address, shown
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_CHUNK_BYTES = 65_536
+_CONNECT_SECONDS = 15.0
+_MOST_ADDRESSES = 4
+_FOLLOWED = frozenset({301, 302, 303, 307, 308})
+# No honest size has more digits, and to read endless ones takes time.
+_MOST_SIZE_DIGITS = 15
+
+# Called with the bytes received so far, and how many were announced (None: not said).
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a download may cost, and what it must be."""
+
+    most_bytes: int = 256 * 1024 * 1024
+    # From the first look-up to the last byte.
+    seconds: float = 300.0
+    redirects: int = 5
+    # Small hexadecimal letters; "" where nothing is known.
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file that arrived whole: under a private name, for the caller to move or remove."""
+
+    path: str
+    sha256: str
+    size: int
+    # After redirects; its query may be a signature that lets anybody fetch the file.
+    final_url: str = field(repr=False)
+
+
+class PublicHttps:
+    """Decides what may be reached, and reaches it: https, public hosts, checked certificates."""
+
+    schemes: tuple[str, ...] = ("https",)
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls or ssl.create_default_context()
+
+    def resolve(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host, in the order in which to try them.
+
+        Raises:
+            OSError: it has none.
+        """
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+    def problem(self, address: str) -> str:
+        """Return why an address is not one to reach, or ""."""
+        return address_problem(address)
+
+    def connect(self, address: WebAddress, numeric: str, seconds: float) -> socket.socket:
+        """Connect to exactly `numeric`, and have it prove that it is the host of `address`.
+
+        Raises:
+            OSError: it does not answer, or proves nothing.
+        """
+        plain = socket.create_connection((numeric, address.port), seconds)
+        if address.scheme != "https":
+            return plain
+        try:
+            # A stream that is cut off must not look like one that ended.
+            return self._tls.wrap_socket(
+                plain, server_hostname=address.host, suppress_ragged_eofs=False
+            )
+        except BaseException:
+            plain.close()
+            raise
+
+
+class _Clock:
+    """The time that is left for everything: each byte that drips in would restart a socket's."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left.
+
+        Raises:
+            TimeoutError: there are none.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+class _Stream(io.RawIOBase):
+    """Reads a socket, never waiting longer than the clock allows."""
+
+    def __init__(self, connected: socket.socket, clock: _Clock) -> None:
+        self._socket, self._clock = connected, clock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        self._socket.settimeout(self._clock.left())
+        return self._socket.recv_into(buffer)
+
+
+class _Wire:
+    """The part of a socket that the HTTP library uses."""
+
+    def __init__(self, connected: socket.socket, clock: _Clock) -> None:
+        self._socket, self._clock = connected, clock
+
+    def sendall(self, data: bytes) -> None:
+        """Send a request, which is small enough to be sent at once."""
+        self._socket.settimeout(self._clock.left())
+        self._socket.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """Return what the answer is read from."""
+        return io.BufferedReader(_Stream(self._socket, self._clock), _CHUNK_BYTES)
+
+    def close(self) -> None:
+        """Leave the socket open: the library closes it before the answer is read."""
+
+
+class _PrivateFile:
+    """A file under a private name that is either whole and on disk, or gone."""
+
+    def __init__(self, folder: str) -> None:
+        handle, self.path = tempfile.mkstemp(dir=folder, prefix=".download-", suffix=".part")
+        self._file = os.fdopen(handle, "wb")
+        self._whole = False
+
+    def write(self, chunk: bytes) -> None:
+        """Add to the file."""
+        self._file.write(chunk)
+
+    def finish(self) -> None:
+        """Have all of it on disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._whole = True
+
+    def close(self) -> None:
+        """Close the file, and remove it unless it was finished."""
+        try:
+            self._file.close()
+        finally:
+            if not self._whole:
+                os.unlink(self.path)
+
+
+def download(
+    url: str,
+    folder: str,
+    bounds: Bounds | None = None,
+    *,
+    transport: PublicHttps | None = None,
+    progress: Progress | None = None,
+) -> Download:
+    """Fetch `url` into a private file in `folder`, checked and on disk when this returns.
+
+    Raises:
+        DownloadError: the address is refused, or what comes is not what was asked for.
+    """
+    bounds, transport = bounds or Bounds(), transport or PublicHttps()
+    with ExitStack() as stack:
+        way = _Way(transport, _Clock(bounds.seconds), stack)
+        address, response = way.follow(url, bounds.redirects)
+        announced = _announced(address, response, bounds.most_bytes)
+        with _on_disk(address, folder):
+            file = _PrivateFile(folder)
+        stack.callback(file.close)
+        hashed, size = hashlib.sha256(), 0
+        for chunk in _chunks(address, response, announced, bounds.most_bytes):
+            hashed.update(chunk)
+            size += len(chunk)
+            with _on_disk(address, folder):
+                file.write(chunk)
+            if progress is not None:
+                progress(size, announced)
+        found = hashed.hexdigest()
+        if bounds.sha256 and found != bounds.sha256.lower():
+            raise _error(address.url, f"is not the file that was expected: its sha256 is {found}.")
+        with _on_disk(address, folder):
+            file.finish()
+        return Download(path=file.path, sha256=found, size=size, final_url=address.url)
+
+
+class _Way:
+    """The way from the first address to the file, each step checked like the first."""
+
+    def __init__(self, transport: PublicHttps, clock: _Clock, stack: ExitStack) -> None:
+        self._transport, self._clock, self._stack = transport, clock, stack
+
+    def follow(self, url: str, redirects: int) -> tuple[WebAddress, HTTPResponse]:
+        """Return the answer that is no redirect, and the address that gave it."""
+        address = self._checked(url)
+        for _ in range(redirects + 1):
+            with _explained(address.url):
+                response = self._ask(address)
+            if response.status not in _FOLLOWED:
+                return address, response
+            address = self._next(address, response.headers.get("Location") or "")
+        raise _error(
+            address.url, f"is where more than {redirects} redirects lead: give the final address."
+        )
+
+    def _checked(self, url: str) -> WebAddress:
+        address = read_address(url, self._transport.schemes)
+        if isinstance(address, str):
+            raise _error(url, f"{address}. Give a public https address.")
+        return address
+
+    def _next(self, address: WebAddress, location: str) -> WebAddress:
+        try:
+            url = urljoin(address.url, location)
+        except ValueError:
+            url = ""
+        if not location or not url:
+            raise _error(address.url, "redirects to nowhere: give the final address.")
+        found = self._checked(url)
+        if address.scheme == "https" and found.scheme != "https":
+            raise _error(
+                url, "is where a redirect leads that gives up encryption: it is not followed."
+            )
+        return found
+
+    def _ask(self, address: WebAddress) -> HTTPResponse:
+        connected = self._connect(address)
+        self._stack.callback(connected.close)
+        connection = HTTPConnection(address.host, address.port)
+        # Without a socket the library would connect by itself, to whatever the name means by then.
+        connection.auto_open = 0
+        connection.sock = _Wire(connected, self._clock)
+        headers = {
+            "Host": address.authority,
+            "User-Agent": "prowess",
+            "Accept": "*/*",
+            # What is packed arrives packed: nothing is unpacked on the way.
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+        }
+        connection.request("GET", address.target, headers=headers)
+        return connection.getresponse()
+
+    def _connect(self, address: WebAddress) -> socket.socket:
+        """Connect to an address that was checked, all others of that host being public too."""
+        numerics = self._resolve(address)
+        problem = next(filter(None, map(self._transport.problem, numerics)), "")
+        if problem or not numerics:
+            raise _error(
+                address.url, f"{problem or 'has no address'}. Give a public https address."
+            )
+        failure: OSError | None = None
+        for numeric in numerics[:_MOST_ADDRESSES]:
+            try:
+                seconds = min(self._clock.left(), _CONNECT_SECONDS)
+                return self._transport.connect(address, numeric, seconds)
+            except ssl.SSLCertVerificationError:
+                raise
+            except OSError as error:
+                failure = failure or error
+        raise failure or OSError
+
+    def _resolve(self, address: WebAddress) -> Sequence[str]:
+        """Look a host up; in a thread, because the system's look-up knows no time limit."""
+        found: list[Sequence[str]] = []
+
+        def look_up() -> None:
+            try:
+                found.append(self._transport.resolve(address.host, address.port))
+            except (OSError, UnicodeError):
+                found.append(())
+
+        thread = threading.Thread(target=look_up, daemon=True)
+        thread.start()
+        thread.join(self._clock.left())
+        if not found:
+            self._clock.left()
+        return found[0] if found else ()
+
+
+def _announced(address: WebAddress, response: HTTPResponse, most: int) -> int | None:
+    """Return the size that the server announces, None where it does not."""
+    if response.status != HTTPStatus.OK:
+        raise _error(
+            address.url, f"answers with HTTP {response.status}: {_advice(response.status)}."
+        )
+    coding = ",".join(response.headers.get_all("Transfer-Encoding", ())).strip().lower()
+    sizes = {size.strip() for size in response.headers.get_all("Content-Length", ())}
+    if coding == "chunked" or (not coding and not sizes):
+        return None
+    size = sizes.pop() if len(sizes) == 1 else ""
+    if coding or not (size.isascii() and size.isdigit() and len(size) <= _MOST_SIZE_DIGITS):
+        raise _error(
+            address.url, "contradicts itself about its size: ask the people who run the server."
+        )
+    if int(size) > most:
+        raise _error(
+            address.url, f"is {int(size):,} bytes, more than the {most:,} that are allowed."
+        )
+    return int(size)
+
+
+def _chunks(
+    address: WebAddress, response: HTTPResponse, announced: int | None, most: int
+) -> Iterator[bytes]:
+    size = 0
+    while True:
+        with _explained(address.url):
+            chunk = response.read1(_CHUNK_BYTES)
+        size += len(chunk)
+        if size > most:
+            raise _error(address.url, f"sends more than the {most:,} bytes that are allowed.")
+        if not chunk:
+            break
+        yield chunk
+    if announced is not None and size != announced:
+        raise _error(address.url, f"ends after {size:,} of {announced:,} bytes: try again.")
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Turn what the network does into an error that says which address it was."""
+    try:
+        yield
+    except ssl.SSLCertVerificationError:
+        problem = "does not prove who it is: its certificate is not valid. Nothing was fetched."
+        raise _error(url, problem) from None
+    except TimeoutError:
+        problem = "does not finish in the time that it has: try again later, or allow more."
+        raise _error(url, problem) from None
+    except (OSError, HTTPException) as error:
+        # Not what it says: some messages repeat what the server sent.
+        said = getattr(error, "strerror", None) or type(error).__name__
+        raise _error(url, f"does not answer properly ({said}): try again.") from None
+
+
+@contextmanager
+def _on_disk(address: WebAddress, folder: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot be kept in {folder} ({error.strerror}): check the folder and its disk."
+        raise _error(address.url, problem) from None
+
+
+def _advice(status: int) -> str:
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return "it may not be fetched without an account"
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return "nothing is there, check the address"
+    return "try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "that is no file"
+
+
+def _error(url: str, problem: str) -> DownloadError:
+    return DownloadError(shown(url), problem)

@@ -1,0 +1,1 @@
+"""What agents propose to remember: changes to skills, and what became of them. Pure."""

@@ -1,0 +1,187 @@
+"""Which variables a skill may set."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.safety.environment_policy import (
+    denied_group,
+    is_secret_like,
+    judge,
+    loader_groups,
+)
+from prowess.safety.environment_table import GROUPS, MOST_VALUE_BYTES, Group
+
+SHOWN_NOWHERE = "do-not-show-this"
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_every_group_has_a_reason_and_denies_all_it_names(group: Group) -> None:
+    assert group.reason[0].islower()
+    assert group.keys or group.prefixes
+    for key in (*group.keys, *(f"{prefix}ANYTHING" for prefix in group.prefixes)):
+        ruling = judge(key, "x", [key])
+        assert not ruling.allowed, key
+        assert "is not for skills to set" in ruling.reason
+
+
+def test_no_variable_stands_in_two_groups() -> None:
+    keys = [key for group in GROUPS for key in group.keys]
+
+    assert len(keys) == len(set(keys))
+    assert all(key == key.strip().upper() for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("key", "group"),
+    [
+        ("LD_PRELOAD", "loader"),
+        ("DYLD_INSERT_LIBRARIES", "loader"),
+        ("PATH", "search_path"),
+        ("BASH_ENV", "shell"),
+        ("PROMPT_COMMAND", "shell"),
+        ("HOME", "home_and_config"),
+        ("PYTHONPATH", "python"),
+        ("NODE_OPTIONS", "node"),
+        ("JAVA_TOOL_OPTIONS", "other_runtimes"),
+        ("RUSTC_WRAPPER", "build"),
+        ("GIT_SSH_COMMAND", "git"),
+        ("NPM_CONFIG_REGISTRY", "package_managers"),
+        ("UV_INDEX_URL", "package_managers"),
+        ("DOTNET_STARTUP_HOOKS", "toolchains"),
+        ("LESSOPEN", "hooked_tools"),
+        ("TAR_OPTIONS", "hooked_tools"),
+        ("https_proxy", "network_trust"),
+        ("SSL_CERT_FILE", "network_trust"),
+        ("GCONV_PATH", "libc_and_gui_plugins"),
+        ("OPENAI_BASE_URL", "model_and_cloud_redirect"),
+        ("AWS_ENDPOINT_URL_S3", "model_and_cloud_redirect"),
+        ("PROWESS_HOME", "runtime_self"),
+        ("BASH_FUNC_ls%%", "loader"),
+        (" Path ", "search_path"),
+    ],
+)
+def test_a_denied_variable_is_known_by_its_group(key: str, group: str) -> None:
+    assert denied_group(key) == group
+
+
+@pytest.mark.parametrize("key", ["MY_TOOL_MODE", "WEATHER_UNITS", "LDAP_HOST", "PATHS", "GITHUB_X"])
+def test_a_variable_of_a_skill_of_its_own_is_in_no_group(key: str) -> None:
+    assert denied_group(key) is None
+
+
+def test_groups_that_run_code_are_told_from_those_that_do_not() -> None:
+    assert {"loader", "shell", "python", "node", "git", "hooked_tools"} <= loader_groups
+    assert not loader_groups & {"home_and_config", "network_trust", "model_and_cloud_redirect"}
+    assert "search_path" not in loader_groups
+
+
+@pytest.mark.parametrize("key", ["PATH", "NODE_OPTIONS", "OPENAI_BASE_URL", "GIT_ASKPASS"])
+def test_no_declaration_opens_what_is_denied(key: str) -> None:
+    assert not judge(key, "x", {key}).allowed
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "WEATHER_API_KEY",
+        "APIKEY",
+        "TOKEN",
+        "DB_PASSWORD",
+        "GITHUB_TOKEN",
+        "GH_HOST",
+        "AWS_SESSION_TOKEN",
+        "SIGNING_PRIVATE_KEY",
+        "DATABASE_URL",
+        "MONGODB_URI",
+        "SENTRY_DSN",
+    ],
+)
+def test_a_secret_like_variable_is_for_a_skill_that_declares_it(key: str) -> None:
+    assert is_secret_like(key)
+    assert not judge(key, SHOWN_NOWHERE, []).allowed
+    assert "does not declare" in judge(key, SHOWN_NOWHERE, ["OTHER_TOKEN"]).reason
+    assert judge(key, SHOWN_NOWHERE, [f" {key.lower()} "]).allowed
+
+
+@pytest.mark.parametrize("key", ["TOKENIZER", "KEYBOARD", "SECRETARY", "PASSWORDLESS_LOGIN_URL"])
+def test_a_word_that_begins_like_a_secret_is_none(key: str) -> None:
+    assert not is_secret_like(key)
+    assert judge(key, "x", []).allowed
+
+
+@pytest.mark.parametrize("key", ["LANG", "LC_ALL", "TZ", "TERM", "NO_COLOR"])
+def test_how_text_is_shown_is_always_allowed(key: str) -> None:
+    assert judge(key, "C.UTF-8", []).group == "always"
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "  ", "1ST", "MY-KEY", "A=B", "A B", "KEY\0", "K\nEY", "\uff30\uff21\uff34\uff28",
+     "KE\u017f", "KEY%%", "KEY()", "É", "KEY\u200b"],
+)  # fmt: skip
+def test_a_name_that_is_not_portable_is_refused(key: str) -> None:
+    ruling = judge(key, "x", [key])
+
+    assert not ruling.allowed
+    assert ruling.group == "name"
+    assert ruling.name.isascii()
+    assert ruling.name.isprintable()
+
+
+def test_a_name_may_not_be_endless() -> None:
+    assert judge("A" * 255, "x", []).allowed
+    assert not judge("A" * 256, "x", []).allowed
+
+
+def test_a_name_is_compared_without_case_and_set_as_it_is_spelled() -> None:
+    ruling = judge(" my_Mode ", "x", [])
+
+    assert (ruling.allowed, ruling.key, ruling.name) == (True, "MY_MODE", "my_Mode")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("a\0b", "NUL"), ("x" * (MOST_VALUE_BYTES + 1), "bytes"), ("\ud800", "cannot be written")],
+)
+def test_a_value_that_cannot_be_passed_on_is_refused(value: str, said: str) -> None:
+    ruling = judge("MODE", value, [])
+
+    assert not ruling.allowed
+    assert said in ruling.reason
+
+
+def test_a_value_is_measured_in_bytes() -> None:
+    assert judge("MODE", "x" * MOST_VALUE_BYTES, []).allowed
+    assert not judge("MODE", "é" * MOST_VALUE_BYTES, []).allowed
+    assert judge("MODE", "\udcff", []).allowed
+
+
+@pytest.mark.parametrize("value", ["QUJD" * 20, "() { :; }; id", "  () { x; }"])
+def test_a_value_that_looks_like_a_payload_is_allowed_with_a_warning(value: str) -> None:
+    ruling = judge("MODE", value, [])
+
+    assert ruling.allowed
+    assert [warning for warning in ruling.warnings if "MODE" in warning]
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=10)))
+def test_a_ruling_never_fails_and_never_repeats_a_value(
+    key: str, value: str, declared: list[str]
+) -> None:
+    value = f"<{value}>"
+
+    ruling = judge(key, value, declared)
+
+    assert value not in repr(ruling)
+    assert ruling.allowed or ruling.reason
+
+
+@given(st.sampled_from(sorted(key for group in GROUPS for key in group.keys)), st.randoms())
+def test_no_spelling_of_a_denied_name_gets_through(key: str, chance: Random) -> None:
+    pick = chance.choice
+    spelled = "".join(pick([letter.lower(), letter.upper()]) for letter in key)
+
+    assert not judge(pick(["", " ", "\t", "\n"]) + spelled + " ", "x", [spelled, key]).allowed

@@ -1,0 +1,172 @@
+"""Names made to be taken for others are found, and honest neighbours are left alone."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.safety.lookalikes import Likeness, lookalike, normal_name, package_lookalike
+
+TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password", "gpt-4-tools")
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted", "how"),
+    [
+        ("git\u200bhub", "github", Likeness.UNSEEN),
+        ("github\u00ad", "github", Likeness.UNSEEN),
+        ("gith\U000e0041ub", "github", Likeness.UNSEEN),
+        ("GitHub", "github", Likeness.CASE),
+        ("\uff47\uff49\uff54\uff48\uff55\uff42", "github", Likeness.CASE),
+        ("gíthüb", "github", Likeness.CASE),
+        ("g\u0456thub", "github", Likeness.LETTERS),
+        ("sla\u0441k", "slack", Likeness.LETTERS),
+        ("n\u03bftion", "notion", Likeness.LETTERS),
+        ("git-hub", "github", Likeness.SEPARATORS),
+        ("skill_creator", "skill-creator", Likeness.SEPARATORS),
+        ("skill--creator", "skill-creator", Likeness.SEPARATORS),
+        ("skill creator", "skill-creator", Likeness.SEPARATORS),
+        ("skillcreator", "skill-creator", Likeness.SEPARATORS),
+        ("g1thub", "github", Likeness.DIGITS),
+        ("sl4ck", "slack", Likeness.DIGITS),
+        ("n0t10n", "notion", Likeness.DIGITS),
+        ("lpassword", "1password", Likeness.DIGITS),
+        ("sumrnarize", "summarize", Likeness.DIGITS),
+        ("skiII-creator", "skill-creator", Likeness.DIGITS),
+        ("githubb", "github", Likeness.SLIP),
+        ("gihtub", "github", Likeness.SLIP),
+        ("gthub", "github", Likeness.SLIP),
+        ("notiom", "notion", Likeness.SLIP),
+        ("skill-craetor", "skill-creator", Likeness.SLIP),
+        ("skil-craetor", "skill-creator", Likeness.SLIP),
+    ],
+)
+def test_a_disguised_name_is_found_with_its_model_and_the_disguise(
+    name: str, trusted: str, how: Likeness
+) -> None:
+    found = lookalike(name, TRUSTED)
+
+    assert found is not None
+    assert (found.trusted, found.how) == (trusted, how)
+    assert trusted in found.message
+    assert how.sentence in found.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "github", "gitlab", "git", "motions", "weather", "skill-reviewer", "lack", "slick-slacks",
+        "github-issues", "gpt-5-tools", "gpt-4-tools-2", "github2", "日本語", "", "-", "x" * 200,
+        "\u0456" * 300,
+    ],
+)  # fmt: skip
+def test_an_honest_name_is_left_alone(name: str) -> None:
+    assert lookalike(name, TRUSTED) is None
+
+
+def test_a_trusted_name_near_another_trusted_one_is_no_lookalike() -> None:
+    assert lookalike("note", ("notes", "note")) is None
+    assert lookalike("notess", ("notes", "notess")) is None
+
+
+def test_a_short_name_is_not_compared_letter_by_letter() -> None:
+    assert lookalike("gif", ("git",)) is None
+    assert lookalike("g1t", ("git",)) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "normal"),
+    [
+        ("GitHub", "github"),
+        ("  git__hub  ", "git-hub"),
+        ("Skill \u2013 Creator!", "skill-creator"),
+        ("g\u0456t\u200bhub", "github"),
+        ("Crème brûlée", "creme-brulee"),
+        ("日本語", "日本語"),
+        ("../..", ""),
+    ],
+)
+def test_a_normal_name_is_what_a_reader_takes_it_for(name: str, normal: str) -> None:
+    assert normal_name(name) == normal
+
+
+@given(st.text(max_size=40))
+def test_a_normal_name_is_normal_already(name: str) -> None:
+    once = normal_name(name)
+
+    assert normal_name(once) == once
+
+
+@pytest.mark.parametrize(
+    ("manager", "name", "meant"),
+    [
+        ("pip", "reqeusts", "requests"),
+        ("pip", "requestss", "requests"),
+        ("pip", "reqests==2.0", "requests"),
+        ("uv", "python-dotevn", "python-dotenv"),
+        ("pip", "pythondotenv", "python-dotenv"),
+        ("pip", "beautifullsuop4", "beautifulsoup4"),
+        ("pip", "tensorfl0w", "tensorflow"),
+        ("pip", "djang0", "django"),
+        ("pip", "urlib3", "urllib3"),
+        ("pip", "colourama", "colorama"),
+        ("pip", "opeani[voice]>=1", "openai"),
+        ("poetry", "num\u0440y", "numpy"),
+        ("npm", "crossenv", "cross-env"),
+        ("npm", "lodahs@4.17.21", "lodash"),
+        ("npm", "expres", "express"),
+        ("yarn", "electorn", "electron"),
+        ("pnpm", "typescirpt", "typescript"),
+        ("npx", "@bable/core@7", "@babel"),
+    ],
+)
+def test_a_package_made_like_a_popular_one_is_found(manager: str, name: str, meant: str) -> None:
+    assert package_lookalike(name, manager) == meant
+
+
+@pytest.mark.parametrize(
+    ("manager", "names"),
+    [
+        (
+            "pip",
+            (
+                "requests request grequests urllib3 boto boto3 pillow colors colours psycopg"
+                " python_dotenv Python.Dotenv dotenv scapy scrapy spacy simpy sympy fastai fastapi"
+                " datasets dataset websocket websockets openai[voice]>=1 Flask==3 markdown2 httpx2"
+                " dask dash tox nox unicorn uvicorn gunicorn pyaml pyyaml ngboost xgboost cattrs"
+            ),
+        ),
+        (
+            "npm",
+            (
+                "preact react vue nuxt next nest vite vitest request requests colors color tslint"
+                " eslint jsdom jsdoc ramda rambda inquirer enquirer express@4 @babel/anything"
+                " @my-company/core sqlite sqlite3 mysql mysql2 socketio chartjs @types/node@20"
+            ),
+        ),
+        ("cargo", "reqeusts lodahs"),
+        ("brew", "reqeusts"),
+    ],
+)
+def test_a_real_package_is_left_alone_however_near_it_is(manager: str, names: str) -> None:
+    assert {name: package_lookalike(name, manager) for name in names.split()} == dict.fromkeys(
+        names.split()
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "@", "@/", "==", "x" * 100_000, "@" + "x" * 100_000, "\u0456"]
+)
+def test_what_is_no_package_name_is_no_lookalike(name: str) -> None:
+    assert package_lookalike(name, "npm") is None
+    assert package_lookalike(name, "pip") is None
+
+
+def test_a_long_list_of_packages_takes_no_longer_for_each() -> None:
+    package_lookalike("warm-up", "pip")
+    start = time.perf_counter()
+    for number in range(300):
+        package_lookalike(f"some-long-package-name-{number}", "pip")
+
+    assert time.perf_counter() - start < 5
