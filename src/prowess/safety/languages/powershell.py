@@ -1,0 +1,241 @@
+"""PowerShell, `cmd`, AppleScript and one-liners in Perl, Ruby, PHP and Lua, by bounded patterns.
+
+These languages are rare in skills, so they are not parsed: a text is cut into statements, and each
+statement is matched against tables. Variables carry the labels of what was put into them.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from prowess.safety.facts import Act, Fact, Reading, Snippet
+from prowess.safety.languages import shell_patterns as patterns
+from prowess.safety.languages.shell_decode import decode_base
+from prowess.safety.languages.shell_facts import read_shell
+from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
+from prowess.safety.views import Spot, View
+
+_MAX_TEXT = 400_000
+_MAX_STATEMENT = 4_000
+
+
+@dataclass(slots=True)
+class _Notes:
+    view: View
+    facts: list[Fact] = field(default_factory=list)
+    snippets: list[Snippet] = field(default_factory=list)
+    texts: list[View] = field(default_factory=list)
+    variables: dict[str, tuple[frozenset[str], str]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    start: int = 0
+    end: int = 0
+
+    def tell(
+        self, act: Act, subject: str = "", target: str = "", flow: frozenset[str] = frozenset()
+    ) -> None:
+        self.facts.append(
+            Fact(act, Spot(self.view, self.start, self.end), subject[:400], target[:400], flow)
+        )
+
+    def reading(self) -> Reading:
+        return Reading(tuple(self.facts), tuple(self.snippets), tuple(self.texts))
+
+
+def read_powershell(view: View) -> Reading:
+    """Return the facts of a PowerShell or `cmd` text."""
+    notes = _Notes(_plain(view))
+    for start, end in _statements(notes.view.text):
+        notes.start, notes.end = start, end
+        statement = notes.view.text[start:end]
+        if statement.lstrip().startswith(("#", "::", "REM ", "rem ")):
+            notes.texts.append(notes.view.cut(start, end))
+            continue
+        if patterns.SHELL_TOOL.match(statement):
+            found = read_shell(notes.view.cut(start, end))
+            notes.facts += found.facts
+            notes.snippets += found.snippets
+        _read_statement(notes, statement)
+        _read_powershell_only(notes, statement)
+    _tell_reverse_shells(notes)
+    return notes.reading()
+
+
+def read_script(view: View) -> Reading:
+    """Return the facts of a Perl, Ruby, PHP, Lua or AppleScript text."""
+    notes = _Notes(view)
+    for start, end in _statements(view.text):
+        notes.start, notes.end = start, end
+        statement = view.text[start:end]
+        if statement.lstrip().startswith(("#", "//", "--")):
+            notes.texts.append(view.cut(start, end))
+            continue
+        _read_statement(notes, statement)
+        for call in patterns.SHELL_OUT.finditer(statement):
+            inner = next(group for group in range(1, 5) if call[group] is not None)
+            notes.snippets.append(
+                Snippet("shell", view.cut(start + call.start(inner), start + call.end(inner)))
+            )
+    _tell_reverse_shells(notes)
+    return notes.reading()
+
+
+def _tell_reverse_shells(notes: _Notes) -> None:
+    """Note a connection that is wired to a shell, over the statements of a few lines."""
+    for found in patterns.REVERSE_SHELL.finditer(notes.view.text[:_MAX_TEXT]):
+        notes.start, notes.end = found.span()
+        host = patterns.ADDRESS.search(notes.view.text, max(found.start() - 200, 0), found.end())
+        notes.tell(Act.REVERSE_SHELL, "tcp", host[0] if host else "")
+
+
+def _plain(view: View) -> View:
+    """Take out the backticks and the `'a'+'b'` joints by which names are hidden."""
+    text = view.text
+    if "`" not in text and "'+'" not in text and '"+"' not in text:
+        return view
+    kept: list[int] = []
+    at = 0
+    for hidden in re.finditer(r"`(?=[A-Za-z])|'\s?\+\s?'|\"\s?\+\s?\"", text):
+        kept.extend(range(at, hidden.start()))
+        at = hidden.end()
+    kept.extend(range(at, len(text)))
+    if len(kept) == len(text):
+        return view
+    return view.derive("".join(text[index] for index in kept), kept, "joined")
+
+
+def _statements(text: str) -> list[tuple[int, int]]:
+    """Cut at line ends and semicolons outside quotes and brackets."""
+    found: list[tuple[int, int]] = []
+    start = depth = 0
+    for token in patterns.TOKEN.finditer(text, 0, _MAX_TEXT):
+        mark = token[0]
+        if mark in "()":
+            depth = depth + 1 if mark == "(" else max(depth - 1, 0)
+        elif mark in ";\n" and _ends(text, start, token.start(), depth):
+            found.append((start, token.start()))
+            start, depth = token.end(), 0
+    found.append((start, min(len(text), _MAX_TEXT)))
+    return [(first, last) for first, last in found if text[first:last].strip()]
+
+
+def _ends(text: str, start: int, at: int, depth: int) -> bool:
+    if at - start > _MAX_STATEMENT:
+        return True
+    before = text[max(start, at - 4) : at].rstrip(" \t\r")
+    return depth == 0 and not before.endswith(("|", "`", ",", "¬", "+"))
+
+
+def _read_statement(notes: _Notes, statement: str) -> None:
+    labels, source = _labels(notes, statement)
+    url = patterns.URL.search(statement)
+    address = url[0] if url else ""
+    if url and "remote" in labels:
+        source = address
+    for act, subject, pattern in patterns.TABLE:
+        found = pattern.search(statement)
+        if found:
+            notes.tell(act, subject, found[0])
+    _tell_flows(notes, statement, labels, source)
+    _tell_files(notes, statement, labels, source)
+    setting = patterns.SETTING.match(statement)
+    if setting:
+        before = notes.variables.get(setting[1].lower(), (frozenset(), ""))
+        notes.variables[setting[1].lower()] = labels | before[0], source or before[1]
+
+
+def _labels(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
+    """Return where the data of a statement come from, and the address that they came from."""
+    labels = {label for label, pattern in patterns.SOURCES if pattern.search(statement)}
+    if "remote" in labels and not patterns.URL.search(statement) and "$" not in statement:
+        labels.discard("remote")
+    if patterns.WHOLE_ENVIRONMENT.search(statement):
+        labels.add("env")
+    for found in patterns.ENVIRONMENT.finditer(statement):
+        name = next(group for group in found.groups() if group)
+        if name.upper() not in patterns.PLAIN_NAMES:
+            labels.add(f"env:{name}")
+    for path in patterns.PATH.findall(statement):
+        label = path_label(path)
+        if label:
+            labels.add(label)
+            notes.tell(Act.READ, label, path)
+    held, source = _held(notes, statement)
+    return held | labels, source
+
+
+def _held(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
+    """Return what the variables of a statement hold."""
+    labels: frozenset[str] = frozenset()
+    source = ""
+    setting = patterns.SETTING.match(statement) if notes.variables else None
+    words = patterns.WORD.finditer(statement, setting.end() if setting else 0)
+    for word in words if notes.variables else ():
+        held = notes.variables.get(word[1].lower())
+        if held:
+            labels |= held[0]
+            source = source or held[1]
+    return labels, source
+
+
+def _tell_flows(notes: _Notes, statement: str, labels: frozenset[str], source: str) -> None:
+    url = patterns.URL.search(statement)
+    address = url[0] if url else source
+    fetches = patterns.SOURCES[0][1].search(statement)
+    sends = patterns.SENDING.search(statement)
+    if fetches and url and not sends:
+        written = patterns.WRITE.search(statement)
+        notes.tell(Act.FETCH, address, written[1] if written else "")
+        if written:
+            notes.files[_name(written[1])] = address
+    if sends:
+        notes.tell(Act.SEND, address, "http", labels - {"remote"})
+    running = patterns.RUNNING.search(statement)
+    if running:
+        fetched = next(
+            (held for name, held in notes.files.items() if name and name in statement.lower()), ""
+        )
+        flow = labels | {"remote"} if fetched and not fetches else labels
+        if flow & {"remote", "decoded", "input"}:
+            word = running[0].strip(" \t|(;").split("(")[0].split()
+            notes.tell(
+                Act.EXEC, word[0][:40] if word else "eval", fetched or source or address, flow
+            )
+
+
+def _name(path: str) -> str:
+    return re.split(r"[/\\]", path.strip("'\""))[-1].lower()
+
+
+def _tell_files(notes: _Notes, statement: str, labels: frozenset[str], source: str) -> None:
+    for found in patterns.DELETE.finditer(statement):
+        recursive = patterns.RECURSE.search(found[0]) is not None
+        words = [
+            word.strip("'\"()")
+            for word in found[1].split()
+            if not word.startswith(("-", "/s", "/q", "/f", "/S", "/Q", "/F"))
+        ]
+        if words:
+            notes.tell(Act.DELETE, words[0], "recursive" if recursive else "")
+    for found in patterns.WRITE.finditer(statement):
+        path = found[1]
+        kind = persist_kind(path)
+        notes.tell(Act.WRITE, path, "", labels)
+        if kind:
+            notes.tell(Act.PERSIST, kind, source or path, labels)
+        if is_agent_path(path):
+            notes.tell(Act.TAMPER, path, "", labels)
+
+
+def _read_powershell_only(notes: _Notes, statement: str) -> None:
+    for found in patterns.SET_ENVIRONMENT.finditer(statement):
+        notes.tell(Act.SETENV, found[1] or found[3], (found[2] or found[4] or "").strip("'\" "))
+    for found in patterns.INSTALL.finditer(statement):
+        notes.tell(Act.INSTALL, "powershell", found[2])
+    encoded = patterns.ENCODED.search(statement)
+    if encoded:
+        notes.tell(Act.EXEC, "powershell", "", frozenset(("decoded",)))
+        text = decode_base(encoded[1], "base64")
+        if text:
+            view = notes.view.decoded(
+                text.replace("\0", ""), notes.start + encoded.start(1), "base64"
+            )
+            notes.snippets.append(Snippet("powershell", view, frozenset(("decoded",))))

@@ -1,0 +1,119 @@
+"""Findings, reports and the table row of a rule: the words of the scanner."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How much a finding weighs; `critical` alone quarantines."""
+
+    CRITICAL = "critical"
+    WARN = "warn"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """Zero for the heaviest."""
+        return tuple(Level).index(self)
+
+
+class Confidence(StrEnum):
+    """How sure the scanner is that the text means what the rule says."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class ScanVerdict(StrEnum):
+    """What becomes of the skill. An error is never clean."""
+
+    CLEAN = "clean"
+    WARN = "warn"
+    QUARANTINE = "quarantine"
+    ERROR = "error"
+
+
+class Profile(StrEnum):
+    """Whose text it is; each has its own column in the table of levels."""
+
+    PROPOSAL = "proposal"
+    PACKAGE = "package"
+    BUNDLED = "bundled"
+
+
+class Handling(StrEnum):
+    """What the intake did with a file."""
+
+    SCANNED = "scanned"
+    HARMLESS = "harmless"
+    BINARY = "binary"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What was done with one file of the skill, and why."""
+
+    path: str
+    handling: Handling
+    size: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing found, on its line of the raw file."""
+
+    rule_id: str
+    level: Level
+    confidence: Confidence
+    file: str
+    line: int
+    column: int
+    message: str
+    # At most a line, secrets masked.
+    evidence: str
+    # Binds an operator's acceptance to exactly this text.
+    evidence_hash: str
+    # How the text was read: () is the raw file, ("base64", "shell") a decoded command.
+    views: tuple[str, ...] = ()
+    why: str = ""
+    fix: str = ""
+    # Contexts that lowered the level ("warning", "quoted", "official installer", "accepted").
+    lowered_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """The verdict over one skill, with all it rests on."""
+
+    verdict: ScanVerdict
+    findings: tuple[Finding, ...]
+    ledger: tuple[LedgerEntry, ...]
+    took_ms: float = 0.0
+    # Set where the verdict is `error`: what stopped the scan.
+    error: str = ""
+
+
+# A text alone is the body of a SKILL.md; a mapping is a whole skill by path.
+Example = str | Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One row of the rule table."""
+
+    id: str
+    family: str
+    title: str
+    # The level of a plain hit, per profile (`bundled` reports what `package` says).
+    level: Level
+    proposal: Level | None = None
+    why: str
+    fix: str
+    references: tuple[str, ...] = ()
+    # Texts on which the rule must and must not fire at its level; each is a test.
+    fires: tuple[Example, ...]
+    quiet: tuple[Example, ...]
