@@ -83,7 +83,7 @@ _AGENT = re.compile(
     r"|memor(?:y|ies)(?:/.*)?|projects/.*/memory(?:/.*)?|openclaw\.json|clawdbot\.json"
     r"|agents?(?:/.*)?|commands(?:/.*)?"
     r"|workspace/(?:SOUL|MEMORY|AGENTS|HEARTBEAT|USER|TOOLS)\.md)$"
-    r"|(?:^|/)\.(?:mcp|claude)\.json$|claude_desktop_config\.json$|(?:^"
+    r"|(?:^|/)\.(?:mcp|claude)\.json$|claude_desktop_config\.json$|(?:^|/)skills/[^/]+/SKILL\.md$|(?:^"
     r"|/)\.github/copilot-instructions\.md$"
     r"|(?:^|/)\.vscode/(?:settings|tasks|mcp)\.json$"
 )

@@ -72,7 +72,7 @@ _EVALUATORS: Mapping[str, Evaluator] = {
 def read_javascript(view: View, flow: frozenset[str] = frozenset()) -> Reading:
     """Return what the JavaScript of `view` does; `flow` are labels of data that reaches it."""
     root, complete = parse(view.text)
-    machine = Machine(view, _EVALUATORS, flow)
+    machine = Machine(view=view, evaluators=_EVALUATORS, outside=flow)
     unread = "" if complete else "too large"
     try:
         for _ in range(_MAX_PASSES):

@@ -70,7 +70,7 @@ def _byte_columns(text: str) -> Sequence[int]:
 
 
 # No line of a file has this number.
-_TOO_DEEP = -1
+_TOO_DEEP = 0
 
 
 def _parse(lines: list[str]) -> ast.Module | int:
@@ -81,10 +81,8 @@ def _parse(lines: list[str]) -> ast.Module | int:
             return ast.parse("\n".join(lines))
         except SyntaxError as error:
             return min(error.lineno or 1, len(lines))
-        except (RecursionError, MemoryError):
+        except (RecursionError, MemoryError, ValueError):
             return _TOO_DEEP
-        except ValueError:
-            return 0
 
 
 def read_source(view: View) -> Source:

@@ -22,8 +22,7 @@ from prowess.safety.sensitive import is_agent_path
 
 _FORMAT = re.compile(r"%%|%[-+ 0#]{0,4}\d{0,4}(?:\.\d{0,4})?([sbdqxXioufegc])")
 _MAX_FORMAT = 20_000
-# The name that `mktemp` would make.
-
+# The name that `mktemp` would make; nothing is written there.
 _TEMPORARY = "/tmp/tmp.XXXXXX"  # noqa: S108
 
 

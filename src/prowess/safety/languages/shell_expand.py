@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from prowess.safety.languages.shell_state import EMPTY, Shell, Value, join, unknown
 from prowess.safety.languages.shell_tree import Array, Part, Substitution, Text, Variable, Word
@@ -87,13 +88,17 @@ def _is_list(part: Variable | Substitution) -> bool:
     return isinstance(part, Variable) and (part.name == "@" or part.name.endswith("[@]"))
 
 
+# A command with more arguments than this from one expansion is no command that anybody wrote.
+_MAX_FIELDS = 120
+
+
 def _split(value: Value) -> list[tuple[Value, bool]]:
     """Cut what an unquoted expansion gives at its blanks."""
     if not value.known or not any(blank in value.text for blank in " \t\n"):
         return [(value, False)]
     found: list[tuple[Value, bool]] = []
     at = 0
-    for blank in _SPACE.finditer(value.text):
+    for blank in islice(_SPACE.finditer(value.text), _MAX_FIELDS):
         if blank.start() > at:
             found.append((value.cut(at, blank.start()), False))
         found.append((_SEPARATOR, False))

@@ -90,7 +90,7 @@ def looks_like_shell(text: str) -> bool:
     name = _STANDARD.sub("", word)
     if word == ".":
         return bool(_SOURCED.match(rest))
-    if not known_command(name):
+    if not known_command(name) and not known_command(name.rstrip("0123456789.")):
         return _runs_path(word, rest) or bool(_TO_SHELL.search(head))
     if name in _PROSE_NAMES:
         return bool(_OPERATOR.search(head)) or len(rest.split()) < _MIN_WORDS

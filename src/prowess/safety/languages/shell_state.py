@@ -63,6 +63,9 @@ def unknown(*labels: str, source: str = "", text: str = "") -> Value:
     return Value(text, frozenset(labels), source, known=False)
 
 
+_MAX_PIECES = 64
+
+
 def join(values: Sequence[Value], separator: str = "") -> Value:
     """Return the values one after another."""
     if len(values) == 1:
@@ -76,6 +79,9 @@ def join(values: Sequence[Value], separator: str = "") -> Value:
             pieces.append((last[0] + last[1] * last[2], len(separator), False))
         texts.append(value.text)
         pieces += value.pieces
+    if len(pieces) > _MAX_PIECES:
+        # A text of so many parts stands where its first part does; cutting it must stay cheap.
+        pieces = [(pieces[0][0], sum(map(len, texts)), False)]
     return Value(
         "".join(texts),
         frozenset().union(*(value.labels for value in values)),

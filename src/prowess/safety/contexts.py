@@ -1,0 +1,106 @@
+"""What the text around a piece of code says about it: a warning, a bad example, talk of attacks."""
+
+import re
+from functools import lru_cache
+
+from prowess.safety.markdown import Part
+from prowess.safety.prose import negates, phrasebook
+from prowess.safety.prose_words import Passage
+from prowess.safety.views import View
+
+# A line of comment, or a mark, that says: not like this.
+_BAD = re.compile(
+    r"(?:#|//|<!--|--)\s*(?:\u274c|\U0001f6ab|\u26a0|bad\b|wrong\b|don'?t\b|do not\b|never\b"
+    r"|avoid\b|unsafe\b|insecure\b|vulnerable\b"
+    r"|dangerous\b|malicious\b|attack(?:er)?\b|exploit\b|anti-?pattern\b|not like this)|\u274c"
+    r"|\U0001f6ab",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(r"[.!;]\s+(?:don'?t|do not|never|avoid)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?\u3002]\s|\n\s*\n|\n\s*[-*+|]\s|\n\s*\d+[.)]\s")
+
+
+def code_contexts(part: Part, paragraph: str) -> tuple[str, ...]:
+    """Return the contexts of a code span, from the sentence and the headings around it."""
+    sentence = _sentence_around(part.view.text, paragraph)
+    passage = _read(sentence)
+    contexts = []
+    before = passage.view.text.find(part.view.text[:40])
+    if _is_forbidden(passage, before) or _TAKEN_BACK.match(
+        paragraph[paragraph.find(sentence) + len(sentence) :]
+    ):
+        contexts.append("negated")
+    if {"DANGER", "CONTAINS_LIKE"} & passage.concepts.keys() or _BAD.search(sentence):
+        contexts.append("shown as a bad example")
+    # A title alone must not disarm what stands below it: a list of signs under it may be meant.
+    if (
+        not contexts
+        and part.view.text
+        and warns(part.headings)
+        and _is_listed(part.view.text, paragraph)
+    ):
+        contexts.append("shown as a bad example")
+    return tuple(contexts)
+
+
+@lru_cache(maxsize=64)
+def _read(sentence: str) -> Passage:
+    """The words of a sentence; several pieces of code often stand in the same one."""
+    return phrasebook().read(View.raw("", sentence))
+
+
+def _is_forbidden(passage: Passage, before: int) -> bool:
+    """Whether a "not" stands before the code in the same clause."""
+    index = next(
+        (number for number, place in enumerate(passage.places) if place[0] >= before), None
+    )
+    if index is None or before < 0:
+        return False
+    return any(
+        span.first < index and negates(passage, span, index)
+        for span in passage.concepts.get("NOT", ())
+    )
+
+
+def fence_contexts(part: Part) -> tuple[str, ...]:
+    """Return the contexts of a fenced block: only a mark within it counts.
+
+    What stands above a block is written by whoever wrote the block; it must not disarm it.
+    """
+    if _BAD.search(part.view.text[:400]):
+        return ("shown as a bad example",)
+    return ()
+
+
+def _is_listed(code: str, paragraph: str) -> bool:
+    """Whether the code stands as an item of a list or a table, as signs to look for do."""
+    at = paragraph.find(code[:80])
+    line = paragraph[paragraph.rfind("\n", 0, max(at, 0)) + 1 : max(at, 0)]
+    return bool(re.match(r"\s*(?:[-*+|]|\d+[.)])", line))
+
+
+@lru_cache(maxsize=1024)
+def warns(headings: tuple[str, ...]) -> bool:
+    """Whether the headings say that bad things are shown below them."""
+    if not headings:
+        return False
+    text = " . ".join(headings[-2:])
+    return bool(
+        "DANGER" in phrasebook().read(View.raw("", text)).concepts or _BAD.search(f"# {text}")
+    )
+
+
+# So far around a piece of code is read for what is said about it.
+_REACH = 400
+
+
+def _sentence_around(code: str, paragraph: str) -> str:
+    at = paragraph.find(code[:80])
+    if at < 0:
+        return ""
+    start = max(0, at - _REACH)
+    for found in _SENTENCE_END.finditer(paragraph, start, at):
+        start = found.end()
+    limit = min(len(paragraph), at + len(code) + _REACH)
+    end = _SENTENCE_END.search(paragraph, at + len(code), limit)
+    return paragraph[start : end.start() if end else limit]

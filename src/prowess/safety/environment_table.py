@@ -1,0 +1,236 @@
+"""Variables that a skill may not set, in groups, each with its reason.
+
+A skill's environment reaches programs that it did not write. Most of these variables are no
+secrets: they are switches by which a loader, an interpreter or a tool runs other code, trusts other
+hosts or reads other files. No declaration of a skill opens them.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Variables that are denied for the same reason."""
+
+    name: str
+    # Completes "NAME is not for skills to set: it …".
+    reason: str
+    # True where a value can make a loader, an interpreter or a tool run code of somebody's choice.
+    runs_code: bool = False
+    keys: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _prefixes(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+GROUPS: tuple[Group, ...] = (
+    Group(
+        name="loader",
+        reason="makes the system's loader or a shell bring code into every program that is started",
+        runs_code=True,
+        prefixes=("LD_", "DYLD_", "_RLD", "BASH_FUNC_", "MALLOC_", "GLIBC_"),
+    ),
+    Group(
+        name="runtime_self",
+        reason="steers the agent and its skills, which a skill must not do to its own host",
+        prefixes=_prefixes("""
+            PROWESS_ OPENCLAW_ CLAWDBOT_ MOLTBOT_ AGENTSKILLS_ SKILLS_ CLAUDE_ CLAUDECODE CODEX_
+            GEMINI_CLI_
+        """),
+    ),
+    Group(
+        name="git",
+        reason="makes git run other programs, use other configuration or talk to other hosts",
+        runs_code=True,
+        prefixes=("GIT_",),
+    ),
+    Group(
+        name="package_managers",
+        reason="makes a package manager take packages, scripts or settings from elsewhere",
+        runs_code=True,
+        keys=_names("TWINE_REPOSITORY_URL CABAL_DIR STACK_ROOT OPAMROOT OPAMSWITCH CPANM_HOME"),
+        prefixes=_prefixes("""
+            NPM_CONFIG_ PNPM_ YARN_ COREPACK_ BUN_ PIP_ PIPX_ UV_ PDM_ POETRY_ CONDA_ MAMBA_
+            CARGO_ RUSTUP_ BUNDLE_ GEM_ HOMEBREW_ NIX_ MIX_ HEX_ NUGET_ VCPKG_ CONAN_
+        """),
+    ),
+    Group(
+        name="toolchains",
+        reason="makes a build or deployment tool load other plug-ins, compilers or settings",
+        runs_code=True,
+        prefixes=_prefixes("""
+            CGO_ CMAKE_ GRADLE_ DOTNET_ COMPLUS_ CORECLR_ COR_ MAVEN_ ANSIBLE_ TF_ HELM_ JULIA_
+            LUA_INIT LUA_PATH LUA_CPATH OPENSSL_ SUDO_ PYENV_ RBENV_ NODENV_ ASDF_ MISE_
+        """),
+    ),
+    Group(
+        name="search_path",
+        reason="decides which program or function a name stands for",
+        # Texts that extend the search path are honest far too often to be a sign of anything.
+        runs_code=False,
+        keys=_names("PATH PATHEXT CDPATH FPATH MANPATH PSMODULEPATH"),
+    ),
+    Group(
+        name="shell",
+        reason="makes a shell run text at its start or before each command, or split words anew",
+        runs_code=True,
+        keys=_names("""
+            SHELL ENV BASH_ENV KSH_ENV ZDOTDIR IFS PS0 PS1 PS2 PS4 PROMPT_COMMAND SHELLOPTS
+            BASHOPTS BASH_LOADABLES_PATH BASH_XTRACEFD GLOBIGNORE HISTFILE COMSPEC SYSTEMROOT
+            WINDIR INPUTRC
+        """),
+    ),
+    Group(
+        name="home_and_config",
+        reason="moves the folders in which programs look for their settings, secrets and plug-ins",
+        keys=_names("""
+            HOME USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA PROGRAMDATA XDG_CONFIG_HOME
+            XDG_CONFIG_DIRS XDG_DATA_HOME XDG_DATA_DIRS XDG_CACHE_HOME XDG_STATE_HOME
+            XDG_RUNTIME_DIR TMPDIR TMP TEMP GNUPGHOME NETRC IPYTHONDIR JUPYTER_CONFIG_DIR
+            JUPYTER_PATH
+        """),
+    ),
+    Group(
+        name="python",
+        reason="makes Python import or run other code before the program it was started for",
+        runs_code=True,
+        keys=_names("""
+            PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE PYTHONBREAKPOINT PYTHONINSPECT
+            PYTHONEXECUTABLE PYTHONPLATLIBDIR PYTHONPYCACHEPREFIX PYTHONWARNINGS PYTHONCASEOK
+            PYTHON_BASIC_REPL PYTHON_PRESITE PYTHONHTTPSVERIFY VIRTUAL_ENV
+            SETUPTOOLS_USE_DISTUTILS PYTEST_ADDOPTS PYTEST_PLUGINS
+        """),
+    ),
+    Group(
+        name="node",
+        reason="makes Node or a relative of it load other modules, or trust other certificates",
+        runs_code=True,
+        keys=_names("""
+            NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE NODE_REPL_HISTORY
+            NODE_REDIRECT_WARNINGS NODE_V8_COVERAGE NODE_COMPILE_CACHE NODE_ICU_DATA
+            NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY NODE_TLS_REJECT_UNAUTHORIZED
+            ELECTRON_RUN_AS_NODE DENO_DIR DENO_CERT DENO_TLS_CA_STORE TS_NODE_PROJECT
+            TS_NODE_COMPILER TSX_TSCONFIG_PATH
+        """),
+    ),
+    Group(
+        name="other_runtimes",
+        reason="makes an interpreter or a virtual machine load other code at its start",
+        runs_code=True,
+        keys=_names("""
+            PERL5LIB PERLLIB PERL5OPT PERL5DB PERL5DBCMD PERL5SHELL PERL_MB_OPT PERL_MM_OPT
+            RUBYLIB RUBYOPT RUBYSHELL RUBYGEMS_GEMDEPS JRUBY_OPTS PHPRC PHP_INI_SCAN_DIR
+            COMPOSER_HOME JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS JAVA_OPTS JVM_OPTS
+            JAVA_HOME CLASSPATH ANT_OPTS SBT_OPTS LEIN_JVM_OPTS CATALINA_OPTS ERL_AFLAGS ERL_FLAGS
+            ERL_ZFLAGS ERL_LIBS ELIXIR_ERL_OPTIONS R_ENVIRON R_ENVIRON_USER R_PROFILE
+            R_PROFILE_USER R_LIBS R_LIBS_USER R_HOME TCLLIBPATH GUILE_LOAD_PATH
+            GUILE_LOAD_COMPILED_PATH CAML_LD_LIBRARY_PATH AWKPATH AWKLIBPATH GHC_PACKAGE_PATH
+            GHCRTS
+        """),
+    ),
+    Group(
+        name="build",
+        reason="makes a build use other compilers, flags, libraries or module sources",
+        runs_code=True,
+        keys=_names("""
+            CC CXX LD AR AS MAKE CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LIBRARY_PATH CPATH
+            C_INCLUDE_PATH CPLUS_INCLUDE_PATH OBJC_INCLUDE_PATH PKG_CONFIG PKG_CONFIG_PATH
+            PKG_CONFIG_LIBDIR ACLOCAL_PATH CONFIG_SITE CONFIG_SHELL MAKEFLAGS GNUMAKEFLAGS MFLAGS
+            MAKEFILES COMPILER_PATH GCC_EXEC_PREFIX RUSTFLAGS RUSTDOCFLAGS RUSTC RUSTDOC
+            RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER GOFLAGS GOPATH GOROOT GOBIN GOENV GOPROXY
+            GOPRIVATE GONOPROXY GONOSUMDB GONOSUMCHECK GOSUMDB GOINSECURE GOTOOLCHAIN GOAUTH GOVCS
+            M2_HOME NVM_DIR VOLTA_HOME SDKMAN_DIR
+        """),
+    ),
+    Group(
+        name="hooked_tools",
+        reason="names a program, an option or a settings file that a common tool then obeys",
+        runs_code=True,
+        keys=_names("""
+            EDITOR VISUAL FCEDIT PAGER MANPAGER MANOPT MANROFFOPT LESS LESSOPEN LESSCLOSE LESSKEY
+            LESSKEYIN BROWSER SYSTEMD_EDITOR SYSTEMD_PAGER SSH_ASKPASS SSH_ASKPASS_REQUIRE
+            SSH_AUTH_SOCK SSH_SK_PROVIDER SSH_SK_HELPER SSH_PKCS11_HELPER RSYNC_RSH RSYNC_PROXY
+            RSYNC_CONNECT_PROG SVN_SSH SVN_EDITOR BZR_EDITOR BZR_SSH BZR_PLUGIN_PATH HGRCPATH
+            HGEDITOR HGMERGE CVS_RSH CVSEDITOR TAR_OPTIONS UNZIP UNZIPOPT ZIPOPT ZIPINFO XZ_OPT
+            XZ_DEFAULTS GZIP BZIP2 RIPGREP_CONFIG_PATH FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS
+            FZF_DEFAULT_OPTS_FILE GREP_OPTIONS ACKRC ACK_PAGER BAT_PAGER BAT_CONFIG_PATH
+            DELTA_PAGER PARALLEL PSQLRC PSQL_PAGER PSQL_EDITOR PGSERVICEFILE PGSYSCONFDIR
+            PGPASSFILE MYSQL_HOME CURL_HOME WGETRC VIMINIT EXINIT GVIMINIT MYVIMRC NVIM_APPNAME
+            EMACSLOADPATH JULIA_EDITOR SUDO_ASKPASS PACKER_PLUGIN_PATH VAGRANT_VAGRANTFILE
+            DIRENV_CONFIG AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GH_CONFIG_DIR GH_PATH
+            KUBE_EDITOR FFREPORT TEXMFHOME TEXMFCNF TEXINPUTS MAGICK_CONFIGURE_PATH
+            MAGICK_CODER_MODULE_PATH GS_OPTIONS GS_LIB P4CONFIG
+        """),
+    ),
+    Group(
+        name="network_trust",
+        reason="sends traffic through other hosts, or has other certificates and daemons trusted",
+        keys=_names("""
+            HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NO_PROXY SOCKS_PROXY SSL_CERT_FILE
+            SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE AWS_CA_BUNDLE SSLKEYLOGFILE HOSTALIASES
+            RES_OPTIONS LOCALDOMAIN KRB5_CONFIG KRB5CCNAME KRB5_KTNAME DOCKER_HOST DOCKER_CONTEXT
+            DOCKER_CONFIG DOCKER_CERT_PATH DOCKER_TLS_VERIFY CONTAINER_HOST BUILDKIT_HOST
+            KUBECONFIG
+        """),
+    ),
+    Group(
+        name="libc_and_gui_plugins",
+        reason="makes system libraries load other modules, tables or drivers",
+        runs_code=True,
+        keys=_names("""
+            GCONV_PATH GLIBC_TUNABLES LOCPATH NLSPATH TZDIR TERMINFO TERMINFO_DIRS TERMCAP
+            GTK_MODULES GTK3_MODULES GTK_PATH GTK_IM_MODULE_FILE GDK_PIXBUF_MODULE_FILE
+            GIO_MODULE_DIR GIO_EXTRA_MODULES GI_TYPELIB_PATH GSETTINGS_SCHEMA_DIR GST_PLUGIN_PATH
+            GST_PLUGIN_SYSTEM_PATH GST_PLUGIN_SCANNER QT_PLUGIN_PATH QT_QPA_PLATFORM_PLUGIN_PATH
+            QML2_IMPORT_PATH VK_LAYER_PATH VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS VK_ICD_FILENAMES
+            VK_DRIVER_FILES OCL_ICD_VENDORS OCL_ICD_FILENAMES LIBGL_DRIVERS_PATH
+            LIBVA_DRIVERS_PATH VDPAU_DRIVER_PATH LADSPA_PATH ALSA_CONFIG_PATH SASL_PATH
+            CUDA_INJECTION64_PATH
+        """),
+    ),
+    Group(
+        name="model_and_cloud_redirect",
+        reason="sends prompts, keys or cloud requests to another host, or under another identity",
+        keys=_names("""
+            OPENAI_BASE_URL OPENAI_API_BASE OPENAI_API_HOST ANTHROPIC_BASE_URL ANTHROPIC_API_URL
+            ANTHROPIC_BEDROCK_BASE_URL ANTHROPIC_VERTEX_BASE_URL ANTHROPIC_CUSTOM_HEADERS
+            GOOGLE_GEMINI_BASE_URL GOOGLE_VERTEX_BASE_URL GEMINI_BASE_URL AZURE_OPENAI_ENDPOINT
+            AZURE_API_BASE MISTRAL_BASE_URL GROQ_BASE_URL DEEPSEEK_BASE_URL OPENROUTER_BASE_URL
+            XAI_BASE_URL COHERE_BASE_URL TOGETHER_BASE_URL OLLAMA_HOST OLLAMA_BASE_URL
+            LITELLM_PROXY_API_BASE LLM_BASE_URL HF_ENDPOINT AWS_CONFIG_FILE
+            AWS_SHARED_CREDENTIALS_FILE AWS_WEB_IDENTITY_TOKEN_FILE
+            AWS_EC2_METADATA_SERVICE_ENDPOINT AWS_CONTAINER_CREDENTIALS_FULL_URI
+            AWS_CONTAINER_CREDENTIALS_RELATIVE_URI GOOGLE_APPLICATION_CREDENTIALS
+            GCE_METADATA_HOST AZURE_CLIENT_ID AZURE_CONFIG_DIR AZURE_AUTH_LOCATION VAULT_ADDR
+            VAULT_SKIP_VERIFY
+        """),
+        # Each service of that cloud has an endpoint variable of its own.
+        prefixes=("AWS_ENDPOINT_URL", "CLOUDSDK_"),
+    ),
+)
+
+# Names that look like a secret: a skill gets one only where it said that it needs it.
+SECRET_LIKE: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|CONNECTION_STRING|DSN)$",
+        r"(?:^|_)(?:API_?KEY|PRIVATE_KEY|ADMIN_KEY|ACCESS_KEY(?:_ID)?)$",
+        r"^(?:GH|GITHUB|GITLAB|NPM|NODE_AUTH|HF|SLACK|DISCORD|TELEGRAM)_",
+        r"^AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|SECURITY_TOKEN)$",
+        r"^(?:DATABASE|REDIS|MONGODB|AMQP)_UR[IL]$",
+    )
+)
+
+# How text and time are shown; harmless in every program.
+ALWAYS_ALLOWED = _names("LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR")
+ALWAYS_ALLOWED_PREFIXES = ("LC_",)
+
+MOST_KEY_CHARACTERS = 255
+MOST_VALUE_BYTES = 32_768

@@ -1,0 +1,211 @@
+"""Facts that weigh by themselves: what is deleted, opened, switched off or taken over."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from prowess.safety.facts import Act, Fact
+from prowess.safety.hosts import host_of, is_local
+from prowess.safety.model import Confidence, Level
+from prowess.safety.scene import Noted, Scene
+from prowess.safety.sensitive import is_agent_path
+from prowess.safety.sighting import Sighting
+
+_SETUID = re.compile(r"^0?[4267][0-7]{3}$|[ug]\+[rwx]*s")
+_OPEN = re.compile(r"^0?[0-7]?777$|^(?:a|ugo)\+rwx|^o\+w$|^a=rwx")
+_ROOTS = (
+    r"/|~|\$\{?HOME\}?|%USERPROFILE%|\$env:USERPROFILE|[A-Za-z]:[\\/]?|/home(?:/\w+)?|/Users(?:/\w+)?"
+    r"|/etc|/usr"
+)
+_WIDE = re.compile(rf"^(?:{_ROOTS}|/var|\.\.?)/?\*{{0,2}}$", re.IGNORECASE)
+_HOME_OR_ROOT = re.compile(
+    rf"^(?:{_ROOTS}|~/(?:Documents|Desktop|Pictures|Downloads|Projects)(?:/\*{{1,2}})*)/?(?:\.?\*){{0,2}}$",
+    re.IGNORECASE,
+)
+_CONTAINER = frozenset(
+    ("privileged-container", "docker-socket", "host-mount", "host-pid", "nsenter")
+)
+
+
+def judge_damage(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
+    """Yield what a skill does to the machine itself."""
+    for noted in scene.all(*_JUDGES):
+        if seen := _JUDGES[noted.fact.act](noted.fact):
+            yield seen, noted
+    for noted in scene.all(Act.DISABLE):
+        yield _disable(noted.fact, scene), noted
+
+
+def _reverse(fact: Fact) -> Sighting:
+    # In a lab the other machine is next to this one; a thief's is not.
+    # A tunnel shows one port of this machine; a shell shows all of it.
+    is_tunnel = re.match(r"\s*(?:auto)?ssh\b", fact.spot.text)
+    is_near = fact.target and is_local(host_of(fact.target))
+    level = Level.WARN if is_near or is_tunnel else None
+    return Sighting("reverse-shell", fact.spot, "opens a shell to another machine", level=level)
+
+
+def _delete(fact: Fact) -> Sighting | None:
+    target = fact.subject.strip("'\"")
+    if _HOME_OR_ROOT.match(target):
+        return Sighting("destructive-wipe", fact.spot, f"deletes all of {target}")
+    if fact.target != "recursive":
+        return None
+    absolute = target.startswith(("/", "~")) and not target.startswith(_THROWAWAY)
+    broad = absolute or _WIDE.match(target) or target.startswith(("*", ".."))
+    if broad or ("$" in target and target.endswith("*")) or "input" in fact.flow:
+        return Sighting("destructive-delete", fact.spot, f"deletes all of {target}")
+    message = "deletes folders with all they hold"
+    return Sighting("destructive-delete", fact.spot, message, level=Level.INFO)
+
+
+# Folders whose content is made to be thrown away.
+_THROWAWAY = (
+    *(f"/{name}/" for name in ("tmp", "var/tmp", "dev/shm", "var/lib/apt/lists", "var/cache")),
+    "~/.cache/",
+)
+_BEYOND_REPAIR = frozenset(("disk", "root", "home", "shadow-copies"))
+_MAIN_BRANCH = re.compile(
+    r"\s:(?:refs/heads/)?(?:main|master)\b|--delete\s+\S+\s+(?:main|master)\b"
+)
+
+
+def _wipe(fact: Fact) -> Sighting:
+    if fact.subject == "fork-bomb":
+        message = "starts processes without end"
+        return Sighting("resource-abuse", fact.spot, message, level=Level.CRITICAL)
+    level = Level.CRITICAL if fact.subject in _BEYOND_REPAIR else Level.WARN
+    if fact.subject == "remote-branch":
+        level = Level.WARN if re.search(r"--all|--mirror", fact.spot.text) else Level.INFO
+        level = Level.CRITICAL if _MAIN_BRANCH.search(fact.spot.text) else level
+    message = f"destroys beyond recovery: {fact.subject}"
+    return Sighting("destructive-wipe", fact.spot, message, level=level)
+
+
+def _permission(fact: Fact) -> Sighting | None:
+    target = fact.target or "a file"
+    if _SETUID.search(fact.subject):
+        return Sighting("privilege", fact.spot, f"lets {target} run with its owner's rights")
+    if _OPEN.search(fact.subject):
+        return Sighting("unsafe-permissions", fact.spot, f"opens {target} to everybody")
+    return None
+
+
+_NEW_USER = re.compile(r"\buseradd\b|\badduser\b|localgroup|chpasswd", re.IGNORECASE)
+_WHOLE_HOST = re.compile(
+    r"-v\s+/:/|/:/host|source=/,|chroot /host|--pid[= ]host.{0,80}--privileged"
+    r"|docker\.sock.{0,400}--privileged|--privileged.{0,400}docker\.sock",
+    re.DOTALL,
+)
+
+
+def _privilege(fact: Fact) -> Sighting | None:
+    nearby = f"{fact.spot.text}\n{fact.spot.view.text[:2000]}"
+    message, confidence, level = (
+        f"takes rights that a skill should not have: {fact.subject}",
+        Confidence.MEDIUM,
+        None,
+    )
+    if fact.subject == "sudo":
+        return None
+    if fact.subject == "sudo-stdin":
+        message, confidence, level = "feeds a password to sudo", Confidence.LOW, Level.WARN
+    elif fact.subject == "group" and _NEW_USER.search(nearby):
+        message = "makes a new user with all rights"
+    elif fact.subject == "group":
+        message, confidence, level = "puts a user in a group", Confidence.LOW, Level.INFO
+    elif fact.subject in _CONTAINER:
+        message = "opens the whole machine to a container"
+        level = None if _WHOLE_HOST.search(nearby) else Level.WARN
+    return Sighting("privilege", fact.spot, message, confidence, level)
+
+
+_SOFT_OFF: dict[str, tuple[str, Level | None]] = {
+    "tls": ("insecure-transport", None),
+    "ssh-host-key": ("insecure-transport", Level.INFO),
+    "agent-approval": ("prompt-injection-tool", Level.WARN),
+    "history": ("disable-protection", Level.WARN),
+    "quarantine": ("disable-protection", Level.WARN),
+    "execution-policy": ("disable-protection", Level.INFO),
+}
+_ON_AGAIN = {
+    "selinux": "setenforce 1",
+    "firewall": "ufw enable",
+    "gatekeeper": "--master-enable",
+    "defender": "$false",
+    "sip": "csrutil enable",
+}
+_WIDE_EXCLUSION = re.compile(
+    r"temp|appdata|downloads|programdata|[a-z]:\\?(?:[\"'\s]|$)|\$env:|%|exclusionprocess"
+    r"|exclusionextension",
+    re.IGNORECASE,
+)
+_SETTINGS = frozenset(
+    ("settings.json", "settings.local.json", ".mcp.json", "mcp.json", ".claude.json")
+)
+
+
+def _disable(fact: Fact, scene: Scene) -> Sighting:
+    name = fact.spot.path.rpartition("/")[2]
+    rule, level = _SOFT_OFF.get(fact.subject, ("disable-protection", None))
+    if fact.subject == "agent-approval" and (is_agent_path(fact.spot.path) or name in _SETTINGS):
+        message = "ships settings that let an agent act unasked"
+        return Sighting(rule, fact.spot, message)
+    if fact.subject == "quarantine" and re.search(r"Downloads|/tmp|~/", fact.spot.text):
+        level = None
+    if _is_narrow_exclusion(fact) or _is_switched_on_again(fact, scene):
+        message = "switches a protection off for a while, or for one folder"
+        return Sighting(rule, fact.spot, message, Confidence.LOW, Level.WARN)
+    return Sighting(rule, fact.spot, f"switches off a protection: {fact.subject}", level=level)
+
+
+def _is_narrow_exclusion(fact: Fact) -> bool:
+    text = fact.spot.text
+    return (
+        fact.subject == "defender"
+        and "exclusion" in text.lower()
+        and not _WIDE_EXCLUSION.search(text)
+    )
+
+
+def _is_switched_on_again(fact: Fact, scene: Scene) -> bool:
+    return _ON_AGAIN.get(fact.subject, "\0") in scene.texts.get(fact.spot.path, "")
+
+
+def _deserialise(fact: Fact) -> Sighting:
+    shipped = re.search(r"(?:assets|references|templates)/|[Uu]nsafe", fact.spot.text)
+    level = Level.WARN if shipped else Level.INFO
+    if fact.subject == "yaml-tag" or "remote" in fact.flow:
+        level = Level.CRITICAL
+    message = f"loads objects that may run code: {fact.subject}"
+    return Sighting("unsafe-deserialise", fact.spot, message, level=level)
+
+
+_DANGEROUS = re.compile(
+    r"\b(?:system|popen|exec\w*|eval|spawn\w*|child_process|subprocess|compile|__import__|builtins|os)\b"
+)
+
+
+def _computed(fact: Fact) -> Sighting | None:
+    if not _DANGEROUS.search(fact.subject):
+        return None
+    message = f"reaches {fact.subject} by a name that is put together"
+    return Sighting("dynamic-import", fact.spot, message)
+
+
+def _mine(fact: Fact) -> Sighting | None:
+    # The name alone is talk; with a pool or a wallet it is work.
+    if not re.search(r"://\w|\s-\w|:\d{2,5}\b", fact.spot.text):
+        return None
+    return Sighting("crypto-mining", fact.spot, f"mines coins: {fact.subject}")
+
+
+_JUDGES: dict[Act, Callable[[Fact], Sighting | None]] = {
+    Act.REVERSE_SHELL: _reverse,
+    Act.DELETE: _delete,
+    Act.WIPE: _wipe,
+    Act.PERMISSION: _permission,
+    Act.PRIVILEGE: _privilege,
+    Act.DESERIALISE: _deserialise,
+    Act.IMPORT: _computed,
+    Act.MINE: _mine,
+}

@@ -1,0 +1,213 @@
+"""A Markdown file to its parts: prose, headings, code, and the text that a person does not see.
+
+The blocks come from the CommonMark parser with their line numbers; what stands inside a block
+(code spans, comments, alternative texts) is found by bounded patterns on the raw text, so that
+each part is a cut of the file with exact positions.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from prowess.safety.views import View
+
+
+class Place(StrEnum):
+    """Where in a document a text stands."""
+
+    PROSE = "prose"
+    HEADING = "heading"
+    CODE = "code"
+    CODE_SPAN = "code span"
+    FRONTMATTER = "frontmatter"
+    # What a reader of the rendered page does not see, and a model does.
+    COMMENT = "comment"
+    LINK_NOTE = "link note"
+    HIDDEN_HTML = "hidden html"
+    ALT_TEXT = "alt text"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the rendered page does not show it."""
+        return self in {Place.COMMENT, Place.LINK_NOTE, Place.HIDDEN_HTML, Place.ALT_TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stretch of a document."""
+
+    place: Place
+    view: View
+    # The headings above it, outermost first.
+    headings: tuple[str, ...] = ()
+    # For code: the language as written after the fence.
+    language: str = ""
+    is_quote: bool = False
+
+
+_FRONTMATTER = re.compile(
+    r"\A(?:\ufeff)?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
+_LINK_NOTE = re.compile(
+    r"^[ ]{0,3}\[(?://|comment|#|_|)\]:[ \t]*+(?:<>|#|\S*)[ \t]*+([(\"'].*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ALT = re.compile(r"!\[([^\]\n]{1,2000}+)\]\(")
+_IMG_ALT = re.compile(
+    # Not across the next picture: each is looked at from its own beginning.
+    r"<img\b(?:(?!<img)[^>]){0,2000}?\b(?:alt|title)=(?:\"([^\"]*)\"|'([^']*)')",
+    re.IGNORECASE,
+)
+_HIDING = re.compile(
+    r"<(\w{1,20})\b[^>]{0,500}?(?:\bhidden\b|display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b"
+    r"|aria-hidden=[\"']?true)[^>]{0,500}>",
+    re.IGNORECASE,
+)
+# Without one of these there is no need to look.
+_HIDING_WORDS = ("hidden", "display", "font-size", "opacity", "color")
+_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`\n](?:[^`\n]|\n(?!\n)){0,2000}?)(?<!`)\1(?!`)")
+_HIDDEN_LIMIT = 4000
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    # Blocks only: spans are found below with positions, which the inline parser does not give.
+    return MarkdownIt("commonmark").enable("table").disable("inline").disable("reference")
+
+
+def parts(view: View) -> Iterator[Part]:
+    """Yield the parts of the Markdown text of `view`, in the order of the file."""
+    text, start = view.text, 0
+    if found := _FRONTMATTER.match(text):
+        start = found.end()
+        yield Part(Place.FRONTMATTER, view.cut(found.start(1), found.end(1)))
+    body = view.cut(start, len(text))
+    starts = _line_starts(body.text)
+    headings: list[tuple[int, str]] = []
+    for token, is_quote in _blocks(body.text):
+        piece = _cut(body, starts, token)
+        if token.type == "heading":
+            level = int(token.tag[1:])
+            while headings and headings[-1][0] >= level:
+                headings.pop()
+            headings.append((level, piece.text.strip("#= \t\r\n-")))
+        yield from _read(token, piece, tuple(title for _, title in headings), is_quote=is_quote)
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    starts.extend(found.end() for found in re.finditer(r"\n", text))
+    if starts[-1] != len(text):
+        starts.append(len(text))
+    return starts
+
+
+def _blocks(text: str) -> Iterator[tuple[Token, bool]]:
+    """Leaf blocks with a line map; a heading's inline text stands for the heading."""
+    # The parser counts a lone carriage return, a form feed and a NUL otherwise than an editor does.
+    plain = text.replace("\r\n", " \n").replace("\r", " ").replace("\0", " ")
+    quotes, last = 0, None
+    for token in _parser().parse(plain):
+        if token.type == "blockquote_open":
+            quotes += 1
+        elif token.type == "blockquote_close":
+            quotes -= 1
+        elif token.map and token.type in {"fence", "code_block", "html_block", "inline"}:
+            # A heading's text and the cells of a row come again with the same lines.
+            if token.map != last:
+                yield token, quotes > 0
+            last = token.map
+        elif token.map and token.type == "heading_open":
+            heading, last = Token("heading", token.tag, 0), token.map
+            heading.map = token.map
+            yield heading, quotes > 0
+
+
+def _cut(body: View, starts: list[int], token: Token) -> View:
+    first, last = token.map or [0, 0]
+    last = min(last, len(starts) - 1)
+    return body.cut(starts[min(first, len(starts) - 1)], starts[last])
+
+
+def _read(
+    token: Token, piece: View, headings: tuple[str, ...], *, is_quote: bool
+) -> Iterator[Part]:
+    if token.type in {"fence", "code_block"}:
+        yield Part(Place.CODE, _inside(token, piece), headings, token.info.strip(), is_quote)
+        return
+    if token.type == "heading":
+        yield Part(Place.HEADING, piece, headings)
+        return
+    hidden = sorted(_hidden(piece))
+    for start, end, place in hidden:
+        yield Part(place, piece.cut(start, end), headings)
+    for start, end in _gaps(
+        len(piece.text), [(s, e) for s, e, p in hidden if p is not Place.ALT_TEXT]
+    ):
+        shown = piece.cut(start, end)
+        if shown.text.strip():
+            yield Part(Place.PROSE, shown, headings, is_quote=is_quote)
+            yield from _spans(shown, headings, is_quote=is_quote)
+
+
+def _inside(token: Token, piece: View) -> View:
+    """The lines of a code block without its fences."""
+    if token.type != "fence":
+        return piece
+    first = piece.text.find("\n") + 1
+    if not first:
+        return piece.cut(len(piece.text), len(piece.text))
+    last = piece.text.rstrip("\r\n \t").rfind("\n") + 1
+    closed = piece.text[last:].lstrip(" >\t").startswith(token.markup[:3])
+    return piece.cut(first, last if closed and last >= first else len(piece.text))
+
+
+def _hidden(piece: View) -> Iterator[tuple[int, int, Place]]:
+    text = piece.text
+    if "<!--" in text:
+        yield from ((*found.span(1), Place.COMMENT) for found in _COMMENT.finditer(text))
+    if "]:" in text:
+        yield from ((*found.span(1), Place.LINK_NOTE) for found in _LINK_NOTE.finditer(text))
+    if "![" in text:
+        yield from ((*found.span(1), Place.ALT_TEXT) for found in _ALT.finditer(text))
+    if "<" in text:
+        yield from _hidden_html(text, text.lower())
+
+
+def _hidden_html(text: str, lowered: str) -> Iterator[tuple[int, int, Place]]:
+    if "<img" in lowered:
+        for found in _IMG_ALT.finditer(text):
+            group = 1 if found.group(1) is not None else 2
+            yield *found.span(group), Place.ALT_TEXT
+    if any(word in lowered for word in _HIDING_WORDS):
+        covered = 0
+        for found in _HIDING.finditer(text):
+            # What is hidden within the hidden is read with it, once.
+            if found.start() < covered:
+                continue
+            tag = f"</{found.group(1).lower()}"
+            close = lowered.find(tag, found.end(), found.end() + _HIDDEN_LIMIT)
+            covered = close if close >= 0 else len(text)
+            yield found.end(), covered, Place.HIDDEN_HTML
+
+
+def _gaps(length: int, taken: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    edges = [(0, 0), *taken, (length, length)]
+    return [(left[1], right[0]) for left, right in pairwise(edges) if right[0] > left[1]]
+
+
+def _spans(shown: View, headings: tuple[str, ...], *, is_quote: bool) -> Iterator[Part]:
+    if "`" not in shown.text:
+        return
+    for found in _SPAN.finditer(shown.text):
+        yield Part(
+            Place.CODE_SPAN, shown.cut(found.start(2), found.end(2)), headings, is_quote=is_quote
+        )

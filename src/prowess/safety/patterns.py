@@ -1,0 +1,352 @@
+"""Marks best seen in the text itself: reserved tags, addresses with holes, broken headers."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prowess.safety.hosts import host_of, is_local, raw_address
+from prowess.safety.model import Confidence, Level
+from prowess.safety.sighting import Sighting
+from prowess.safety.views import Spot, View
+from prowess.skills import frontmatter
+
+# Tags and tokens by which runtimes tell their own words from a skill's.
+_RESERVED = re.compile(
+    r"</?(?:available_skills|skills?|system|system_prompt|assistant|tool_result|tool_results"
+    r"|function_results?|function_calls?|antml:\w+|tool_use|user_message|developer"
+    r"|instructions_override)\s*>"
+    r"|<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>"
+    r"|\[/?INST\]|<</?SYS>>",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"</(?:available_skills|skill|system|system_prompt|tool_result|tool_results"
+    r"|function_results?|function_calls?)\s*>"
+    r"|<\|(?:im_start|im_end|system|endoftext|eot_id|start_header_id)\|>|\[INST\]|<</?SYS>>"
+    r"|<function_results>|<tool_result>",
+    re.IGNORECASE,
+)
+_BARE_START = re.compile(r"</|<\||<<|\[INST\]|<function_results>|<tool_result>", re.IGNORECASE)
+_CODE_SPAN = re.compile(r"`[^`\n]*`")
+# A link to the web, and how far its address is read: to the line's end or the next link.
+_LINK = re.compile(r"!?\[[^\]\n]{0,200}\]\(\s{0,80}(?=https?://)", re.IGNORECASE)
+_LINK_REACH = 1000
+_ADDRESS = re.compile(r"https?://[^)\s]{1,400}+", re.IGNORECASE)
+# A hole is where something is to be filled in: `{x}`, `$X`, `<x>`, `[X]`, `=SOMETHING`.
+_HOLE = re.compile(
+    r"\{[^}\n]{0,120}+\}|\$\{?\w{1,80}+\}?|<[^>\n]{1,120}+>|%7B[^)\n]{1,120}"
+    r"|\[[A-Z_ ]{3,60}+\]|=[A-Z][A-Z_]{5,60}",
+    re.IGNORECASE,
+)
+_LINK_END = re.compile(r"[^)\n]{0,120}+\)")
+_BEFORE_HOLE = 200
+_IMG = re.compile(
+    r"<img\b(?:(?!<img)[^>]){0,200}?src=[\"']?"
+    r"(https?://[^\"'>]{1,400}(?:\{[^}\n]{0,120}+\}|\$\{?\w{1,80}+\}?)[^>]{0,200}+)>",
+    re.IGNORECASE,
+)
+_PRIVATE = re.compile(
+    r"conversation|history|secret|token|api.?key|password|credential|context|memory|message"
+    r"|prompt|base64|environ|\benv\b|cookie|session|user.?data|transcript|summary|contents?"
+    r"|encoded|\bdata\b",
+    re.IGNORECASE,
+)
+# Badges, avatars and documentation.
+_TEMPLATE = re.compile(
+    r"shields\.io|badge|githubusercontent|github\.com|gravatar|img\.youtube|localhost|placehold",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"!!(?:python|ruby|java|javax|perl|php)\b[\w/:.]*|!<tag:|!ruby/|!!js/")
+_TOOLS = re.compile(
+    r"^[^\S\n]*allowed[-_]tools\s*:.*?(?:\b(?:Bash|Shell|Write|Edit|WebFetch)\(\s*\*(?::\*)?\s*\)"
+    r"|[\[\s,:]\*(?:[\],\s]|$)|\n\s*-\s*[\"']?\*[\"']?\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_INSTALL_URL = re.compile(
+    r"\b(?:url|download|source|href)[\"']?\s*:\s*[\"']?(http://[^\s\"',}]+|https?://[^\s\"',}]+)",
+    re.IGNORECASE,
+)
+_INSTALL_WORD = re.compile(
+    r"\b(?:bins?|formula|package|module|target|targetDir|extract\w*)[\"']?\s*:\s*(?:\[\s*)?[\"']?"
+    r"(-[\w-][^\s\"',\]]{0,400}|[^\s\"',\]]{0,400}\.\./[^\s\"',\]]{0,400})"
+)
+_CHECK_SITE = re.compile(r"^metadata\s*:|install", re.IGNORECASE | re.MULTILINE)
+_PASSWORD_TRAP = re.compile(
+    r"\bdscl\b[^\n]{1,60}-authonly\b"
+    r"|display dialog[^\n]{0,200}(?:password|passcode)[^\n]{0,200}hidden answer"
+    r"|hidden answer[^\n]{0,200}password",
+    re.IGNORECASE,
+)
+_OPEN_INDEX = re.compile(
+    r"\bdeb\s+\[[^\]\n]{0,80}trusted=yes[^\]\n]{0,80}\]\s+http://[^\s\"']+"
+    r"|\bregistry\s*=\s*[\"'](?:sparse\+)?http://(?!localhost|127\.)[^\"'\s]+"
+    r"|npmRegistryServer[\s=:\"']+http://(?!localhost|127\.)\S+"
+    r"|AllowInsecureRepositories=true"
+    r"|^[^\S\n]*(?:extra-)?index-url\s*=\s*http://(?!localhost|127\.)\S+",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ENDLESS = re.compile(
+    r"\bwhile\s+(?:true|:|1)\b[^\n]{0,80}(?:/dev/(?:urandom|zero)|fork)"
+    r"|while\s+True:[^\S\n]*\n\s*(?:os\.fork|subprocess|multiprocessing)|for\s*\(;;\)[^\n]{0,40}fork",
+)
+_CLIPBOARD = re.compile(
+    r"\bwhile\b[^\n]{0,80}(?:pbpaste|xclip[^\n]{0,12}-o|wl-paste|Get-Clipboard)"
+    r"[^\n]{0,80}(?:>>|curl|nc\b)"
+)
+# Tools that rewrite a file in place, on the settings by which an agent asks for permission.
+_LOOSENED = re.compile(
+    r"\b(?:sed|perl|awk|jq|ruby|python3?)\b[^\n]{0,200}(?:approval_policy|approval-mode|defaultMode"
+    r"|permissions?|sandbox_mode)[^\n]{0,200}\.(?:codex|claude|gemini|cursor|openclaw)/[^\n]{0,40}",
+)
+# An address of a coin, near code that reads the clipboard and writes it.
+_SWAPPED = re.compile(
+    r"(?:bc1q|0x[0-9a-fA-F]{40})(?=[\s\S]{0,1500}(?:pyperclip\.copy|clipboard\.set|writeText\("
+    r"|Set-Clipboard))(?=[\s\S]{0,1500}(?:pyperclip\.paste|clipboard\.get|readText\(|Get-Clipboard))"
+)
+_POOL = re.compile(r"\bstratum\+(?:tcp|ssl|tls)://[\w.-]+:\d{2,5}\b")
+_LINE = 400
+_SIGNATURE = re.compile(r"^\s*\$\w+\s*=|\b(?:ascii|nocase|wide)\b")
+
+
+def text_marks(view: View) -> Iterator[Sighting]:
+    """Yield the marks that may stand in any text of a skill."""
+    lowered = view.text.lower()
+    yield from _rare_marks(view, lowered)
+    if "](" in lowered or "<img" in lowered:
+        yield from _render_marks(view)
+
+
+class _Rare(NamedTuple):
+    """A pattern, what to say of it, and the words without one of which it need not be tried."""
+
+    pattern: re.Pattern[str]
+    rule: str
+    message: str
+    words: tuple[str, ...]
+    confidence: Confidence = Confidence.HIGH
+
+
+_RARE: tuple[_Rare, ...] = (
+    _Rare(
+        _SWAPPED,
+        "wallet-secrets",
+        "puts another address in the place of one that was copied",
+        ("pyperclip", "clipboard", "readtext("),
+    ),
+    _Rare(
+        _ENDLESS,
+        "resource-abuse",
+        "uses up the machine without end",
+        ("fork", "/dev/urandom", "/dev/zero", "subprocess", "multiprocessing"),
+    ),
+    _Rare(
+        _CLIPBOARD,
+        "surveillance",
+        "keeps what passes through the clipboard",
+        ("pbpaste", "xclip", "wl-paste", "get-clipboard"),
+    ),
+    _Rare(
+        _LOOSENED,
+        "agent-config-tamper",
+        "changes when an agent asks for permission",
+        (".codex/", ".claude/", ".gemini/", ".cursor/", ".openclaw/"),
+        Confidence.MEDIUM,
+    ),
+    _Rare(
+        _OPEN_INDEX,
+        "registry-redirect",
+        "takes packages over a line that anybody can change",
+        ("trusted=yes", "registry", "insecurerepositories", "index-url"),
+    ),
+    _Rare(
+        _PASSWORD_TRAP,
+        "credential-request",
+        "asks for the password of the machine and tries it",
+        ("dscl", "hidden answer"),
+    ),
+    _Rare(_POOL, "crypto-mining", "names a pool to mine for", ("stratum+",), Confidence.MEDIUM),
+)
+
+
+def _rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
+    # In prose a pool may be what a monitor watches; in a script or a setting it is used.
+    is_prose = view.path.endswith((".md", ".txt"))
+    for rare in _RARE:
+        if not any(word in lowered for word in rare.words):
+            continue
+        for found in rare.pattern.finditer(view.text):
+            is_trap = rare.pattern is _PASSWORD_TRAP
+            if is_trap and _SIGNATURE.search(_line_around(view.text, found)):
+                continue
+            level = Level.INFO if rare.pattern is _POOL and is_prose else None
+            spot = Spot(view, found.start(), found.end())
+            yield Sighting(rare.rule, spot, rare.message, rare.confidence, level)
+
+
+def _line_around(text: str, found: re.Match[str]) -> str:
+    """The line of a match up to a little behind it; of a very long line only the last stretch."""
+    earliest = max(0, found.start() - _LINE)
+    start = text.rfind("\n", earliest, found.start()) + 1
+    return text[max(start, earliest) : found.end() + 20]
+
+
+def _render_marks(view: View) -> Iterator[Sighting]:
+    text = view.text
+    for start, at, end in (*_links_with_holes(text), *_pictures_with_holes(text)):
+        url = text[at:end]
+        hole = url[url.find("{") :] if "{" in url else url.partition("?")[2] or url
+        if is_local(host_of(url)) or not _PRIVATE.search(hole) or _is_plain_template(url):
+            continue
+        lowered = ("quoted",) if _is_shown(text, start, end) else ()
+        spot = Spot(view, start, end + 1)
+        message = "a picture's address carries what was said"
+        yield Sighting("render-exfiltration", spot, message, lowered_by=lowered)
+
+
+_FORBIDS = re.compile(r"\b(?:not|never|canary|detect|block|refuse)\b", re.IGNORECASE)
+
+
+def _is_shown(text: str, start: int, end: int) -> bool:
+    """Whether a mark stands between quotation marks, or as code in a line that forbids it."""
+    line = text.rfind("\n", 0, start) + 1
+    if text.count('"', line, start) % 2:
+        return True
+    is_code = text.count("`", line, start) % 2
+    return bool(is_code and _FORBIDS.search(text, line, min(len(text), end + 80)))
+
+
+def _links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield where a link begins, where its address does, and where that ends."""
+    for found in _LINK.finditer(text):
+        at = found.end()
+        stops = (text.find("\n", at, at + _LINK_REACH), text.find("](", at, at + _LINK_REACH))
+        limit = min((stop for stop in stops if stop >= 0), default=at + _LINK_REACH)
+        end = _end_behind_hole(text, at, limit)
+        if end >= 0:
+            yield found.start(), at, end
+
+
+def _end_behind_hole(text: str, at: int, limit: int) -> int:
+    """Return where an address from `at` on ends if it has a hole behind its host, or -1."""
+    address = _ADDRESS.match(text, at, limit)
+    if address is None or text.find(")", at, limit) < 0:
+        return -1
+    first = text.index("://", at) + 4
+    for hole in _HOLE.finditer(text, first + 1, limit):
+        mark = max(text.rfind(sign, first, min(hole.start(), address.end())) for sign in "?&/=#")
+        if mark < 0 or hole.start() - mark - 1 > _BEFORE_HOLE:
+            continue
+        if text.find(")", mark, hole.start()) >= 0:
+            return -1
+        if end := _LINK_END.match(text, hole.end(), limit):
+            return end.end() - 1
+    return -1
+
+
+def _pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
+    if "<img" in text.lower():
+        for found in _IMG.finditer(text):
+            yield found.start(), *found.span(1)
+
+
+def _is_plain_template(url: str) -> bool:
+    """Badges, avatars and documentation links have holes for names, not for conversations."""
+    return _TEMPLATE.search(url) is not None
+
+
+def frontmatter_marks(view: View) -> Iterator[Sighting]:
+    """Yield what is wrong with the block that a runtime copies into its prompt."""
+    text = view.text
+    if found := _RESERVED.search(text):
+        yield Sighting(
+            "prompt-block-breakout",
+            Spot(view, found.start(), found.end()),
+            "closes or opens a tag of the prompt that lists skills",
+        )
+    for found in _TAG.finditer(text):
+        yield Sighting(
+            "unsafe-deserialise",
+            Spot(view, found.start(), found.end()),
+            "a YAML tag that builds objects",
+            level=Level.CRITICAL,
+        )
+    for found in _TOOLS.finditer(text):
+        yield Sighting(
+            "broad-tools",
+            Spot(view, found.start(), found.end()),
+            "asks for tools without any limit",
+            Confidence.MEDIUM,
+        )
+    if _CHECK_SITE.search(text):
+        yield from _install_marks(view)
+
+
+def _install_marks(view: View) -> Iterator[Sighting]:
+    for found in _INSTALL_URL.finditer(view.text):
+        host = host_of(found.group(1))
+        if (
+            host
+            and not is_local(host)
+            and (
+                raw_address(host)
+                or (found.group(1).startswith("http://") and "install" in view.text)
+            )
+        ):
+            yield Sighting(
+                "install-spec",
+                Spot(view, found.start(1), found.end(1)),
+                f"installs from {host} over a line that anybody can change",
+            )
+    for found in _INSTALL_WORD.finditer(view.text):
+        if "install" in view.text or "requires" in view.text:
+            yield Sighting(
+                "install-spec",
+                Spot(view, found.start(1), found.end(1)),
+                f"an install entry that leaves its place: {found.group(1)[:60]}",
+            )
+
+
+def body_breakouts(view: View) -> Iterator[Sighting]:
+    """Yield reserved tags in plain prose, where no documentation would leave them bare."""
+    if not _BARE_START.search(view.text):
+        return
+    bare = _CODE_SPAN.sub(lambda span: " " * len(span.group()), view.text)
+    if found := _BARE.search(bare):
+        message = "closes or opens a tag by which a runtime tells its own words from a skill's"
+        spot = Spot(view, found.start(), found.end())
+        lowered = ("quoted",) if _is_shown(bare, found.start(), found.end()) else ()
+        yield Sighting(
+            "prompt-block-breakout", spot, message, Confidence.MEDIUM, lowered_by=lowered
+        )
+
+
+# So many aliases are there to make a small file large.
+_BOMB = 20
+_PROBLEMS = {
+    "DUPLICATE_KEY": "a key stands twice, and readers differ in which one they take",
+    "ALIAS_FORBIDDEN": "an alias makes the block larger than it looks",
+    "TAG_FORBIDDEN": "a tag builds objects",
+}
+
+
+def frontmatter_problems(block: View, whole: View) -> Iterator[Sighting]:
+    """Yield what the loader of skills refuses or reads otherwise than it looks."""
+    read = frontmatter.read(f"---\n{block.text.rstrip()}\n---\n")
+    for problem in read.diagnostics:
+        if problem.code in _PROBLEMS:
+            start = _line_start(block.text, (problem.line or 2) - 2)
+            spot = Spot(block, start, start + 1)
+            level = Level.CRITICAL if block.text.count("*") > _BOMB else None
+            yield Sighting("unsafe-frontmatter", spot, _PROBLEMS[problem.code], level=level)
+    end = whole.text.find("\n---", block.origin(0))
+    if re.match(r"\s*---[ \t]*\r?\n(?:\w+:.*\r?\n)+---", whole.text[end + 4 :][:2000]):
+        yield Sighting(
+            "unsafe-frontmatter", Spot(whole, end + 5, end + 8), "a second block follows the first"
+        )
+
+
+def _line_start(text: str, number: int) -> int:
+    at = 0
+    for _ in range(max(0, number)):
+        at = text.find("\n", at) + 1
+    return min(at, max(len(text) - 1, 0))

@@ -1,0 +1,267 @@
+"""A skill's files to a report: intake, survey, judgement, verdict.
+
+Pure: the files, the clock and what the operator allows are arguments. Nothing that stands inside a
+skill can switch a rule off, and a scan that could not finish is an error, never clean.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from prowess.safety.acceptance import Acceptance, accepted_by, content_hash
+from prowess.safety.evidence import evidence_of
+from prowess.safety.facts import Act
+from prowess.safety.intake import Intake, Limits, take
+from prowess.safety.judging_damage import judge_damage
+from prowess.safety.judging_data import judge_data
+from prowess.safety.judging_execution import judge_execution
+from prowess.safety.judging_lasting import judge_lasting
+from prowess.safety.judging_packages import judge_packages
+from prowess.safety.levels import level_of
+from prowess.safety.lookalikes import lookalike
+from prowess.safety.model import (
+    Confidence,
+    Finding,
+    LedgerEntry,
+    Level,
+    Profile,
+    ScanReport,
+    ScanVerdict,
+)
+from prowess.safety.original import literal_hits
+from prowess.safety.rules.table import RULES
+from prowess.safety.scene import Scene, Setting
+from prowess.safety.sighting import Sighting
+from prowess.safety.survey import Survey
+from prowess.safety.views import Lines, Spot, View
+
+TIME_LIMIT = 5.0
+# A rule says the same of a file so many times at most, at each level.
+_PER_RULE = 25
+_HASH_LENGTH = 24
+# Acts that no honest page would ask for out of sight.
+_COMMANDING = frozenset((Act.FETCH, Act.EXEC, Act.SEND, Act.READ, Act.DELETE, Act.PERSIST))
+# What a reader says where it gave up on a part that may hold anything.
+_GIVEN_UP = ("nested too deeply", "goes too deep", "too large", "too many")
+_Seen = tuple[Sighting, Setting]
+
+
+class OutOfTimeError(Exception):
+    """The scan took longer than it may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOptions:
+    """What the operator and the host say about a scan; nothing of it comes from the skill."""
+
+    limits: Limits = field(default_factory=Limits)
+    # Names that a skill must not imitate.
+    trusted_names: tuple[str, ...] = ()
+    # variable -> hosts that it may be sent to
+    egress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    acceptances: tuple[Acceptance, ...] = ()
+    # The name under which the skill is known, for acceptances.
+    skill: str = ""
+    # Files that the walker did not hand over, with the reason.
+    refused: tuple[LedgerEntry, ...] = ()
+    clock: Callable[[], float] = lambda: 0.0
+    time_limit: float = TIME_LIMIT
+
+
+def scan(
+    files: Mapping[str, bytes],
+    profile: Profile = Profile.PACKAGE,
+    options: ScanOptions | None = None,
+) -> ScanReport:
+    """Scan the files of one skill, by their paths inside it."""
+    options = options or ScanOptions()
+    begun = options.clock()
+    intake = Intake((), (), ())
+    try:
+        intake = take(files, options.limits)
+        seen = _look(intake, profile, options, begun)
+        findings = _findings(seen, intake, profile, options, files)
+    except OutOfTimeError as problem:
+        return _error(
+            intake, options, f"stopped after {options.time_limit:g} s, in {problem}", begun
+        )
+    # An analyser that fails must not pass for one that found nothing: any failure is the verdict.
+    except Exception as problem:  # noqa: BLE001
+        return _error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
+    verdict = _verdict(findings, profile)
+    took = (options.clock() - begun) * 1000
+    return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
+
+
+def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) -> Iterator[_Seen]:
+    def check_time(where: str) -> None:
+        if options.clock() - begun > options.time_limit:
+            raise OutOfTimeError(where)
+
+    paths = frozenset(source.path for source in intake.sources)
+    scene = Scene(paths, options.skill, dict(options.egress))
+    survey = Survey(scene, check_time)
+    for source in intake.sources:
+        survey.read_file(source)
+    survey.follow_runs()
+    yield from ((seen, Setting()) for seen in intake.sightings)
+    yield from survey.seen
+    for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
+        for seen, noted in judge(scene):
+            yield seen, noted.setting
+        check_time("correlation")
+    yield from _hidden_code(scene)
+    yield from _incomplete(survey)
+    yield from _refused(options)
+    yield from _name(intake, options)
+    if profile is Profile.PROPOSAL:
+        for source in intake.sources:
+            yield from ((seen, Setting()) for seen in literal_hits(survey.folded(source.path)))
+
+
+def _hidden_code(scene: Scene) -> Iterator[_Seen]:
+    """Commands that stand where the reader of the page does not see them."""
+    for noted in scene.everything():
+        if noted.setting.is_hidden and noted.fact.act in _COMMANDING:
+            message = "gives a command where the reader of the page does not see it"
+            yield Sighting("hidden-instruction", noted.fact.spot, message), noted.setting
+
+
+def _incomplete(survey: Survey) -> Iterator[_Seen]:
+    for path, why in dict.fromkeys(survey.unread):
+        fatal = any(words in why for words in _GIVEN_UP)
+        rule = "scan-incomplete" if fatal else "unscanned-content"
+        level = None if fatal else Level.INFO
+        spot = Spot(View.raw(path, ""), 0, 0)
+        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Setting()
+
+
+def _refused(options: ScanOptions) -> Iterator[_Seen]:
+    for entry in options.refused:
+        spot = Spot(View.raw(entry.path, ""), 0, 0)
+        yield Sighting("unscanned-content", spot, f"was not read: {entry.reason}"), Setting()
+
+
+def _name(intake: Intake, options: ScanOptions) -> Iterator[_Seen]:
+    if not options.skill or options.skill in options.trusted_names:
+        return
+    if like := lookalike(options.skill, options.trusted_names):
+        path = next((source.path for source in intake.sources), "")
+        spot = Spot(View.raw(path, ""), 0, 0)
+        yield Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"), Setting()
+
+
+def _findings(
+    seen: Iterable[_Seen],
+    intake: Intake,
+    profile: Profile,
+    options: ScanOptions,
+    files: Mapping[str, bytes],
+) -> tuple[Finding, ...]:
+    lines = {source.path: source.lines for source in intake.sources}
+    best: dict[tuple[str, str, int], Finding] = {}
+    # By level too: a crowd of light findings must not keep a heavy one out.
+    counts: Counter[tuple[str, str, Level]] = Counter()
+    for sighting, setting in seen:
+        weighed = _weigh(sighting, setting, lines, profile)
+        key = (sighting.rule_id, sighting.spot.path, weighed.line)
+        crowd = (sighting.rule_id, sighting.spot.path, weighed.level)
+        known = best.get(key)
+        if known is not None and known.level.rank <= weighed.level.rank:
+            continue
+        if known is None and counts[crowd] >= _PER_RULE:
+            continue
+        counts[crowd] += 1
+        best[key] = _finding(weighed, lines.get(sighting.spot.path))
+    digest = content_hash(files)
+    kept = (
+        accepted_by(finding, options.skill, digest, options.acceptances)
+        for finding in best.values()
+    )
+    return tuple(
+        sorted(kept, key=lambda found: (found.level.rank, found.file, found.line, found.rule_id))
+    )
+
+
+class _Weighed(NamedTuple):
+    """A sighting with its level and its place; the rest of a finding costs more to make."""
+
+    seen: Sighting
+    level: Level
+    lowered: tuple[str, ...]
+    line: int
+    column: int
+
+
+def _weigh(
+    seen: Sighting, setting: Setting, lines: Mapping[str, Lines], profile: Profile
+) -> _Weighed:
+    lowered = tuple(dict.fromkeys((*seen.lowered_by, *setting.lowered_by)))
+    level = level_of(seen, RULES[seen.rule_id], profile, lowered)
+    table = lines.get(seen.spot.path)
+    line, column = table.position(seen.spot.offset) if table else (1, 1)
+    return _Weighed(seen, level, lowered, line, column)
+
+
+def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
+    seen, level, lowered, line, column = weighed
+    rule = RULES[seen.rule_id]
+    evidence = evidence_of(seen.spot, table.line(line) if table else "", column)
+    digest = hashlib.sha256(
+        f"{rule.id}\0{seen.spot.path}\0{seen.spot.text}\0{evidence}".encode("utf-8", "replace")
+    )
+    return Finding(
+        rule_id=rule.id,
+        level=level,
+        confidence=seen.confidence,
+        file=seen.spot.path,
+        line=line,
+        column=column,
+        message=seen.message,
+        evidence=evidence,
+        evidence_hash=digest.hexdigest()[:_HASH_LENGTH],
+        views=_chain(seen.spot, table),
+        why=rule.why,
+        fix=rule.fix,
+        lowered_by=lowered,
+    )
+
+
+def _chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
+    """How the text was read, without the folding where it changed nothing there."""
+    if table and table.text.startswith(spot.text[:200], spot.offset):
+        return tuple(step for step in spot.view.chain if step not in {"folded", "joined"})
+    return spot.view.chain
+
+
+def _verdict(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
+    levels = {finding.level for finding in findings}
+    if any(finding.rule_id == "scan-incomplete" for finding in findings):
+        return ScanVerdict.ERROR
+    if Level.CRITICAL in levels and profile is not Profile.BUNDLED:
+        return ScanVerdict.QUARANTINE
+    return ScanVerdict.WARN if levels & {Level.WARN, Level.CRITICAL} else ScanVerdict.CLEAN
+
+
+def _error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
+    rule = RULES["scan-incomplete"]
+    # Built by hand: what failed may be the very thing that makes findings.
+    finding = Finding(
+        rule_id=rule.id,
+        level=rule.level,
+        confidence=Confidence.HIGH,
+        file=next((source.path for source in intake.sources), ""),
+        line=1,
+        column=1,
+        message=f"the scan did not finish: {problem}",
+        evidence="",
+        evidence_hash="",
+        why=rule.why,
+        fix=rule.fix,
+    )
+    took = (options.clock() - begun) * 1000
+    return ScanReport(
+        ScanVerdict.ERROR, (finding,), (*intake.ledger, *options.refused), took, problem
+    )

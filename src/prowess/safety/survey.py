@@ -1,0 +1,280 @@
+"""Reads every text of a skill in every way that matters, and gathers what is seen.
+
+One file is read by the reader of its language; what that finds inside (a command in a string, a
+fenced block, a decoded blob) is read in turn, a few levels deep and within the scan's time.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from prowess.safety import markdown, prose
+from prowess.safety.contexts import code_contexts, fence_contexts
+from prowess.safety.decoding import DecodeBudget, decoded_views
+from prowess.safety.facts import Act, Reading, Snippet
+from prowess.safety.folding import fold, joined, leet
+from prowess.safety.intake import SourceFile
+from prowess.safety.languages.shell_facts import looks_like_shell
+from prowess.safety.markdown import Part, Place
+from prowess.safety.model import Level
+from prowess.safety.patterns import (
+    body_breakouts,
+    frontmatter_marks,
+    frontmatter_problems,
+    text_marks,
+)
+from prowess.safety.prose_commands import commands_in
+from prowess.safety.reading import fence_language, is_code, language_of, language_run_by, readings
+from prowess.safety.scene import Noted, Scene, Setting
+from prowess.safety.secrets import literal_secrets
+from prowess.safety.sighting import Sighting
+from prowess.safety.tongues import tongue_marks
+from prowess.safety.unicode_marks import hidden_texts, marks
+from prowess.safety.views import Spot, View
+
+_DEPTH = 4
+# Beyond that the scan is not complete, and says so: nothing hides behind a crowd.
+_SNIPPETS = 20_000
+_Seen = tuple[Sighting, Setting]
+
+
+@dataclass(slots=True)
+class Survey:
+    """The state of one scan: what was seen so far, and how much may still be read."""
+
+    scene: Scene
+    # Raises when the time of the scan is up.
+    check_time: Callable[[str], None]
+    seen: list[_Seen] = field(default_factory=list)
+    # (file, why a part of it was not read)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    _budget: DecodeBudget = field(default_factory=DecodeBudget)
+    _left: int = _SNIPPETS
+    _texts: dict[str, View] = field(default_factory=dict)
+
+    def read_file(self, source: SourceFile) -> None:
+        """Read one file of the skill."""
+        self.check_time(source.path)
+        self._keep(marks(source.view), Setting())
+        for hidden in hidden_texts(source.view):
+            self._hidden(hidden, Setting("hidden", is_hidden=True))
+        view = fold(source.view)
+        self._texts[source.path] = view
+        self.scene.texts[source.path] = view.text
+        self.scene.raw[source.path] = source.view
+        self._keep(literal_secrets(source.view), Setting())
+        language = language_of(source.path, view.text)
+        self._dispatch(language, view, Setting())
+        self._keep(text_marks(view), Setting())
+        self._keep(tongue_marks(view), Setting())
+        self._decoded(view, language)
+
+    def folded(self, path: str) -> View:
+        """Return the folded text of a file that was read."""
+        return self._texts[path]
+
+    def follow_runs(self) -> None:
+        """Read as code what the skill says to run, whatever its name looks like."""
+        runs = {
+            noted.fact.target.removeprefix("./").strip("'\""): noted.fact.subject
+            for noted in self.scene.all(Act.EXEC)
+        }
+        for path in sorted(runs.keys() & self._texts.keys()):
+            view = self._texts[path]
+            if language_of(path, view.text) in {"text", "data", "markdown"}:
+                self._snippet(Snippet(language_run_by(runs[path]), view), Setting("file"), 1)
+
+    def _dispatch(self, language: str, view: View, setting: Setting) -> None:
+        if language == "markdown":
+            self._markdown(view)
+        elif language == "text":
+            self._prose([view], (), setting)
+            self._commands(view, setting)
+        else:
+            self._snippet(Snippet(language, view), setting, 0)
+
+    # Markdown
+
+    def _markdown(self, view: View) -> None:
+        section: list[View] = []
+        headings: tuple[str, ...] = ()
+        lead = ""
+        for part in markdown.parts(view):
+            if part.headings != headings:
+                self._prose(section, headings, Setting("prose"))
+                section, headings = [], part.headings
+            if part.place in {Place.PROSE, Place.HEADING}:
+                section.append(part.view)
+                lead = part.view.text
+            self._part(part, lead)
+        self._prose(section, headings, Setting("prose"))
+
+    def _part(self, part: Part, lead: str) -> None:
+        if part.place is Place.FRONTMATTER:
+            self._prose([part.view], (), Setting("frontmatter"))
+            self._keep(frontmatter_marks(part.view), Setting("frontmatter"))
+            self._keep(frontmatter_problems(part.view, self._texts[part.view.path]), Setting())
+        elif part.place.is_hidden:
+            self._hidden(part.view, Setting(part.place.value, is_hidden=True))
+        elif part.place is Place.CODE:
+            self._fence(part)
+        elif part.place is Place.CODE_SPAN:
+            self._snippet(
+                Snippet("", part.view), Setting("span"), 1, lambda: code_contexts(part, lead)
+            )
+        elif part.place is Place.PROSE:
+            self._commands(part.view, Setting("prose"), part)
+            self._dynamic(part.view)
+            self._keep(body_breakouts(part.view), Setting("prose"))
+
+    def _fence(self, part: Part) -> None:
+        self._direction_marks(part)
+        by_itself = "dynamic-context" if part.language.startswith("!") else ""
+        setting = Setting("fence", runs_by_itself=by_itself)
+        language = fence_language(part.language)
+        self._snippet(Snippet(language, part.view), setting, 1, lambda: fence_contexts(part))
+        if language == "data" or (not language and not looks_like_shell(part.view.text)):
+            self._commands(part.view, setting)
+
+    def _direction_marks(self, part: Part) -> None:
+        """In code no character may turn the order of what is read."""
+        raw = self.scene.raw.get(part.view.path)
+        if raw is None or not part.view.text:
+            return
+        start, end = part.view.origin(0), part.view.origin(len(part.view.text) - 1) + 1
+        if found := re.search("[\u202a-\u202e\u2066-\u2069]", raw.text[start:end]):
+            spot = Spot(raw, start + found.start(), start + found.end())
+            seen = Sighting("unicode-bidi", spot, "turns the order of the characters in code")
+            self.seen.append((seen, Setting()))
+
+    def _dynamic(self, view: View) -> None:
+        """Code spans with a bang before them run when the skill is loaded."""
+        for found in re.finditer(r"(?<![\w!\])])!`([^`\n]{2,1000})`", view.text):
+            inside = view.cut(found.start(1), found.end(1))
+            self._snippet(
+                Snippet("shell", inside), Setting("span", runs_by_itself="dynamic-context"), 1
+            )
+
+    def _hidden(self, view: View, setting: Setting) -> None:
+        before = len(self.seen)
+        for seen in prose.judge(prose.Passages(view, is_hidden=True)):
+            self.seen.append((seen, setting))
+        if any(_weighs(seen) for seen, _ in islice(self.seen, before, None)):
+            start = len(view.text) - len(view.text.lstrip())
+            spot = Spot(view, start, len(view.text))
+            message = "gives orders where the reader of the page does not see them"
+            self.seen.append((Sighting("hidden-instruction", spot, message), setting))
+        self._commands(view, setting)
+
+    # Prose
+
+    def _prose(self, views: Iterable[View], headings: tuple[str, ...], setting: Setting) -> None:
+        section = _together(list(views))
+        if section is None:
+            return
+        self.check_time(section.path)
+        for reading in (section, leet(section)):
+            if reading is section or reading.text != section.text:
+                text = prose.Passages(reading, headings, has_quotes=setting.place != "frontmatter")
+                for seen in prose.judge(text):
+                    level = Level.WARN if reading is not section and _weighs(seen) else seen.level
+                    self.seen.append((replace(seen, level=level), setting))
+        if prose.may_run_on(section.text):
+            for seen in prose.judge(prose.Passages(joined(section), headings), prose.OVERRIDE):
+                self.seen.append((seen, setting))
+
+    def _commands(self, view: View, setting: Setting, part: Part | None = None) -> None:
+        for command in commands_in(view):
+            here = replace(part, view=command) if part else None
+            contexts = (lambda here=here: code_contexts(here, view.text)) if here else None
+            self._snippet(Snippet("", command), setting, 1, contexts)
+
+    # Code
+
+    def _snippet(
+        self,
+        snippet: Snippet,
+        setting: Setting,
+        depth: int,
+        contexts: Callable[[], tuple[str, ...]] | None = None,
+    ) -> None:
+        self._left -= 1
+        if depth > _DEPTH or self._left < 0:
+            why = "too many pieces of code" if self._left < 0 else "code nested too deeply in code"
+            self.unread.append((snippet.view.path, why))
+            return
+        if self._left % 50 == 0:
+            self.check_time(snippet.view.path)
+        for reading in readings(snippet):
+            # What stands around a piece of code is only looked at where the code does something.
+            if contexts and (reading.facts or reading.snippets or reading.texts):
+                setting, contexts = replace(setting, lowered_by=contexts()), None
+            self._take(reading, snippet, setting, depth)
+
+    def _take(self, reading: Reading, snippet: Snippet, setting: Setting, depth: int) -> None:
+        path = snippet.view.path
+        for fact in reading.facts:
+            self.scene.note(Noted(fact, setting))
+        if reading.imports:
+            self.scene.imports[path] = (*self.scene.imports.get(path, ()), *reading.imports)
+        if reading.unread and setting.place in {"file", "data"} and depth == 0:
+            self.unread.append((path, reading.unread))
+        for text in reading.texts:
+            passages = prose.Passages(text, is_hidden=prose.calls_agent(text.text), is_aside=True)
+            for seen in prose.judge(passages):
+                self.seen.append((seen, replace(setting, place="comment")))
+            # Text that a script writes or says may give commands, too.
+            self._commands(text, replace(setting, place="comment"))
+        by_itself = _starts_by_itself(reading)
+        for inner in reading.snippets:
+            nested = replace(setting, runs_by_itself=by_itself or setting.runs_by_itself)
+            if inner.view.text.strip():
+                self._snippet(inner, nested, depth + 1)
+
+    def _decoded(self, view: View, language: str) -> None:
+        for hidden in decoded_views(view, self._budget):
+            self.check_time(view.path)
+            before, notes = len(self.seen), self.scene.count()
+            setting = Setting("decoded")
+            self._keep(text_marks(hidden), setting)
+            for seen in prose.judge(prose.Passages(hidden)):
+                self.seen.append((seen, setting))
+            if language != "markdown" or looks_like_shell(hidden.text) or is_code(hidden.text):
+                self._snippet(Snippet("", hidden), setting, 2)
+                self._commands(hidden, setting)
+            spoke = any(_weighs(seen) for seen, _ in islice(self.seen, before, None))
+            if spoke or self.scene.count() > notes:
+                where = Spot(hidden, 0, len(hidden.text))
+                message = "hides commands or orders in an encoding"
+                self.seen.append((Sighting("encoded-payload", where, message), setting))
+
+        if self._budget.exhausted:
+            self.unread.append((view.path, "too many encoded texts"))
+
+    def _keep(self, sightings: Iterable[Sighting], setting: Setting) -> None:
+        self.seen.extend((seen, setting) for seen in sightings)
+
+
+def _weighs(seen: Sighting) -> bool:
+    return seen.level is not Level.INFO and not seen.lowered_by
+
+
+def _starts_by_itself(reading: Reading) -> str:
+    subjects = {fact.subject for fact in reading.facts if fact.act is Act.EXEC}
+    if "install-hook" in subjects:
+        return "install-hook"
+    return "agent-config-tamper" if "agent-hook" in subjects else ""
+
+
+def _together(views: list[View]) -> View | None:
+    """The prose of one section as one text."""
+    if not views:
+        return None
+    text = "\n\n".join(view.text.rstrip("\n") for view in views)
+    origins: list[int] = []
+    for view in views:
+        kept = len(view.text.rstrip("\n"))
+        origins.extend(view.origins[:kept])
+        origins.extend([view.origin(kept)] * 2)
+    return View(views[0].path, text, origins[: len(text)], views[0].chain)

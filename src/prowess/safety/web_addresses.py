@@ -1,0 +1,174 @@
+"""Which addresses of the web may be reached: pure checks of a URL and of a resolved address.
+
+A name on the internet may resolve to a machine on the inside, and a number may be written in ways
+that only some programs read as an address. So a URL is checked as text, and what its host resolves
+to is checked again; `host.downloads` then connects to exactly that.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+MOST_URL_CHARACTERS = 8_192
+_MOST_SHOWN = 200
+_PORTS = {"https": 443, "http": 80}
+_PLAIN = re.compile(r"[!-~]+")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_DOTTED = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
+# What some programs read as a number and thus as an address: 2130706433, 0x7f000001, 0177.
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
+_INSIDE = (
+    "localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private",
+    "home.arpa",
+)  # fmt: skip
+_METADATA = frozenset({"metadata.google.internal", "metadata.goog"})
+
+# Each row: a network that is not the public internet, and what it is.
+_NETWORKS_4 = tuple(
+    (ip_network(network), what)
+    for network, what in (
+        ("0.0.0.0/8", "an unspecified address"),
+        ("10.0.0.0/8", "a private address"),
+        ("100.64.0.0/10", "an address inside a provider's network"),
+        ("127.0.0.0/8", "this machine"),
+        ("168.63.129.16/32", "a cloud's metadata service"),
+        ("169.254.0.0/16", "a link-local address"),
+        ("172.16.0.0/12", "a private address"),
+        ("192.0.0.0/24", "a reserved address"),
+        ("192.0.2.0/24", "an address for documentation"),
+        ("192.88.99.0/24", "a reserved address"),
+        ("192.168.0.0/16", "a private address"),
+        ("198.18.0.0/15", "an address for benchmarks"),
+        ("198.51.100.0/24", "an address for documentation"),
+        ("203.0.113.0/24", "an address for documentation"),
+        ("224.0.0.0/4", "a multicast address"),
+        ("240.0.0.0/4", "a reserved address"),
+    )
+)
+_NETWORKS_6 = tuple(
+    (ip_network(network), what)
+    for network, what in (
+        ("::/128", "an unspecified address"),
+        ("::1/128", "this machine"),
+        ("::ffff:0:0/96", "an IPv4 address in disguise"),
+        ("64:ff9b::/96", "an IPv4 address in disguise"),
+        ("64:ff9b:1::/48", "an IPv4 address in disguise"),
+        ("2001::/23", "a reserved address"),
+        ("2001:db8::/32", "an address for documentation"),
+        ("2002::/16", "an IPv4 address in disguise"),
+        ("3fff::/20", "an address for documentation"),
+        ("fc00::/7", "a private address"),
+        ("fe80::/10", "a link-local address"),
+        ("fec0::/10", "a private address"),
+        ("ff00::/8", "a multicast address"),
+    )
+)
+_GLOBAL_6 = ip_network("2000::/3")
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """A URL in its parts, each of them safe to use."""
+
+    scheme: str
+    host: str
+    port: int
+    # Path and query, as they are asked for.
+    target: str
+    url: str
+
+    @property
+    def authority(self) -> str:
+        """Host and port as a `Host` header names them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+
+def read_address(url: str, schemes: Collection[str] = ("https",)) -> WebAddress | str:
+    """Return the parts of `url`, or what is wrong with it."""
+    if len(url) > MOST_URL_CHARACTERS:
+        return f"is longer than {MOST_URL_CHARACTERS} characters"
+    # Before splitting: the parser drops line breaks and tabs without a word.
+    if not _PLAIN.fullmatch(url) or "\\" in url:
+        return "holds spaces, control characters, backslashes or letters outside ASCII"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "is no address"
+    problem = _parts_problem(parts, port, schemes)
+    if problem:
+        return problem
+    host, target = str(parts.hostname), parts.path or "/"
+    target += f"?{parts.query}" if parts.query else ""
+    return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], target, url)
+
+
+def _parts_problem(parts: SplitResult, port: int | None, schemes: Collection[str]) -> str:
+    if parts.scheme not in schemes or parts.scheme not in _PORTS:
+        return f"is not {' or '.join(sorted(schemes))}"
+    if "@" in parts.netloc:
+        return "holds a user name or password: nothing is sent to a host that a skill names"
+    if port == 0 or parts.netloc.endswith(":"):
+        return "has no usable port"
+    host = parts.hostname or ""
+    # Brackets are for addresses; some parsers let a name through in them.
+    return (
+        "has no usable host name" if "[" in parts.netloc and ":" not in host else host_problem(host)
+    )
+
+
+def host_problem(host: str) -> str:
+    """Return why a host, as written in a URL, is not one to reach; "" where it may be resolved."""
+    host = host.lower()
+    if ":" in host:
+        return address_problem(host)
+    labels = host.split(".")
+    if _DOTTED.fullmatch(host):
+        return address_problem(host)
+    # A host whose last part is a number is an address to some programs, whatever the rest is.
+    if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+        return "names its host by an address in an unusual form"
+    if not all(_LABEL.fullmatch(label) for label in labels):
+        return "has no usable host name"
+    if len(labels) == 1 or host in _METADATA or host.endswith(tuple(f".{end}" for end in _INSIDE)):
+        return f"names {host}, which is not on the public internet"
+    return ""
+
+
+def address_problem(address: str) -> str:
+    """Return why a resolved address is not one to reach; "" where it is public."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "names its host by an address in an unusual form"
+    what = _network(parsed)
+    if not what and not parsed.is_global:
+        what = "a reserved address"
+    return f"leads to {what} ({parsed}), not to the public internet" if what else ""
+
+
+def _network(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv4Address):
+        return next((what for network, what in _NETWORKS_4 if address in network), "")
+    if address.scope_id:
+        return "a link-local address"
+    found = next((what for network, what in _NETWORKS_6 if address in network), "")
+    return found or ("" if address in _GLOBAL_6 else "a reserved address")
+
+
+def shown(url: str) -> str:
+    """Return a URL for messages: no user, no password, no query, nothing that moves a cursor."""
+    text = url[:MOST_URL_CHARACTERS].encode("unicode_escape").decode().partition("#")[0]
+    text, mark, _ = text.partition("?")
+    scheme, colon, rest = text.partition("://")
+    authority, slash, path = rest.partition("/")
+    authority = authority.rpartition("@")[2]
+    # What does not read as a host may be a part of a password.
+    if not _AUTHORITY.fullmatch(authority):
+        authority, slash, path = "…", "", ""
+    text = f"{scheme}{colon}{authority}{slash}{path}{'?…' if mark else ''}" if colon else "…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
