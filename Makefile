@@ -63,6 +63,7 @@ fmt: $(VENV)/.dev ## Format and fix what can be fixed.
 bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
 	@$(BIN)/python benchmarks/speed/core.py
 	@$(BIN)/python benchmarks/speed/routing.py
+	@$(BIN)/python benchmarks/speed/scanning.py
 
 docs: $(VENV)/.dev ## Write the reference pages from the code and build the documentation into site/.
 	@$(BIN)/python tools/reference.py

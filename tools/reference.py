@@ -14,9 +14,14 @@ import click
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
 from prowess.host.harnesses import PERSONAL, PROJECT
+from prowess.safety.levels import CONTEXTS
+from prowess.safety.model import Rule
+from prowess.safety.official_installers import INSTALLERS
+from prowess.safety.rules.table import RULES
 from prowess.settings_table import SETTINGS
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Tier
+from prowess.wire_safety import levels
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 _NOTE = (
@@ -120,6 +125,68 @@ def sources_page() -> str:
     )
 
 
+def rules_page() -> str:
+    """Every rule of the scanner, with what lowers a finding and who may be piped into a shell."""
+    intro = (
+        "What `prowess scan` looks for. A critical finding quarantines a skill, a warning and an"
+        " info only tell. The profile says whose text it is: `proposal` for what an agent wrote,"
+        " `package` for what a third party wrote, `bundled` for what Prowess brings along (it"
+        " reports and keeps nothing out). `prowess scan explain RULE` prints the same in a"
+        " terminal."
+    )
+    lowering = [(context, level.value, why) for context, (level, why) in CONTEXTS.items()]
+    installers = [(f"`{row.host}{row.prefix}`", row.who, row.why) for row in INSTALLERS]
+    parts = [
+        "# Rules of the scanner",
+        _NOTE,
+        intro,
+        table(
+            ("rule", "family", "level", "what it finds"),
+            [(f"[`{row.id}`](#{row.id})", row.family, _levels(row), row.title) for row in rows()],
+        ),
+        "## What lowers a finding",
+        _LOWERED,
+        table(("where it stands", "at most", "why"), lowering),
+        "## Official installers",
+        _INSTALLERS,
+        table(("address", "who", "what"), installers),
+        *(part for row in rows() for part in rule_parts(row)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def rows() -> list[Rule]:
+    """Return the rules in the order of the table."""
+    return list(RULES.values())
+
+
+def rule_parts(rule: Rule) -> Iterator[str]:
+    """Yield heading and reasons.
+
+    Examples are for `prowess scan explain`: a page full of attacks would be one itself.
+    """
+    yield f"## `{rule.id}`"
+    yield f"{rule.title}. Family: {rule.family}. Level: {_levels(rule)}."
+    yield f"**Why.** {rule.why}"
+    yield f"**What to do.** {rule.fix}"
+    if rule.references:
+        yield f"**See.** {', '.join(rule.references)}"
+
+
+def _levels(rule: Rule) -> str:
+    found = levels(rule)
+    own = "" if rule.proposal in {None, rule.level} else f" ({found['proposal']} in a proposal)"
+    return found["package"] + own
+
+
+_LOWERED = (
+    "The most that is left of a finding in such a place. Under the profile `proposal` the seven"
+    " first rules are never lowered."
+)
+_INSTALLERS = (
+    "A pipe from one of these addresses into a shell is what its maker documents, and is lowered to"
+    " a warning."
+)
 VARIABLES = [
     ("`PROWESS_HOME`", "the state folder, instead of `~/.prowess`"),
     ("`PROWESS_DEBUG`", "set to anything: a fault in Prowess prints its traceback"),
@@ -131,6 +198,7 @@ PAGE_MAKERS = {
     "settings.md": settings_page,
     "diagnostics.md": diagnostics_page,
     "errors.md": errors_page,
+    "rules.md": rules_page,
     "sources.md": sources_page,
 }
 

@@ -107,6 +107,16 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SafetySettings:
+    """What the scanner is told by the operator (`skills.safety`)."""
+
+    # Variable -> hosts that its value may be sent to.
+    egress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Whether the language model is asked, too; it may raise a verdict and never lowers one.
+    review: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillsSettings:
     """Everything under `skills`."""
 
@@ -120,6 +130,7 @@ class SkillsSettings:
     install: InstallSettings = field(default_factory=InstallSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
+    safety: SafetySettings = field(default_factory=SafetySettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

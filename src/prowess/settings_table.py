@@ -206,6 +206,20 @@ SETTINGS = (
         "The environment variable that holds its key.",
     ),
     Setting(
+        "skills.safety.egress",
+        "object: VARIABLE to list of hosts",
+        "{}",
+        "Which hosts the value of a variable may be sent to, each by its exact name: the scanner "
+        "then only notes it.",
+    ),
+    Setting(
+        "skills.safety.review",
+        "true or false",
+        "false",
+        "Whether your language model is asked about a skill, too. It may raise a verdict, never "
+        "lower one, and it reads the skill's text.",
+    ),
+    Setting(
         "agents.list",
         "list of agents",
         "one agent, main",

@@ -18,11 +18,13 @@ from prowess.host.roots import Folders, expand
 from prowess.host.sources import FolderSources
 from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
+from prowess.skills.model import Tier
 
 if TYPE_CHECKING:
     from prowess.runtime.examples import ExampleService
     from prowess.runtime.ports import Encoder, Judge, LanguageModel, SessionStore, VectorStore
     from prowess.runtime.routing import RoutingService
+    from prowess.runtime.scanning import ScanService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
     from prowess.skills.explain import Explanation
@@ -51,6 +53,7 @@ class Runtime:
         self._routing: RoutingService | None = None
         self._examples: ExampleService | None = None
         self._vectors: VectorStore | None = None
+        self._scanning: ScanService | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -100,6 +103,33 @@ class Runtime:
             )
             self._examples = made
         return self._examples
+
+    @property
+    def scanning(self) -> "ScanService":
+        """What looks for harm in skills, made on first use."""
+        if self._scanning is None:
+            service = import_module("prowess.runtime.scanning")
+            store = import_module("prowess.host.acceptance_file").AcceptanceFile(self.folders.state)
+            tools = service.Tools(
+                acceptances=store,
+                egress=lambda: self.skills.settings.skills.safety.egress,
+                trusted_names=self._trusted_names,
+                seconds=time.perf_counter,
+                now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                deadline=import_module("prowess.host.deadline").deadline,
+            )
+            made: ScanService = service.ScanService(tools)
+            self._scanning = made
+        return self._scanning
+
+    def _trusted_names(self) -> list[str]:
+        """Return the names of skills that somebody vouched for: bundled and managed ones."""
+        state = self.skills.workspace().state(self.skills.settings)
+        return [
+            skill.name
+            for skill in state.scan.skills
+            if skill.source.tier in {Tier.BUNDLED, Tier.MANAGED}
+        ]
 
     def language_model(self) -> "LanguageModel":
         """Return the user's own language model; nothing is asked yet.

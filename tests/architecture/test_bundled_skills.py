@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 import prowess
+from prowess.safety.model import ScanVerdict
+from prowess.safety.scan import scan
 from prowess.skills.model import Document, Source, Tier
 from prowess.skills.validate import validate
 
@@ -36,3 +38,17 @@ def test_a_bundled_skill_passes_the_strict_rules_without_a_single_note(name: str
     report = validate(document, strict=True, files=files)
 
     assert report.diagnostics == ()
+
+
+@pytest.mark.parametrize("folder", ["src/prowess/bundled", "docs"])
+def test_what_we_ship_and_write_has_no_critical_finding(folder: str) -> None:
+    root = Path(__file__).parents[2] / folder
+    files = {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    report = scan(files)
+
+    assert report.verdict in {ScanVerdict.CLEAN, ScanVerdict.WARN}, report.findings

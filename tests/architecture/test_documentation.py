@@ -91,11 +91,17 @@ def test_every_relative_link_in_the_documentation_leads_somewhere() -> None:
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in pages
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#\s]+)", _without_code(page))
         if "://" not in target and not (page.parent / target).exists()
     ]
 
     assert broken == []
+
+
+def _without_code(page: Path) -> str:
+    """Examples of what the scanner finds are full of links that must lead nowhere."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^~{5}.*?^~{5}$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_constraints_name_versions_and_no_place_to_get_them_from() -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
         "validate",
         "Check skill files against the standard and repair what can be repaired.",
     ),
+    "scan": ("scan", "Look for what could harm you in skills before an agent reads them."),
     "load": ("load", "Copy bundled skills into the workspace for editing."),
     "prompt": ("prompt", "Print the block that tells the agent about its skills."),
     "snapshot": ("prompt", "Print what the agent may use, versioned and hashed."),

@@ -1,4 +1,4 @@
-"""Validation reports as SARIF 2.1.0, for code hosts that show findings beside the lines."""
+"""SARIF 2.1.0, and validation reports in it, for code hosts that show findings beside the lines."""
 
 import os
 from collections.abc import Sequence
@@ -18,11 +18,15 @@ def to_sarif(reports: Sequence[Report]) -> Json:
     """Return `reports` as one SARIF log."""
     found = [problem for report in reports for problem in report.diagnostics]
     codes = sorted({problem.code for problem in found})
-    rules = [_rule(code) for code in codes]
+    return log([_rule(code) for code in codes], [_result(problem, codes) for problem in found])
+
+
+def log(rules: Sequence[Json], results: Sequence[Json]) -> Json:
+    """Return a SARIF log of one run."""
     driver = {
         "name": "prowess",
         "version": __version__,
-        "rules": rules,
+        "rules": list(rules),
     }
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -30,7 +34,7 @@ def to_sarif(reports: Sequence[Report]) -> Json:
         "runs": [
             {
                 "tool": {"driver": driver},
-                "results": [_result(problem, codes) for problem in found],
+                "results": list(results),
                 "columnKind": "unicodeCodePoints",
             }
         ],
@@ -56,7 +60,7 @@ def _result(problem: Diagnostic, codes: Sequence[str]) -> Json:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(problem.path)},
+                    "artifactLocation": {"uri": uri(problem.path)},
                     "region": {"startLine": max(problem.line or 1, 1)},
                 }
             }
@@ -64,8 +68,8 @@ def _result(problem: Diagnostic, codes: Sequence[str]) -> Json:
     }
 
 
-def _uri(path: str) -> str:
-    """Relative where the file is below the current folder, as code hosts expect."""
+def uri(path: str) -> str:
+    """Return a file's address, relative below the current folder, as code hosts expect."""
     relative = os.path.relpath(path)
     if relative.startswith(".."):
         return "file://" + quote(os.fsencode(os.path.abspath(path)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from prowess.host.config_reader import NOT_KNOWN, Reader, is_words, strays, switch
 from prowess.host.config_routing import model_settings, routing_settings
+from prowess.host.config_safety import safety_settings
 from prowess.host.harnesses import ALIASES, NAMES
 from prowess.host.reading import is_path
 from prowess.settings import (
@@ -29,7 +30,7 @@ _KNOWN = {
     "": {"skills", "agents", "agent", "plugins", "$schema", "meta"},
     "skills": {
         "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
-        "routing", "model",
+        "routing", "model", "safety",
     },
     "skills.load": {
         "extraDirs", "harnessDirs", "precedence", "allowSymlinkTargets", "watch", "watchDebounceMs",
@@ -44,6 +45,7 @@ _KNOWN = {
         "rerank",
     },
     "skills.model": {"endpoint", "name", "keyEnv"},
+    "skills.safety": {"egress", "review"},
     "agents": {"list", "entries", "defaults"},
     "agents.defaults": {"skills", "workspace", "skillsLimits"},
     "plugins": {"load", "entries"},
@@ -51,7 +53,7 @@ _KNOWN = {
 }  # fmt: skip
 _OBJECTS = (
     "skills", "skills.load", "skills.limits", "skills.install", "skills.routing", "skills.model",
-    "agents", "agents.defaults",
+    "skills.safety", "agents", "agents.defaults",
     "agent", "plugins", "plugins.load",
 )  # fmt: skip
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
@@ -102,6 +104,7 @@ def _skills(reader: Reader) -> SkillsSettings:
         ),
         routing=routing_settings(reader),
         model=model_settings(reader),
+        safety=safety_settings(reader),
     )
 
 

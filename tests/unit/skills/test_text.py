@@ -35,7 +35,16 @@ def test_what_moves_a_cursor_or_reorders_words_is_removed(written: str, shown: s
 
 
 def test_joiners_stay_because_scripts_and_emoji_need_them() -> None:
-    assert clean("a\u200db\u200cc") == "a\u200db\u200cc"
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f\u200d\U0001f525"
+    persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+
+    assert clean(family) == family
+    assert clean(persian) == persian
+
+
+def test_joiners_that_no_script_needs_are_taken_out() -> None:
+    assert clean("i\u200dgn\u200core") == "ignore"
+    assert clean("smile\u263a" + "\ufe0f\ufe0e" * 40) == "smile\u263a\ufe0f\ufe0e"
 
 
 def test_one_line_has_single_spaces_and_nothing_unsafe() -> None:

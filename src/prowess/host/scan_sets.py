@@ -1,0 +1,95 @@
+"""Labelled sets for the scanner from disk: one JSON object a line, plain or packed with xz.
+
+A line that cannot be read is an error that names it: a set that lost samples measures something
+else than it says.
+"""
+
+import base64
+import binascii
+import json
+import lzma
+import os
+from collections.abc import Mapping
+
+from prowess.errors import SuiteError
+from prowess.host.reading import Content, is_path, read_bounded
+from prowess.safety.bench import Label, Sample, SampleSet
+
+_MAX_PACKED_BYTES = 128_000_000
+_MAX_BYTES = 512_000_000
+# What `xz -9` needs to unpack; a file may ask for gigabytes.
+_MAX_UNPACK_MEMORY = 100_000_000
+_SHAPE = 'wants {"id", "label", "category", "files": {path: text}}'
+
+
+def read_set(path: str) -> SampleSet:
+    """Read one set.
+
+    Raises:
+        SuiteError: the file or one of its lines cannot be read.
+    """
+    if not path or not is_path(path) or not os.path.isfile(path):
+        raise SuiteError(path or "''", "is not a file: give a .jsonl or .jsonl.xz of samples.")
+    packed = path.endswith(".xz")
+    content = read_bounded(os.path.realpath(path), _MAX_PACKED_BYTES if packed else _MAX_BYTES)
+    if not isinstance(content, Content):
+        raise SuiteError(path, "is gone." if content is None else f"{content.message}.")
+    lines = _unpacked(path, content.data) if packed else content.data
+    samples = tuple(
+        _sample(line, f"{path}:{number}")
+        for number, line in enumerate(lines.split(b"\n"), start=1)
+        if line.strip()
+    )
+    if not samples:
+        raise SuiteError(path, f"holds no sample: each line {_SHAPE}.")
+    return SampleSet(os.path.basename(path).partition(".")[0], samples)
+
+
+def _unpacked(path: str, packed: bytes) -> bytes:
+    """Return what an xz file holds, at most so much that a small one cannot fill the memory."""
+    parts: list[bytes] = []
+    left = _MAX_BYTES
+    try:
+        while packed:
+            unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_UNPACK_MEMORY)
+            parts.append(unpacker.decompress(packed, max_length=left + 1))
+            left -= len(parts[-1])
+            if left < 0:
+                raise SuiteError(path, f"unpacks to more than {_MAX_BYTES} bytes.")
+            if not unpacker.eof:
+                raise SuiteError(path, "ends before its content does.")
+            # Streams may follow one another, with zeros between them.
+            packed = unpacker.unused_data.lstrip(b"\0")
+    except lzma.LZMAError as error:
+        raise SuiteError(path, f"cannot be unpacked: {error}.") from error
+    return b"".join(parts)
+
+
+def _sample(line: bytes, where: str) -> Sample:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SuiteError(where, f"is not JSON: {error}.") from error
+    files = value.get("files") if isinstance(value, Mapping) else None
+    if not isinstance(files, Mapping) or not files:
+        raise SuiteError(where, f"{_SHAPE}.")
+    try:
+        label = Label(str(value.get("label")).lower())
+    except ValueError as error:
+        raise SuiteError(where, f"has no label: one of {', '.join(Label)}.") from error
+    category = str(value.get("category") or "uncategorised")
+    content = {path: _bytes(data, f"{where}: {path}") for path, data in files.items()}
+    return Sample(str(value.get("id") or where), label, category, content)
+
+
+def _bytes(data: object, where: str) -> bytes:
+    """Return the content of a file: a text, or bytes that are no text as {"base64": ...}."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    packed = data.get("base64") if isinstance(data, Mapping) else None
+    if isinstance(packed, str):
+        try:
+            return base64.b64decode(packed, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise SuiteError(where, f"is not base64: {error}.") from error
+    raise SuiteError(where, 'is neither a text nor {"base64": text}.')
