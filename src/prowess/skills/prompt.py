@@ -18,6 +18,8 @@ from prowess.skills.text import one_line
 _MAX_HINTS = 8
 _MIN_DESCRIPTION, _MAX_DESCRIPTION = 4, 220
 _ELLIPSIS = "..."
+# What the standard allows. A longer one would shorten those of all other skills.
+_LONGEST = 1024
 _MAX_LOCATION = 1_000
 # What the layout adds to the three texts of a skill: tags, indentation and line ends.
 _IDENTITY_CHARS, _DESCRIPTION_CHARS = 65, 32
@@ -160,7 +162,7 @@ def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
         _Entry(
             skill,
             escape(one_line(skill.name)),
-            one_line(described(skill)),
+            _cut(one_line(described(skill)), _LONGEST),
             escape(one_line(short_path(skill.path, homes))),
         )
         for skill in ranked

@@ -12,6 +12,12 @@ _UNSAFE = re.compile(
     r"\U000e0000-\U000e0fff]"
 )
 _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+# Scripts and emoji need one, or a selector and a joiner; more of them, or one between two plain
+# letters, carry something that nobody sees.
+_HIDDEN_JOINERS = re.compile(
+    "(?<=[A-Za-z])[\u200c\u200d\ufe0e\ufe0f]+(?=[A-Za-z])"
+    "|(?<=[\u200c\u200d\ufe0e\ufe0f]{2})[\u200c\u200d\ufe0e\ufe0f]+"
+)
 # A file name that is not UTF-8 arrives as lone surrogates, which no stream can encode.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -20,7 +26,7 @@ def clean(text: str) -> str:
     """Return `text` without what could move a cursor or hide words."""
     if text.isascii() and text.isprintable():
         return text
-    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", text))
+    return _SURROGATE.sub("\ufffd", _HIDDEN_JOINERS.sub("", _UNSAFE.sub("", text)))
 
 
 def plain_name(text: str) -> str:
