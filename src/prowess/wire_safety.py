@@ -25,6 +25,17 @@ def scans(found: Sequence[Scanned]) -> Json:
             }
             for one in found
         ],
+        # The same as for one skill, so that a program need not ask how many there were.
+        "findings": [
+            {"skill": visible(one.target.name), **finding(each)}
+            for one in found
+            for each in one.report.findings
+        ],
+        "ledger": [
+            {"skill": visible(one.target.name), **ledger_entry(each)}
+            for one in found
+            for each in one.report.ledger
+        ],
         "tookMs": round(sum(one.report.took_ms for one in found), 2),
     }
 

@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the terminal and return the exit code."""
     _prepare_streams()
     args = list(sys.argv[1:] if argv is None else argv)
+    code: object = 0
     try:
         code = app.main(args=args, prog_name="prowess", standalone_mode=False)
         sys.stdout.flush()
@@ -93,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_error("stopped.")
         return _INTERRUPTED
     except OSError as error:
-        return _output_lost(error)
+        return _output_lost(error, code if isinstance(code, int) else 0)
     except SystemExit as stop:
         # click leaves by itself when the reader of a pipe went away.
         return _output_lost(BrokenPipeError()) if stop.code == 1 else int(stop.code or 0)
@@ -147,12 +148,12 @@ def _failed(error: ProwessError, *, as_json: bool) -> int:
     return _FAILED
 
 
-def _output_lost(error: OSError) -> int:
+def _output_lost(error: OSError, code: int = 0) -> int:
     """`prowess list | head` closes the pipe early, which is fine; a full disk is not."""
     # Python would complain once more when it flushes at exit.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     if isinstance(error, BrokenPipeError):
-        return 0
+        return code
     print_error(f"the output cannot be written: {error.strerror}.")
     return _FAILED
 

@@ -64,6 +64,12 @@ def print_text(text: str = "", style: str = "") -> None:
     print(_styled(line, style))
 
 
+def silence() -> None:
+    """Write no more to a stream that nobody reads, or that takes nothing."""
+    # Open until the process ends, like the stream it stands for.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+
+
 def print_raw(text: str) -> None:
     """Print exactly `text`, for another program to use."""
     print(text)

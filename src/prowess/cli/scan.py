@@ -1,12 +1,13 @@
 """`scan`: what could harm you in skills, on their exact lines, and how well that is found."""
 
+import sys
 from collections.abc import Sequence
 
 import click
 
 from prowess import wire_safety
 from prowess.cli.options import common
-from prowess.cli.render import ProgressBar, print_error, print_json
+from prowess.cli.render import ProgressBar, print_error, print_json, silence
 from prowess.cli.scan_accept import accept_command, accepted_command, revoke_command
 from prowess.cli.scan_bench import Bounds, bound, run_bench
 from prowess.cli.scan_explain import explain_command
@@ -164,17 +165,37 @@ def _scan(
         for target in read(place):
             scanned = review(runtime.scanning.scan_target(target, profile))
             bar.clear()
-            printer.show(scanned)
+            printer = _told(printer, scanned)
             found.append(scanned)
     bar.clear()
     printer.summary(found)
     return found
 
 
+def _told(printer: Printer, scanned: Scanned) -> Printer:
+    """Show a report; who stops reading still gets the exit code of the whole scan."""
+    try:
+        printer.show(scanned)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+        return Printer(active=False, verbose=False)
+    return printer
+
+
 def _answered(found: Sequence[Scanned], style: str, fail_on: str) -> int:
     """Print what a program reads and return the exit code."""
-    if style != "text":
-        print_json(wire_safety.scans(found) if style == "json" else to_sarif(found))
+    try:
+        if style != "text":
+            print_json(wire_safety.scans(found) if style == "json" else to_sarif(found))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+    except OSError as error:
+        # A verdict that nobody could read must not look like one that somebody read.
+        silence()
+        print_error(f"the output cannot be written: {error.strerror}.")
+        return ERROR
     verdict = worst(scanned.report for scanned in found)
     if verdict is ScanVerdict.ERROR:
         return ERROR

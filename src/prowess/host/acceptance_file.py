@@ -52,7 +52,7 @@ class AcceptanceFile:
         """Return all acceptances; what cannot be read counts as none, which accepts nothing."""
         try:
             return _parsed(self._path)
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             logging.getLogger(__name__).warning("safety.unreadable: %s: %s", self._path, error)
             return ()
 
@@ -80,7 +80,7 @@ class AcceptanceFile:
             with locked(self._path):
                 try:
                     known = _parsed(self._path)
-                except (ValueError, RecursionError):
+                except (ValueError, TypeError, RecursionError):
                     # Somebody edited it by hand and slipped: their text is kept.
                     os.replace(self._path, self._path + ".bak")
                     known = ()
@@ -110,7 +110,12 @@ def _parsed(path: str) -> tuple[Acceptance, ...]:
     except FileNotFoundError:
         return ()
     rows = values.get("acceptances") if isinstance(values, Mapping) else None
-    return tuple(filter(None, map(_acceptance, rows if isinstance(rows, list) else ())))
+    if not isinstance(rows, list):
+        raise TypeError("it is not the list of acceptances that was written")
+    known = tuple(filter(None, map(_acceptance, rows)))
+    if len(known) != len(rows):
+        raise ValueError("a part of an acceptance is missing")
+    return known
 
 
 def _acceptance(row: object) -> Acceptance | None:

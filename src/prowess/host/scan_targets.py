@@ -89,7 +89,8 @@ def _problem(error: PathError | ArchiveError) -> str:
 def _inside(top: str, profile: Profile) -> Iterator[Place]:
     """Yield every folder with a SKILL.md, and every link to one, from the top down."""
     left = _MOST_FOLDERS
-    for base, folders, names in os.walk(top):
+    closed: list[OSError] = []
+    for base, folders, names in os.walk(top, onerror=closed.append):
         depth = os.path.relpath(base, top).count(os.sep) + (base != top)
         if any(name.lower() == _SKILL_FILE for name in names):
             yield Place(base, Kind.FOLDER, profile)
@@ -101,6 +102,10 @@ def _inside(top: str, profile: Profile) -> Iterator[Place]:
         if left < 0:
             raise PathError(top, f"has more than {_MOST_FOLDERS} folders: give a smaller one.")
         folders[:] = [os.path.basename(path) for path in paths if _is_entered(path, depth)]
+    # A folder that does not open may hold a skill: reading it says so.
+    for error in closed:
+        if isinstance(error.filename, str) and error.filename != top:
+            yield Place(error.filename, Kind.FOLDER, profile)
 
 
 def _is_entered(path: str, depth: int) -> bool:
@@ -175,6 +180,10 @@ def _without_wrapper(files: dict[str, bytes]) -> dict[str, bytes]:
 def _target(place: Place, gathered: Gathered) -> Target:
     if not gathered.files and not gathered.refused:
         raise PathError(place.path, "holds no file to scan.")
+    lost = [entry for entry in gathered.refused if entry.path.lower() == _SKILL_FILE]
+    if place.kind is not Kind.LINK and (lost or not gathered.files):
+        entry = (lost or list(gathered.refused))[0]
+        raise PathError(place.path, f"cannot be judged: {entry.path} {entry.reason}.")
     return Target(
         path=place.path,
         name=_name(gathered.files) or os.path.basename(place.path),

@@ -1,6 +1,7 @@
 """What the text around a piece of code says about it: a warning, a bad example, talk of attacks."""
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from prowess.safety.markdown import Part
@@ -16,29 +17,28 @@ _BAD = re.compile(
     r"|\U0001f6ab",
     re.IGNORECASE,
 )
-_TAKEN_BACK = re.compile(r"[.!;]\s+(?:don'?t|do not|never|avoid)\b", re.IGNORECASE)
+# "Don't do this." and no more: "Don't wait" is an order of its own.
+_TAKEN_BACK = re.compile(
+    r"[.!;]\s+(?:please\s+)?(?:don'?t|do not|never|avoid)(?:\s+(?:ever|do|run|use|try|trust|follow"
+    r"|copy|paste|execute|type)){0,3}(?:\s+(?:it|this|that|so|them|these|those)){0,1}\s*(?:[.!;]|$)",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?\u3002]\s|\n\s*\n|\n\s*[-*+|]\s|\n\s*\d+[.)]\s")
 
 
-def code_contexts(part: Part, paragraph: str) -> tuple[str, ...]:
-    """Return the contexts of a code span, from the sentence and the headings around it."""
-    sentence = _sentence_around(part.view.text, paragraph)
+def code_contexts(part: Part, around: View) -> tuple[str, ...]:
+    """Return the contexts of code in the paragraph `around`, from its sentence and headings."""
+    at = _place(part.view, around)
+    start, end = _sentence_around(around.text, at, at + len(part.view.text))
+    sentence = around.text[start:end]
     passage = _read(sentence)
     contexts = []
-    before = passage.view.text.find(part.view.text[:40])
-    if _is_forbidden(passage, before) or _TAKEN_BACK.match(
-        paragraph[paragraph.find(sentence) + len(sentence) :]
-    ):
+    if _is_forbidden(passage, at - start) or _TAKEN_BACK.match(around.text, end):
         contexts.append("negated")
     if {"DANGER", "CONTAINS_LIKE"} & passage.concepts.keys() or _BAD.search(sentence):
         contexts.append("shown as a bad example")
     # A title alone must not disarm what stands below it: a list of signs under it may be meant.
-    if (
-        not contexts
-        and part.view.text
-        and warns(part.headings)
-        and _is_listed(part.view.text, paragraph)
-    ):
+    if not contexts and part.view.text and warns(part.headings) and _is_listed(around.text, at):
         contexts.append("shown as a bad example")
     return tuple(contexts)
 
@@ -72,9 +72,8 @@ def fence_contexts(part: Part) -> tuple[str, ...]:
     return ()
 
 
-def _is_listed(code: str, paragraph: str) -> bool:
+def _is_listed(paragraph: str, at: int) -> bool:
     """Whether the code stands as an item of a list or a table, as signs to look for do."""
-    at = paragraph.find(code[:80])
     line = paragraph[paragraph.rfind("\n", 0, max(at, 0)) + 1 : max(at, 0)]
     return bool(re.match(r"\s*(?:[-*+|]|\d+[.)])", line))
 
@@ -92,15 +91,22 @@ def warns(headings: tuple[str, ...]) -> bool:
 
 # So far around a piece of code is read for what is said about it.
 _REACH = 400
+_HEAD = 80
 
 
-def _sentence_around(code: str, paragraph: str) -> str:
-    at = paragraph.find(code[:80])
+def _place(code: View, around: View) -> int:
+    """Where the code begins in `around`: by its origin, for the same words may come twice."""
+    head = code.text[:_HEAD]
+    at = bisect_left(around.origins, code.origin(0))
+    return at if around.text.startswith(head, at) else around.text.find(head)
+
+
+def _sentence_around(paragraph: str, at: int, behind: int) -> tuple[int, int]:
     if at < 0:
-        return ""
+        return 0, 0
     start = max(0, at - _REACH)
     for found in _SENTENCE_END.finditer(paragraph, start, at):
         start = found.end()
-    limit = min(len(paragraph), at + len(code) + _REACH)
-    end = _SENTENCE_END.search(paragraph, at + len(code), limit)
-    return paragraph[start : end.start() if end else limit]
+    limit = min(len(paragraph), behind + _REACH)
+    end = _SENTENCE_END.search(paragraph, behind, limit)
+    return start, end.start() if end else limit

@@ -7,6 +7,7 @@ ORDERS: tuple[Row, ...] = (
         "prompt-injection-ignore-instructions",
         "tells the agent to set aside the instructions that it was given",
         (
+            "TOLD + VOID; near 12",
             "IGNORE > PRIOR_STRONG > INSTRUCTION; near 9",
             "IGNORE > INSTRUCTION_STRONG > PRIOR_STRONG; near 8",
             "OVERRIDE > PRIOR_STRONG > INSTRUCTION_STRONG; near 7",
@@ -45,6 +46,7 @@ ORDERS: tuple[Row, ...] = (
         "authority-claim",
         "claims an authority that a skill does not have",
         (
+            "ONLY_INSTRUCTIONS",
             "ONLY_AUTHORITY + IGNORE|OVERRIDE|VOID|BETWEEN_US|GRANTED|SCOPE_ALL; near 25",
             "AUTHORITY_NOTICE + ONLY_AUTHORITY|GRANTED|MUST_OBEY; near 18",
         ),

@@ -188,9 +188,9 @@ def _paths_beside_sends(sends: list[Noted]) -> _Judged:
         host = host_of(fact.subject)
         if not is_script or path in done or is_local(host) or known_service(fact.subject):
             continue
+        done.add(path)
         found = _SECRET_PLACES.search(fact.spot.view.text)
         if found and not secrets_in(fact.flow):
-            done.add(path)
             place = found.group().strip()[:60]
             message = f"names {place} and sends data to {host or 'the network'}"
             yield Sighting("secret-exfiltration", fact.spot, message, Confidence.MEDIUM), noted

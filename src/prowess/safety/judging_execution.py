@@ -46,6 +46,7 @@ def judge_execution(scene: Scene) -> _Judged:
         for seen in _run(noted, scene):
             yield seen, noted
     yield from _fetched_elsewhere(scene)
+    yield from _named_alone(scene)
     yield from _obeyed_elsewhere(scene)
     yield from _by_itself(scene)
     for noted in scene.all(Act.FETCH, Act.SEND):
@@ -61,7 +62,7 @@ def _run(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     if fact.subject == "folder-open":
         yield Sighting("persistence", fact.spot, "runs a command whenever the folder is opened")
     if "remote" in fact.flow:
-        yield from _run_remote(fact, scene)
+        yield from _run_remote(noted, scene)
     elif "decoded" in fact.flow and fact.subject != "process":
         # Dots in the place of the text: talk about such commands.
         level = Level.INFO if re.search(r"\.\.\.|\u2026|<\w+>", fact.spot.text) else None
@@ -91,11 +92,14 @@ _SUBSTITUTION = re.compile(r"\$\(|`|<\(")
 _TO_FILE = re.compile(r"-OutFile|Start-Process|-o\s")
 
 
-def _run_remote(fact: Fact, scene: Scene) -> Iterator[Sighting]:
+def _run_remote(noted: Noted, scene: Scene) -> Iterator[Sighting]:
+    fact = noted.fact
     url = _address(fact) or _fetched_before(fact, scene)
     if is_local(host_of(url)) and url:
         return
-    if _PLACEHOLDER.search(url):
+    is_named = re.search(r"[\w-]+\.[a-zA-Z]{2,}|\d+\.\d+|\d{6,}", url)
+    nameless = not is_named and noted.setting.place in {"prose", "span"}
+    if nameless or _PLACEHOLDER.search(url):
         message = "speaks of running a script from the network"
         yield Sighting("shell-pipe-to-shell", fact.spot, message, Confidence.LOW, Level.INFO)
         return
@@ -117,7 +121,8 @@ def _origin_contexts(fact: Fact, url: str) -> tuple[str, ...]:
     # Without a check of who answers, the maker's address is only a name.
     is_checked = not _UNCHECKED.search(fact.spot.text)
     # Some makers write their address without a scheme.
-    whole = url if "://" in url or not url else f"https://{url}/"
+    bare = url.removeprefix("http://") if "http://" not in fact.spot.text else url
+    whole = bare if "://" in bare or not bare else f"https://{bare.rstrip('/')}/"
     if whole and is_checked and (installer := is_official(whole)):
         return (f"official installer: {installer.who}",)
     runs_file = bool(fact.target) and "://" not in fact.target
@@ -168,6 +173,20 @@ def _fetched_elsewhere(scene: Scene) -> _Judged:
             continue
         if not _is_checkout(fetched[name]):
             message = f"runs {name}, which was downloaded before"
+            yield (
+                Sighting("download-then-run", noted.fact.spot, message, Confidence.MEDIUM),
+                noted,
+            )
+
+
+def _named_alone(scene: Scene) -> _Judged:
+    """A download that is made executable, and whose path stands as a step of its own."""
+    fetched = _fetched_files(scene)
+    for noted in scene.all(Act.PERMISSION) if fetched else ():
+        path = noted.fact.target.strip("'\"")
+        known = path.rpartition("/")[2] in fetched and "x" in noted.fact.subject
+        if known and "/" in path and any(f"`{path}`" in text for text in scene.texts.values()):
+            message = f"runs {path}, which was downloaded before"
             yield (
                 Sighting("download-then-run", noted.fact.spot, message, Confidence.MEDIUM),
                 noted,

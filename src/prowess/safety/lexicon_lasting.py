@@ -139,7 +139,8 @@ LASTING: dict[str, tuple[str, ...]] = {
             "mot de passe, wachtwoord, hasło, пароль, 密码, 密碼, パスワード, "
             "password for the archive, "
             "unlock it with, unlock with, zip key, archive key, with the code, "
-            "the unlock code, archive code, extraction code, zip code is"
+            "the unlock code, archive code, extraction code, zip code is, pw, the key is, "
+            "key is, unlock code, pass code"
         ),
     ),
     "LAUNCH": (
@@ -203,7 +204,10 @@ LASTING: dict[str, tuple[str, ...]] = {
         ),
     ),
     "PIPE_IT": (
-        *plain("pipe it, pipe them, pipe the result, pipe the output, feed it, hand it, pass it"),
+        *plain(
+            "pipe it, pipe them, pipe the result, pipe the output, feed it, hand it, pass it, "
+            "pipe that, pipe this, pipe its output, pipe the text"
+        ),
     ),
     "INTERPRETER": (
         *plain(

@@ -8,7 +8,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
         *plain(
             "pay no attention to, set aside, do not follow, don't follow, stop following, "
             "stop obeying, no longer follow, throw away, leave behind, abandon, do not obey, "
-            "erase, wipe out, cast aside"
+            "erase, wipe out, cast aside, pay no attention, no attention to"
         ),
     ),
     "OVERRIDE": (
@@ -62,7 +62,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
             "do not count, are off, no longer count, cease to apply, stop applying, "
             "have no effect, has no effect, are replaced, is replaced by, are revoked, "
             "is revoked, lose their effect, are null, as superseded, as obsolete, as void, "
-            "as outdated, as withdrawn, as replaced, consider yourself released, released from"
+            "as outdated, as withdrawn, as replaced, consider yourself released, "
+            "released from, was a draft, were a draft, no longer matters, no longer matter, "
+            "count for nothing"
         ),
     ),
     "SYSTEM_PROMPT": (
@@ -104,7 +106,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
             "take precedence over all, top priority instruction, only source of authority, "
             "above all else, single source of authority, the only rules, "
             "only the steps below count, nothing else counts, outranks everything, "
-            "wins over everything, one true source"
+            "wins over everything, one true source, the only instructions you have, "
+            "only instructions you have, only instructions that count, "
+            "these are the only instructions"
         ),
     ),
     "AUTHORITY_NOTICE": (
@@ -235,7 +239,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
             "you were told, you have been told, you've been told, you were given, "
             "you have been given, you received, you learned, was said before, you know so far, "
             "you have read, you were taught, were said, was said earlier, told you earlier, "
-            "told you before"
+            "told you before, came earlier, came before, what came earlier, told before this, "
+            "told before, was said above, everything you were told, up to here"
         ),
     ),
     "GRANTED_BY_USER": (
@@ -380,6 +385,12 @@ ORDERS: dict[str, tuple[str, ...]] = {
         *plain(
             "you are authorised to, you are authorized to, authorised to run, "
             "authorized to run, i authorise, i authorize, are permitted to run, you may run"
+        ),
+    ),
+    "ONLY_INSTRUCTIONS": (
+        *plain(
+            "the only instructions you have, only instructions you have are, "
+            "only instructions that count, these are the only instructions"
         ),
     ),
 }

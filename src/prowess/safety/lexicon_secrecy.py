@@ -331,7 +331,8 @@ SECRECY: dict[str, tuple[str, ...]] = {
             "tells the agent, tells the model, tells the assistant, instructs the agent, "
             "instructs the model, asks you to, tells you to, asks for, requests that, "
             "claims that, claims to, attempts to, tries to, tells the reader, a request to, "
-            "requests to, request that, asks the reader, a demand to, a call to"
+            "requests to, request that, asks the reader, a demand to, a call to, "
+            "claims rights, claims the right, claims a right"
         ),
     ),
     "THAT_WAS": (

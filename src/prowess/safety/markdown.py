@@ -114,19 +114,19 @@ def _blocks(text: str) -> Iterator[tuple[Token, bool]]:
     """Leaf blocks with a line map; a heading's inline text stands for the heading."""
     # The parser counts a lone carriage return, a form feed and a NUL otherwise than an editor does.
     plain = text.replace("\r\n", " \n").replace("\r", " ").replace("\0", " ")
-    quotes, last = 0, None
+    quotes, last, is_heading = 0, None, False
     for token in _parser().parse(plain):
         if token.type == "blockquote_open":
             quotes += 1
         elif token.type == "blockquote_close":
             quotes -= 1
         elif token.map and token.type in {"fence", "code_block", "html_block", "inline"}:
-            # A heading's text and the cells of a row come again with the same lines.
-            if token.map != last:
+            # A heading's text comes again, and the cells of a row with the same lines.
+            if token.map != last and not is_heading:
                 yield token, quotes > 0
-            last = token.map
+            last, is_heading = token.map, False
         elif token.map and token.type == "heading_open":
-            heading, last = Token("heading", token.tag, 0), token.map
+            heading, last, is_heading = Token("heading", token.tag, 0), token.map, True
             heading.map = token.map
             yield heading, quotes > 0
 
@@ -143,12 +143,13 @@ def _read(
     if token.type in {"fence", "code_block"}:
         yield Part(Place.CODE, _inside(token, piece), headings, token.info.strip(), is_quote)
         return
-    if token.type == "heading":
-        yield Part(Place.HEADING, piece, headings)
-        return
     hidden = sorted(_hidden(piece))
     for start, end, place in hidden:
         yield Part(place, piece.cut(start, end), headings)
+    if token.type == "heading":
+        yield Part(Place.HEADING, piece, headings)
+        yield from _spans(piece, headings, is_quote=is_quote)
+        return
     for start, end in _gaps(
         len(piece.text), [(s, e) for s, e, p in hidden if p is not Place.ALT_TEXT]
     ):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from prowess.safety.hosts import host_of, is_local, raw_address
 from prowess.safety.model import Confidence, Level
+from prowess.safety.official_installers import is_official
 from prowess.safety.sighting import Sighting
 from prowess.safety.views import Spot, View
 from prowess.skills import frontmatter
@@ -103,6 +104,11 @@ _SWAPPED = re.compile(
     r"(?:bc1q|0x[0-9a-fA-F]{40})(?=[\s\S]{0,1500}(?:pyperclip\.copy|clipboard\.set|writeText\("
     r"|Set-Clipboard))(?=[\s\S]{0,1500}(?:pyperclip\.paste|clipboard\.get|readText\(|Get-Clipboard))"
 )
+# In files that no reader knows, the words themselves.
+_PIPED = re.compile(
+    r"\b(?:curl|wget)\b[^\n|]{0,300}https?://(?!localhost|127\.)[\w.-]+\.\w[^\n|]{0,300}\|[ \t]*"
+    r"(?:sudo[ \t]+)?(?:(?:/usr)?/bin/)?(?:ba|z|da|k)?sh\b",
+)
 _POOL = re.compile(r"\bstratum\+(?:tcp|ssl|tls)://[\w.-]+:\d{2,5}\b")
 _LINE = 400
 _SIGNATURE = re.compile(r"^\s*\$\w+\s*=|\b(?:ascii|nocase|wide)\b")
@@ -127,6 +133,13 @@ class _Rare(NamedTuple):
 
 
 _RARE: tuple[_Rare, ...] = (
+    _Rare(
+        _PIPED,
+        "shell-pipe-to-shell",
+        "runs a script straight from the network",
+        ("curl", "wget"),
+        Confidence.MEDIUM,
+    ),
     _Rare(
         _SWAPPED,
         "wallet-secrets",
@@ -175,12 +188,23 @@ def _rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
         if not any(word in lowered for word in rare.words):
             continue
         for found in rare.pattern.finditer(view.text):
+            if rare.pattern is _PIPED and _is_read_elsewhere(view.path, found.group()):
+                continue
             is_trap = rare.pattern is _PASSWORD_TRAP
             if is_trap and _SIGNATURE.search(_line_around(view.text, found)):
                 continue
             level = Level.INFO if rare.pattern is _POOL and is_prose else None
             spot = Spot(view, found.start(), found.end())
             yield Sighting(rare.rule, spot, rare.message, rare.confidence, level)
+
+
+_READ = (".md", ".mdx", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".tsx")
+
+
+def _is_read_elsewhere(path: str, command: str) -> bool:
+    """Whether a reader knows the file better, or the maker of the tool documents the command."""
+    url = command[command.find("http") :].split(maxsplit=1)[0].strip("'\"")
+    return path.endswith(_READ) or is_official(url) is not None
 
 
 def _line_around(text: str, found: re.Match[str]) -> str:

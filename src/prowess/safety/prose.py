@@ -29,6 +29,24 @@ _MENTIONED = frozenset(
 # One cue says the same of a passage a few times at most.
 _PER_CUE = 3
 _NEGATION_REACH = 4
+_TAKING_BACK = frozenset(
+    (
+        *(
+            "don't",
+            "dont",
+            "do",
+            "not",
+            "never",
+            "avoid",
+            "please",
+            "ever",
+            "just",
+            "you",
+            "should",
+        ),
+        *("trust", "follow", "obey", "believe", "try", "it", "this", "that", "so", "them", "these"),
+    )
+)
 _CLAUSE_ENDS = (":", ";", ",", ".", "!", "?", "\u2014", "\u2013", "\n\n", "|")
 _DOUBLE_NEGATIVE = frozenset(
     (
@@ -332,9 +350,15 @@ def _is_turned_around(passage: Passage, spans: Sequence[Span]) -> bool:
 
 
 def _is_taken_back(passage: Passage, spans: Sequence[Span]) -> bool:
-    """Whether the next sentence begins with a "don't": some people do this. Don't."""
+    """Whether the next sentence is a "don't" and no more: some people do this. Don't.
+
+    "Don't ask questions" is an order of its own, and takes nothing back.
+    """
     _, end = passage.sentence_of(max(span.last for span in spans))
-    return passage.has("NOT", end + 1, end + 1)
+    if not passage.has("NOT", end + 1, end + 1):
+        return False
+    first, last = passage.sentence_of(end + 1)
+    return _TAKING_BACK.issuperset(passage.words[first : last + 1])
 
 
 @lru_cache(maxsize=512)

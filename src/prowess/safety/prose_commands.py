@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prowess.safety.views import View
 
 _COMMAND = re.compile(
-    r"(?:(?<=[\s(:\"'>=])|^)(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|perl|ruby|node"
+    r"(?:(?<=[\s(:\"'>=!+`;&|{])|^)(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|perl|ruby|node"
     r"|npx|npm|pip3?|powershell|pwsh|iwr|irm|iex"
     r"|mshta|certutil|osascript|scp|rsync|ssh|nslookup|dig|aws|gsutil|git|rm|chmod|dd|mkfs\S*"
     r"|crontab|launchctl|systemctl|echo|printf|cat|eval"
@@ -41,7 +41,22 @@ def commands_in(view: View) -> Iterator[View]:
         line = view.text[view.text.rfind("\n", 0, start) + 1 : start]
         if not _SHAPE.search(text) or _SIGNATURE.match(line):
             continue
+        quote = view.text[start - 1 : start]
+        if quote in {'"', "'", "`"} and (close := text.find(quote)) > 0:
+            text = text[:close]
+            end = start + close
+        elif (tag := text.find("</")) > 0:
+            text = text[:tag]
+            end = start + tag
         if stop := _AFTER_SHELL.search(text):
             end = start + (stop.end() if stop.group().startswith("|") else stop.start())
         at = end
-        yield view.cut(start, end)
+        yield _unescaped(view.cut(start, end)) if row else view.cut(start, end)
+
+
+def _unescaped(cell: View) -> View:
+    """In a table a pipe is written with a backslash before it."""
+    if "\\|" not in cell.text:
+        return cell
+    kept = [at for at, letter in enumerate(cell.text) if not cell.text.startswith("\\|", at)]
+    return cell.derive("".join(cell.text[at] for at in kept), kept)

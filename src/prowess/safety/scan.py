@@ -40,6 +40,7 @@ from prowess.safety.views import Lines, Spot, View
 TIME_LIMIT = 5.0
 # A rule says the same of a file so many times at most, at each level.
 _PER_RULE = 25
+_PER_CHECK = 100
 _HASH_LENGTH = 24
 # Acts that no honest page would ask for out of sight.
 _COMMANDING = frozenset((Act.FETCH, Act.EXEC, Act.SEND, Act.READ, Act.DELETE, Act.PERSIST))
@@ -108,10 +109,7 @@ def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) 
     survey.follow_runs()
     yield from ((seen, Setting()) for seen in intake.sightings)
     yield from survey.seen
-    for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
-        for seen, noted in judge(scene):
-            yield seen, noted.setting
-        check_time("correlation")
+    yield from _judged(scene, check_time)
     yield from _hidden_code(scene)
     yield from _incomplete(survey)
     yield from _refused(options)
@@ -119,6 +117,15 @@ def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) 
     if profile is Profile.PROPOSAL:
         for source in intake.sources:
             yield from ((seen, Setting()) for seen in literal_hits(survey.folded(source.path)))
+
+
+def _judged(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Seen]:
+    for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
+        for count, (seen, noted) in enumerate(judge(scene)):
+            if count % _PER_CHECK == 0:
+                check_time("correlation")
+            yield seen, noted.setting
+        check_time("correlation")
 
 
 def _hidden_code(scene: Scene) -> Iterator[_Seen]:

@@ -93,27 +93,30 @@ class Survey:
             self._commands(view, setting)
         else:
             self._snippet(Snippet(language, view), setting, 0)
+            if language not in {"shell", "python", "javascript"}:
+                self._commands(view, setting)
 
     # Markdown
 
     def _markdown(self, view: View) -> None:
         section: list[View] = []
         headings: tuple[str, ...] = ()
-        lead = ""
+        lead = view
         for part in markdown.parts(view):
             if part.headings != headings:
                 self._prose(section, headings, Setting("prose"))
                 section, headings = [], part.headings
             if part.place in {Place.PROSE, Place.HEADING}:
                 section.append(part.view)
-                lead = part.view.text
+                lead = part.view
             self._part(part, lead)
         self._prose(section, headings, Setting("prose"))
 
-    def _part(self, part: Part, lead: str) -> None:
+    def _part(self, part: Part, lead: View) -> None:
         if part.place is Place.FRONTMATTER:
             self._prose([part.view], (), Setting("frontmatter"))
             self._keep(frontmatter_marks(part.view), Setting("frontmatter"))
+            self._commands(part.view, Setting("frontmatter"))
             self._keep(frontmatter_problems(part.view, self._texts[part.view.path]), Setting())
         elif part.place.is_hidden:
             self._hidden(part.view, Setting(part.place.value, is_hidden=True))
@@ -134,8 +137,9 @@ class Survey:
         setting = Setting("fence", runs_by_itself=by_itself)
         language = fence_language(part.language)
         self._snippet(Snippet(language, part.view), setting, 1, lambda: fence_contexts(part))
-        if language == "data" or (not language and not looks_like_shell(part.view.text)):
-            self._commands(part.view, setting)
+        if language not in {"python", "javascript"}:
+            # Prompts, differences and formats without a reader hold commands, too.
+            self._commands(part.view, replace(setting, lowered_by=fence_contexts(part)))
 
     def _direction_marks(self, part: Part) -> None:
         """In code no character may turn the order of what is read."""
@@ -187,7 +191,7 @@ class Survey:
     def _commands(self, view: View, setting: Setting, part: Part | None = None) -> None:
         for command in commands_in(view):
             here = replace(part, view=command) if part else None
-            contexts = (lambda here=here: code_contexts(here, view.text)) if here else None
+            contexts = (lambda here=here: code_contexts(here, view)) if here else None
             self._snippet(Snippet("", command), setting, 1, contexts)
 
     # Code

@@ -6,6 +6,7 @@ between the two: the Latin letter of the mark would make a reader take the word 
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from prowess.safety.sighting import Sighting
 from prowess.safety.views import Spot, View
@@ -204,6 +205,7 @@ _NEGATED = re.compile(
 _OPENED = re.compile('["\u201c\u00ab\u300c\u2018]\\s*$')
 # How far before a trick a "not" or a quotation mark is looked for.
 _BEFORE = 12
+_PER_KIND = 50
 # Without one of these words, or a letter of another script, the costly patterns need not be tried.
 _ASCII_ANCHORS = (
     "instruccion",
@@ -270,10 +272,12 @@ def tongue_marks(view: View) -> Iterator[Sighting]:
     if not _may_be_foreign(view.text):
         return
     for rule, pattern, message in _TONGUES:
-        if found := pattern.search(view.text):
-            before = view.text[max(0, found.start() - _BEFORE) : found.start()]
-            spot = Spot(view, found.start(), found.end())
-            yield Sighting(rule, spot, message, lowered_by=_lowered(rule, before))
+        seen = [
+            Sighting(rule, Spot(view, *found.span()), message, lowered_by=_lowered(rule, found))
+            for found in islice(pattern.finditer(view.text), _PER_KIND)
+        ]
+        # A quotation before it must not hide the order that is meant.
+        yield from sorted(seen, key=lambda one: len(one.lowered_by))[:1]
 
 
 def _may_be_foreign(text: str) -> bool:
@@ -283,7 +287,8 @@ def _may_be_foreign(text: str) -> bool:
     return _SCRIPTS.search(text) is not None or any(word in lowered for word in _ANCHORS)
 
 
-def _lowered(rule: str, before: str) -> tuple[str, ...]:
+def _lowered(rule: str, found: re.Match[str]) -> tuple[str, ...]:
+    before = found.string[max(0, found.start() - _BEFORE) : found.start()]
     if _OPENED.search(before):
         return ("quoted",)
     # A concealment has its own "not".

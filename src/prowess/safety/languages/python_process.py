@@ -181,7 +181,11 @@ def process(state: State, site: Site) -> Value:
             shelled = shell is not None and shell.constant is not False
             run_text(state, site, replace(value, also=()), "shell" if shelled else "process")
             texts += (value.text,)
-    fed = site.keywords.get("input", UNKNOWN).labels
+    fed = site.keywords.get("input", UNKNOWN).labels | site.keywords.get("stdin", UNKNOWN).labels
+    first = texts[0].split() if texts and texts[0] else []
+    if fed & {"remote", "decoded"} and first and _language(_program(first[0])):
+        # What an interpreter is fed is what it runs.
+        state.emit(Act.EXEC, site.node, "shell", texts[0] or "", fed)
     return labelled(output_labels(texts) | _kept(command.labels | fed), site.name + "()")
 
 

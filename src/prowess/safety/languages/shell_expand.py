@@ -21,7 +21,7 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 _NUMBER = re.compile(r"\s*\(?\s*(-?\d{1,6})\s*\)?\s*\Z")
 # Variables of the shell itself: what they hold is no secret.
 _PLAIN_NAMES = frozenset((
-    "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "TMPDIR", "TERM", "LANG", "EDITOR", "VISUAL",
+    "HOME", "PWD", "OLDPWD", "PATH", "TMPDIR", "TERM", "LANG", "EDITOR", "VISUAL",
     "RANDOM", "SECONDS",
     "LINENO", "BASH_SOURCE", "BASH_VERSION", "FUNCNAME", "UID", "EUID", "PPID", "OPTARG", "OPTIND",
     "REPLY",
@@ -31,6 +31,8 @@ _PLAIN_NAMES = frozenset((
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_SKILL_DIR", "SKILL_DIR", "EPOCHSECONDS",
 ))  # fmt: skip
+# What these hold wherever a script runs: a shell, whichever it is.
+_KNOWN_VALUES = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash", "0": "bash"}
 _HOST_NAMES = frozenset(("USER", "HOSTNAME", "LOGNAME", "OSTYPE", "HOSTTYPE", "MACHTYPE",
 "USERNAME", "COMPUTERNAME"))  # fmt: skip
 
@@ -185,8 +187,8 @@ def _expansion(shell: Shell, part: Variable) -> Value:
 
 def _unset(shell: Shell, name: str) -> Value:
     """Return what a variable holds that the text does not set."""
-    if name == "IFS":
-        return Value(" ")
+    if name in _KNOWN_VALUES:
+        return Value(_KNOWN_VALUES[name])
     if name.isdigit() or name in ("@", "*"):
         return _argument(shell, name)
     text = f"${name}"

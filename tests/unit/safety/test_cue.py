@@ -1,0 +1,73 @@
+"""A row of a cue table is read as it is written, and a slip in it is refused."""
+
+import pytest
+
+from prowess.safety.cue import Pattern, Row, Window, cues, pattern
+from prowess.safety.lexicon import LEXICON
+from prowess.safety.model import Confidence, Level
+from prowess.safety.prose_cues import COMPOUNDS, CUES, HIDDEN_CUES
+from prowess.safety.rules.table import RULES
+
+# Concepts that come from what a word is, not from the lexicon.
+KINDS = {
+    *("URL", "PATH", "MAIL", "NUMBER", "EXECUTABLE", "ARCHIVE", "SECRET_PATH", "AGENT_PATH"),
+    *("AGENT_SETTINGS", "PASTE_URL", "DROP_URL", "BARE_URL", "FREE_URL", "FREE_EXEC_URL"),
+    *("EXEC_URL", "RELEASE_URL", "UNKNOWN_URL", "REMOTE_PLACE", "STRONG_SECRET"),
+}
+
+
+def test_an_arrow_means_in_this_order_and_a_plus_in_any() -> None:
+    assert pattern("A > B > C").ordered
+    assert pattern("A > B > C").needs == ("A", "B", "C")
+    assert not pattern("A + B").ordered
+    assert pattern("A").needs == ("A",)
+
+
+def test_a_bar_means_either_of_them() -> None:
+    read = pattern("A|B > C")
+
+    assert read.groups == (frozenset({"A", "B"}), frozenset({"C"}))
+    assert read.musts == ("C",)
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    assert pattern("A > B") == Pattern(needs=("A", "B"), ordered=True)
+
+
+def test_reach_window_and_exceptions_are_read() -> None:
+    read = pattern("A + B; near 9; block; unless C D; never negated")
+
+    assert (read.near, read.window, read.unless) == (9, Window.BLOCK, ("C", "D"))
+    assert read.never_negated
+
+
+def test_a_cue_has_the_rule_and_message_of_its_row() -> None:
+    (cue,) = cues([Row("a-rule", "says so", ("A > B; even negated; warn; medium",))])
+
+    assert (cue.rule, cue.message, cue.negatable) == ("a-rule", "says so", False)
+    assert (cue.level, cue.confidence) == (Level.WARN, Confidence.MEDIUM)
+
+
+def test_a_cue_is_sure_and_as_heavy_as_its_rule_where_nothing_is_said() -> None:
+    (cue,) = cues([Row("a-rule", "says so", ("A",))])
+
+    assert (cue.level, cue.confidence, cue.negatable) == (None, Confidence.HIGH, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A; naer 9", "A; near nine", "A > ", "", "A B", "a > B", "A|", "A; unless b", "A; criticl"],
+)
+def test_a_slip_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="."):
+        pattern(text)
+
+
+def test_every_cue_names_a_rule_and_concepts_that_exist() -> None:
+    known = {*LEXICON, *COMPOUNDS, *KINDS}
+    patterns = (*CUES, *HIDDEN_CUES, *(each for some in COMPOUNDS.values() for each in some))
+    named = {concept for each in patterns for group in each.groups for concept in group}
+    excepted = {concept for each in patterns for concept in each.unless}
+
+    assert named | excepted <= known
+    assert {cue.rule for cue in (*CUES, *HIDDEN_CUES)} <= RULES.keys()

@@ -1,0 +1,63 @@
+"""What a sighting weighs depends on the rule, the profile and the contexts it stands in."""
+
+from dataclasses import replace
+
+import pytest
+
+from prowess.safety.levels import CONTEXTS, level_of
+from prowess.safety.model import Level, Profile
+from prowess.safety.rules.table import RULES
+from prowess.safety.sighting import Sighting
+from prowess.safety.views import Spot, View
+
+SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
+PIPE = RULES["shell-pipe-to-shell"]
+OTHER = RULES["reverse-shell"]
+
+
+def weigh(rule_id: str, profile: Profile, *contexts: str, level: Level | None = None) -> Level:
+    seen = Sighting(rule_id, SPOT, "seen", level=level)
+    return level_of(seen, RULES[rule_id], profile, contexts)
+
+
+def test_a_plain_sighting_weighs_what_its_rule_says() -> None:
+    assert weigh(PIPE.id, Profile.PACKAGE) is PIPE.level
+    assert weigh(OTHER.id, Profile.BUNDLED) is OTHER.level
+
+
+def test_a_sighting_may_say_its_own_level() -> None:
+    assert weigh(OTHER.id, Profile.PACKAGE, level=Level.INFO) is Level.INFO
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_each_context_lowers_a_critical_finding_to_its_limit(context: str) -> None:
+    assert weigh(OTHER.id, Profile.PACKAGE, context) is CONTEXTS[context][0]
+    assert CONTEXTS[context][1].endswith(".")
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_no_context_raises_a_light_finding(context: str) -> None:
+    assert weigh(OTHER.id, Profile.PACKAGE, context, level=Level.INFO) is Level.INFO
+
+
+def test_the_context_that_lowers_most_decides() -> None:
+    assert weigh(OTHER.id, Profile.PACKAGE, "quoted", "negated") is Level.INFO
+
+
+def test_a_context_may_carry_a_detail_behind_a_colon() -> None:
+    assert weigh(OTHER.id, Profile.PACKAGE, "official installer: rustup") is Level.WARN
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_the_original_rules_hold_literally_in_a_proposal(context: str) -> None:
+    plain = weigh(PIPE.id, Profile.PROPOSAL)
+
+    assert weigh(PIPE.id, Profile.PROPOSAL, context) is plain
+
+
+def test_the_column_for_proposals_wins_over_the_sighting() -> None:
+    rule = replace(OTHER, proposal=Level.WARN)
+    seen = Sighting(OTHER.id, SPOT, "seen", level=Level.INFO)
+
+    assert level_of(seen, rule, Profile.PROPOSAL, ()) is Level.WARN
+    assert level_of(seen, rule, Profile.PACKAGE, ()) is Level.INFO
