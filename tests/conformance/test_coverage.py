@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 SOURCES = (
     r"spec skills/(Homes and configuration|Sources|Discovery|What a Skill holds|Eligibility"
     r"|Agent filter|Snapshot|Watcher|Prompt block|Terminal)"
-    r"|spec routing/(What it does|Bars|Terminal)|issue skill discovery"
+    r"|spec safety/(Scanner|Bars)|spec routing/(What it does|Bars|Terminal)|issue skill discovery"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 

@@ -11,10 +11,9 @@ from prowess.safety.views import View
 
 # A line of comment, or a mark, that says: not like this.
 _BAD = re.compile(
-    r"(?:#|//|<!--|--)\s*(?:\u274c|\U0001f6ab|\u26a0|bad\b|wrong\b|don'?t\b|do not\b|never\b"
-    r"|avoid\b|unsafe\b|insecure\b|vulnerable\b"
-    r"|dangerous\b|malicious\b|attack(?:er)?\b|exploit\b|anti-?pattern\b|not like this)|\u274c"
-    r"|\U0001f6ab",
+    r"(?:#|//|<!--|--)\s*(?:\u274c|\U0001f6ab|bad\b(?!-)|wrong\b"
+    r"|(?:don'?t|do not|never)\s+do\s+(?:this|it|that)|insecure\b|vulnerable\b|malicious\b"
+    r"|attack(?:er)?\b|exploit\b|anti-?pattern\b|not like this)|^\W{0,6}(?:\u274c|\U0001f6ab)",
     re.IGNORECASE,
 )
 # "Don't do this." and no more: "Don't wait" is an order of its own.

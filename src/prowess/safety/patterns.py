@@ -338,7 +338,10 @@ def body_breakouts(view: View) -> Iterator[Sighting]:
     if found := _BARE.search(bare):
         message = "closes or opens a tag by which a runtime tells its own words from a skill's"
         spot = Spot(view, found.start(), found.end())
-        lowered = ("quoted",) if _is_shown(bare, found.start(), found.end()) else ()
+        # Quotation marks are syntax in a second block of YAML, where the list itself is closed.
+        closes = re.match(r"</(?:available_skills|skill)\b", found.group(), re.IGNORECASE)
+        shown = not closes and _is_shown(bare, found.start(), found.end())
+        lowered = ("quoted",) if shown else ()
         yield Sighting(
             "prompt-block-breakout", spot, message, Confidence.MEDIUM, lowered_by=lowered
         )

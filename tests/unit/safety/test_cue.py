@@ -11,7 +11,15 @@ from prowess.safety.rules.table import RULES
 # Concepts that come from what a word is, not from the lexicon.
 KINDS = {
     *("URL", "PATH", "MAIL", "NUMBER", "EXECUTABLE", "ARCHIVE", "SECRET_PATH", "AGENT_PATH"),
-    *("AGENT_SETTINGS", "PASTE_URL", "DROP_URL", "BARE_URL", "FREE_URL", "FREE_EXEC_URL"),
+    *(
+        "AGENT_SETTINGS",
+        "PASTE_URL",
+        "DROP_URL",
+        "BARE_URL",
+        "FREE_URL",
+        "FREE_EXEC_URL",
+        "PAGE_URL",
+    ),
     *("EXEC_URL", "RELEASE_URL", "UNKNOWN_URL", "REMOTE_PLACE", "STRONG_SECRET"),
 }
 
@@ -55,11 +63,21 @@ def test_a_cue_is_sure_and_as_heavy_as_its_rule_where_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["A; naer 9", "A; near nine", "A > ", "", "A B", "a > B", "A|", "A; unless b", "A; criticl"],
+    ("text", "problem"),
+    [
+        ("A; naer 9", "'naer 9' means nothing"),
+        ("A; criticl", "'criticl' means nothing"),
+        ("A; near nine", "invalid literal"),
+        ("A > ", "'' is no concept"),
+        ("", "'' is no concept"),
+        ("A B", "'A B' is no concept"),
+        ("a > B", "'a' is no concept"),
+        ("A|", "'' is no concept"),
+        ("A; unless b", "'b' is no concept"),
+    ],
 )
-def test_a_slip_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+def test_a_slip_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
         pattern(text)
 
 

@@ -111,6 +111,13 @@ def test_a_part_knows_the_headings_above_it() -> None:
     ]
 
 
+def test_what_stands_inside_a_heading_is_read_too() -> None:
+    for text in ("# Run `ls` <!-- x -->\n", "Run `ls` <!-- x -->\n===\n"):
+        places = [part.place for part in read(text)]
+
+        assert places == [Place.COMMENT, Place.HEADING, Place.CODE_SPAN]
+
+
 def test_a_quotation_is_known_as_one() -> None:
     quotes = {part.view.text: part.is_quote for part in read("> said\n\nplain `a`\n")}
 

@@ -17,9 +17,9 @@ from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n"
 TINY, SMALL, LARGE, HUGE = 6_000, 25_000, 100_000, 200_000
 # Four times the text may take four times as long; the rest is room for noise.
-MOST_GROWTH = 8
+MOST_GROWTH = 12
 # Below this many seconds a measurement is mostly noise.
-FLOOR = 0.1
+FLOOR = 0.3
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
