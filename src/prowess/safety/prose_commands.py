@@ -17,6 +17,8 @@ _COMMAND = re.compile(
 )  # fmt: skip
 # A sentence about a tool becomes a command when it has an address, a switch or a redirection.
 _SHAPE = re.compile(r"\w+://|/dev/tcp|\s-{1,2}[A-Za-z]|[|>&;]\s*\S|\$[({]|~/|\|")
+# Each shape has one of these; most paragraphs have none, and the search is costly.
+_MARKS = ("://", "/dev/tcp", " -", "\t-", "|", ">", "&", ";", "$", "~/")
 _AFTER_SHELL = re.compile(
     r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b(?=[ \t]+[a-z]{2,}\b(?![ \t]*[-<]))|[.!?](?=\s+[A-Z])"
     r"|[.,;:)\"']+\s*$"
@@ -28,30 +30,34 @@ _ROW = re.compile(r"^\s*\|")
 
 def commands_in(view: View) -> Iterator[View]:
     """Yield what looks like a command in the prose of `view`."""
+    text = view.text
+    if not any(mark in text for mark in _MARKS):
+        return
     at = 0
-    for found in _COMMAND.finditer(view.text):
-        if found.start() < at:
+    for found in _COMMAND.finditer(text):
+        start = found.start()
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        if start < at or _SIGNATURE.match(line):
             continue
-        start, end = found.span()
-        row = _ROW.match(view.text[view.text.rfind("\n", 0, start) + 1 : start + 1])
-        text = found.group()
-        if row:
-            text = re.split(r"(?<!\\)\|", text, maxsplit=1)[0]
-            end = start + len(text)
-        line = view.text[view.text.rfind("\n", 0, start) + 1 : start]
-        if not _SHAPE.search(text) or _SIGNATURE.match(line):
+        is_row = _ROW.match(line) is not None
+        command = found.group()
+        if is_row:
+            command = re.split(r"(?<!\\)\|", command, maxsplit=1)[0]
+        if not _SHAPE.search(command):
             continue
-        quote = view.text[start - 1 : start]
-        if quote in {'"', "'", "`"} and (close := text.find(quote)) > 0:
-            text = text[:close]
-            end = start + close
-        elif (tag := text.find("</")) > 0:
-            text = text[:tag]
-            end = start + tag
-        if stop := _AFTER_SHELL.search(text):
-            end = start + (stop.end() if stop.group().startswith("|") else stop.start())
-        at = end
-        yield _unescaped(view.cut(start, end)) if row else view.cut(start, end)
+        at = start + _length(command, text[start - 1 : start])
+        yield _unescaped(view.cut(start, at)) if is_row else view.cut(start, at)
+
+
+def _length(command: str, before: str) -> int:
+    """How much of a line is the command: up to its quotation mark, a tag, or a new sentence."""
+    if before in {'"', "'", "`"} and (close := command.find(before)) > 0:
+        command = command[:close]
+    elif (tag := command.find("</")) > 0:
+        command = command[:tag]
+    if stop := _AFTER_SHELL.search(command):
+        return stop.end() if stop.group().startswith("|") else stop.start()
+    return len(command)
 
 
 def _unescaped(cell: View) -> View:

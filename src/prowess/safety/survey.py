@@ -126,6 +126,8 @@ class Survey:
             self._snippet(
                 Snippet("", part.view), Setting("span"), 1, lambda: code_contexts(part, lead)
             )
+        elif part.place is Place.HEADING:
+            self._keep(body_breakouts(part.view), Setting("prose"))
         elif part.place is Place.PROSE:
             self._commands(part.view, Setting("prose"), part)
             self._dynamic(part.view)
