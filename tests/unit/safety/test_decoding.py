@@ -3,12 +3,12 @@
 import base64
 import codecs
 import gzip
-import time
 import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.scanning.growth import grows_with_size
 
 from prowess.safety.decoding import DecodeBudget, decoded_views
 from prowess.safety.views import View
@@ -148,14 +148,9 @@ def test_no_broken_code_breaks_the_decoders(text: str) -> None:
      "lruc tegw\n", "/a1", "=41", "<~", "0x41,", "chr(65)", " ", "'a'=", 'a="b";'],
 )  # fmt: skip
 def test_crafted_texts_are_decoded_in_linear_time(unit: str) -> None:
-    text = (unit * 200_000)[:200_000]
-    start = time.perf_counter()
-    _views(text)
-    assert time.perf_counter() - start < 5
+    grows_with_size(lambda size: _views((unit * size)[:size]))
 
 
 def test_a_bomb_inside_a_blob_is_cut() -> None:
     bomb = base64.b64encode(gzip.compress(b"a b " * 5_000_000)).decode()
-    start = time.perf_counter()
     assert sum(map(len, _texts(bomb))) <= 1024 * 1024
-    assert time.perf_counter() - start < 5

@@ -1,12 +1,12 @@
 """What a reviewing model is shown, how its answers are read, and that they can only raise."""
 
 import json
-import time
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.scanning.growth import grows_with_size
 
 from prowess.safety.model import (
     Confidence,
@@ -395,15 +395,15 @@ def test_any_text_stays_inside_the_fence(text: str, path: str) -> None:
     assert "\u27e7" not in quoted(made).replace(f"{NONCE}\u27e7", "").replace("\u27e7\n", "", 1)
 
 
-def test_hostile_input_is_read_in_little_time() -> None:
-    files = {"SKILL.md": ("a\u200b \n" * 100_000).encode(), "b.md": b"a" * 1_000_000}
+def test_hostile_input_is_read_in_linear_time() -> None:
     said = "".join(
         reply(**{one.value: yes(f"{'a' * 390}{one}{number}") for one in Question})
         for number in range(25)
     )
 
-    begun = time.perf_counter()
-    prompt_of(files)
-    review(said, files=files)
+    def read(size: int) -> None:
+        files = {"SKILL.md": ("a\u200b \n" * (size // 2)).encode(), "b.md": b"a" * 5 * size}
+        prompt_of(files)
+        review(said, files=files)
 
-    assert time.perf_counter() - begun < 5
+    grows_with_size(read)

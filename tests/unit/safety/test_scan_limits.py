@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prowess.safety.intake import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile, ScanReport, ScanVerdict
-from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
+from prowess.safety.scan import ScanOptions, scan
 
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n"
 TINY, SMALL, LARGE, HUGE = 6_000, 25_000, 100_000, 200_000
@@ -330,17 +330,20 @@ def seconds(path: str, text: str) -> float:
 )
 def test_crafted_text_costs_no_more_than_its_size(path: str, name: str) -> None:
     craft = LANGUAGES[path][name]
-    assert seconds(path, craft(TINY)) <= 1, "slow already when it is tiny"
+    tiny = seconds(path, craft(TINY))
     small = seconds(path, craft(SMALL))
+    assert small <= MOST_GROWTH * max(tiny, FLOOR), f"{tiny:.2f} s, then {small:.2f} s"
     large = seconds(path, craft(LARGE))
 
     assert large <= MOST_GROWTH * max(small, FLOOR), f"{small:.2f} s, then {large:.2f} s"
 
 
 @pytest.mark.parametrize("name", ["substitutions", "images", "newlines", "curls", "ignore", "divs"])
-def test_200_kb_of_crafted_text_are_scanned_before_the_hard_stop(name: str) -> None:
-    assert seconds("SKILL.md", CRAFTED[name](TINY)) <= 1, "slow already when it is tiny"
-    assert seconds("SKILL.md", CRAFTED[name](HUGE)) <= TIME_LIMIT
+def test_200_kb_of_crafted_text_cost_little_more_than_twice_100_kb(name: str) -> None:
+    large = seconds("SKILL.md", CRAFTED[name](LARGE))
+    huge = seconds("SKILL.md", CRAFTED[name](HUGE))
+
+    assert huge <= MOST_GROWTH / 2 * max(large, FLOOR), f"{large:.2f} s, then {huge:.2f} s"
 
 
 def test_a_hundred_thousand_empty_lines_hide_nothing() -> None:
