@@ -7,18 +7,17 @@ else than it says.
 import base64
 import binascii
 import json
-import lzma
 import os
 from collections.abc import Mapping
 
 from prowess.errors import SuiteError
 from prowess.host.reading import Content, is_path, read_bounded
+from prowess.host.xz import unpacked
 from prowess.safety.bench import Label, Sample, SampleSet
 
 _MAX_PACKED_BYTES = 128_000_000
 _MAX_BYTES = 512_000_000
 # What `xz -9` needs to unpack; a file may ask for gigabytes.
-_MAX_UNPACK_MEMORY = 100_000_000
 _SHAPE = 'wants {"id", "label", "category", "files": {path: text}}'
 
 
@@ -34,7 +33,7 @@ def read_set(path: str) -> SampleSet:
     content = read_bounded(os.path.realpath(path), _MAX_PACKED_BYTES if packed else _MAX_BYTES)
     if not isinstance(content, Content):
         raise SuiteError(path, "is gone." if content is None else f"{content.message}.")
-    lines = _unpacked(path, content.data) if packed else content.data
+    lines = unpacked(path, content.data, _MAX_BYTES) if packed else content.data
     samples = tuple(
         _sample(line, f"{path}:{number}")
         for number, line in enumerate(lines.split(b"\n"), start=1)
@@ -43,26 +42,6 @@ def read_set(path: str) -> SampleSet:
     if not samples:
         raise SuiteError(path, f"holds no sample: each line {_SHAPE}.")
     return SampleSet(os.path.basename(path).partition(".")[0], samples)
-
-
-def _unpacked(path: str, packed: bytes) -> bytes:
-    """Return what an xz file holds, at most so much that a small one cannot fill the memory."""
-    parts: list[bytes] = []
-    left = _MAX_BYTES
-    try:
-        while packed:
-            unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_UNPACK_MEMORY)
-            parts.append(unpacker.decompress(packed, max_length=left + 1))
-            left -= len(parts[-1])
-            if left < 0:
-                raise SuiteError(path, f"unpacks to more than {_MAX_BYTES} bytes.")
-            if not unpacker.eof:
-                raise SuiteError(path, "ends before its content does.")
-            # Streams may follow one another, with zeros between them.
-            packed = unpacker.unused_data.lstrip(b"\0")
-    except lzma.LZMAError as error:
-        raise SuiteError(path, f"cannot be unpacked: {error}.") from error
-    return b"".join(parts)
 
 
 def _sample(line: bytes, where: str) -> Sample:

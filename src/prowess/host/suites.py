@@ -5,7 +5,6 @@ unpacked, and one that cannot be read never hides the others of its folder.
 """
 
 import json
-import lzma
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from prowess.errors import SuiteError
 from prowess.host.discovery import SKIPPED_FOLDERS
 from prowess.host.reading import Content, is_path, read_bounded
+from prowess.host.xz import unpacked
 from prowess.routing.bench import Bench, read_bench
 from prowess.routing.suites import Problems, Suite, read_suite
 from prowess.settings import Limits
@@ -25,7 +25,6 @@ _MAX_SUITE_BYTES = 16_000_000
 _MAX_PACKED_BYTES = 128_000_000
 _MAX_BENCH_BYTES = 512_000_000
 # What `xz -9` needs to unpack; a file may ask for gigabytes.
-_MAX_UNPACK_MEMORY = 100_000_000
 _MAX_FILES = 2_000
 _DEEPEST = 6
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
@@ -116,7 +115,11 @@ def read_bench_folder(path: str, *, most_bytes: int = _MAX_BENCH_BYTES) -> Bench
         found = _bench_file(path, part)
         if found is None:
             raise SuiteError(path, f"has no {part}.jsonl, plain or .xz.")
-        content = _unpacked(found, left) if found.endswith(".xz") else _named_bytes(found, left)
+        content = (
+            unpacked(found, _named_bytes(found, _MAX_PACKED_BYTES), left)
+            if found.endswith(".xz")
+            else _named_bytes(found, left)
+        )
         left -= len(content)
         parts[part] = _json_lines(_text(content, found), os.path.basename(found))
     name = os.path.basename(os.path.abspath(path))
@@ -279,24 +282,3 @@ def _is_bench(folder: str) -> bool:
 def _bench_file(folder: str, part: str) -> str | None:
     paths = (os.path.join(folder, f"{part}.jsonl{packed}") for packed in ("", ".xz"))
     return next(filter(os.path.isfile, paths), None)
-
-
-def _unpacked(path: str, limit: int) -> bytes:
-    """Return what an xz file holds, piece by piece so that a small one cannot fill the memory."""
-    packed = _named_bytes(path, _MAX_PACKED_BYTES)
-    parts: list[bytes] = []
-    left = limit
-    try:
-        while packed:
-            unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_UNPACK_MEMORY)
-            parts.append(unpacker.decompress(packed, max_length=left + 1))
-            left -= len(parts[-1])
-            if left < 0:
-                raise SuiteError(path, f"unpacks to more than {limit} bytes.")
-            if not unpacker.eof:
-                raise SuiteError(path, "ends before its content does.")
-            # Streams may follow one another, with zeros between them.
-            packed = unpacker.unused_data.lstrip(b"\0")
-    except lzma.LZMAError as error:
-        raise SuiteError(path, f"cannot be unpacked: {error}.") from error
-    return b"".join(parts)

@@ -6,24 +6,10 @@ DATA: dict[str, tuple[str, ...]] = {
     "OWN_API": (*plain("bearer, authorization header, sdk, oauth flow, client id"),),
     "FETCH": (
         *verbs(
-            "fetch",
-            "download",
-            "load",
-            "retrieve",
-            "open",
-            "visit",
-            "check",
-            "pull",
-            "get",
-            "read",
-            "query",
-            "browse",
-            "curl",
-            "wget",
-            "access",
-            "navigate",
-            "consult",
-            "go",
+            *plain(
+                "fetch, download, load, retrieve, open, visit, check, pull, get, read, query, "
+                "browse, curl, wget, access, navigate, consult, go"
+            )
         ),
         *plain("go to, connect to, look up, navigate to, grab"),
     ),
@@ -110,96 +96,31 @@ DATA: dict[str, tuple[str, ...]] = {
     ),
     "HARVEST": (
         *verbs(
-            "harvest",
-            "collect",
-            "gather",
-            "extract",
-            "steal",
-            "grab",
-            "dump",
-            "scrape",
-            "enumerate",
-            "capture",
-            "intercept",
-            "exfiltrate",
-            "package",
-            "bundle",
-            "archive",
-            "compile",
-            "locate",
-            "search",
-            "scan",
-            "record",
-            "accumulate",
-            "read",
-            "copy",
+            *plain(
+                "harvest, collect, gather, extract, steal, grab, dump, scrape, enumerate, "
+                "capture, intercept, exfiltrate, package, bundle, archive, compile, locate, "
+                "search, scan, record, accumulate, read, copy"
+            )
         ),
     ),
     "SEND": (
         *verbs(
-            "send",
-            "post",
-            "upload",
-            "transmit",
-            "forward",
-            "exfiltrate",
-            "submit",
-            "relay",
-            "beacon",
-            "leak",
-            "deliver",
-            "stream",
-            "report",
-            "share",
-            "email",
-            "mail",
-            "push",
-            "sync",
-            "paste",
-            "transfer",
-            "ship",
-            "append",
-            "pass",
-            "dispatch",
-            "publish",
-            "echo",
-            "encode",
-            "smuggle",
-            "copy",
-            "back up",
-            "backup",
-            "mirror",
-            "log",
-            "store",
-            "save",
-            "make",
-            "include",
-            "put",
+            *plain(
+                "send, post, upload, transmit, forward, exfiltrate, submit, relay, beacon, "
+                "leak, deliver, stream, report, share, email, mail, push, sync, paste, "
+                "transfer, ship, append, pass, dispatch, publish, echo, encode, smuggle, copy, "
+                "back up, backup, mirror, log, store, save, make, include, put"
+            )
         ),
         *plain("exfil, post it, curl"),
     ),
     "SEND_STRONG": (
         *verbs(
-            "send",
-            "post",
-            "upload",
-            "transmit",
-            "forward",
-            "exfiltrate",
-            "submit",
-            "relay",
-            "beacon",
-            "leak",
-            "email",
-            "mail",
-            "ship",
-            "smuggle",
-            "transfer",
-            "deliver",
-            "stream",
-            "paste",
-            "dispatch",
-            "push",
+            *plain(
+                "send, post, upload, transmit, forward, exfiltrate, submit, relay, beacon, "
+                "leak, email, mail, ship, smuggle, transfer, deliver, stream, paste, dispatch, "
+                "push"
+            )
         ),
         *plain(
             "phone home, phones home, exfil, curl, post request, post requests, back up to, "
@@ -234,7 +155,7 @@ DATA: dict[str, tuple[str, ...]] = {
         ),
     ),
     "ASK": (
-        *verbs("ask", "prompt", "request", "instruct", "tell", "persuade", "convince", "urge"),
+        *verbs(*plain("ask, prompt, request, instruct, tell, persuade, convince, urge")),
         *plain(
             "you need the user's, need the user's, have the user, get the user to, "
             "make the user, let the user, ask them, please enter, please provide, "
@@ -243,18 +164,10 @@ DATA: dict[str, tuple[str, ...]] = {
     ),
     "PROVIDE": (
         *verbs(
-            "provide",
-            "enter",
-            "paste",
-            "share",
-            "type",
-            "give",
-            "supply",
-            "input",
-            "submit",
-            "send",
-            "reveal",
-            "disclose",
+            *plain(
+                "provide, enter, paste, share, type, give, supply, input, submit, send, "
+                "reveal, disclose"
+            )
         ),
         *plain("for their, for the user's, for a, for his, for her"),
     ),
@@ -275,19 +188,10 @@ DATA: dict[str, tuple[str, ...]] = {
     ),
     "SEND_AWAY": (
         *verbs(
-            "upload",
-            "transmit",
-            "forward",
-            "exfiltrate",
-            "relay",
-            "leak",
-            "email",
-            "mail",
-            "smuggle",
-            "ship",
-            "dispatch",
-            "back up",
-            "paste",
+            *plain(
+                "upload, transmit, forward, exfiltrate, relay, leak, email, mail, smuggle, "
+                "ship, dispatch, back up, paste"
+            )
         ),
     ),
     "CHAT": (

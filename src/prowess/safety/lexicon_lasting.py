@@ -5,30 +5,11 @@ from prowess.safety.lexicon_forms import plain, verbs
 LASTING: dict[str, tuple[str, ...]] = {
     "WRITE": (
         *verbs(
-            "add",
-            "append",
-            "write",
-            "insert",
-            "update",
-            "edit",
-            "modify",
-            "copy",
-            "save",
-            "install",
-            "place",
-            "inject",
-            "put",
-            "store",
-            "overwrite",
-            "prepend",
-            "create",
-            "replace",
-            "change",
-            "merge",
-            "drop",
-            "plant",
-            "record",
-            "register",
+            *plain(
+                "add, append, write, insert, update, edit, modify, copy, save, install, place, "
+                "inject, put, store, overwrite, prepend, create, replace, change, merge, drop, "
+                "plant, record, register"
+            )
         ),
         *plain("append to, set up in"),
     ),
@@ -123,7 +104,7 @@ LASTING: dict[str, tuple[str, ...]] = {
     ),
     "DOWNLOAD": (*verbs("download", "get", "grab", "fetch", "install"),),
     "UNPACK": (
-        *verbs("extract", "unzip", "unpack", "decompress", "unarchive", "unrar", "open"),
+        *verbs(*plain("extract, unzip, unpack, decompress, unarchive, unrar, open")),
         *plain(
             "entpacken, unpack, entpacke, décompresser, descomprimir, descomprime, extraer, "
             "extraire, extrair, распаковать, распакуйте, unarchive"
@@ -144,7 +125,7 @@ LASTING: dict[str, tuple[str, ...]] = {
         ),
     ),
     "LAUNCH": (
-        *verbs("run", "execute", "launch", "open", "start", "install"),
+        *verbs(*plain("run, execute, launch, open, start, install")),
         *plain(
             "double click, double clicking, starten, ausführen, ejecutar, ejecuta, exécuter, "
             "lancer, executar, запустить, запустите, click it, doubleclick"
@@ -157,7 +138,7 @@ LASTING: dict[str, tuple[str, ...]] = {
             "the program, client, helper"
         ),
     ),
-    "COPY": (*verbs("copy", "paste", "run", "execute", "enter", "input"),),
+    "COPY": (*verbs(*plain("copy, paste, run, execute, enter, input")),),
     "SCRIPT": (
         *plain(
             "command, commands, script, installation script, install script, "
@@ -174,18 +155,10 @@ LASTING: dict[str, tuple[str, ...]] = {
     "WINDOWS_OR_MAC": (*plain("windows, macos, mac, mac os, os x, linux"),),
     "DESTROY": (
         *verbs(
-            "delete",
-            "erase",
-            "wipe",
-            "destroy",
-            "remove",
-            "purge",
-            "shred",
-            "nuke",
-            "overwrite",
-            "corrupt",
-            "encrypt",
-            "format",
+            *plain(
+                "delete, erase, wipe, destroy, remove, purge, shred, nuke, overwrite, corrupt, "
+                "encrypt, format"
+            )
         ),
     ),
     "EVERYTHING": (

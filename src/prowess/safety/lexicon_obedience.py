@@ -5,22 +5,10 @@ from prowess.safety.lexicon_forms import each, plain, verbs
 OBEDIENCE: dict[str, tuple[str, ...]] = {
     "OFF": (
         *verbs(
-            "disable",
-            "bypass",
-            "ignore",
-            "deactivate",
-            "remove",
-            "lift",
-            "suspend",
-            "circumvent",
-            "evade",
-            "override",
-            "disregard",
-            "defeat",
-            "neutralise",
-            "neutralize",
-            "relax",
-            "exempt",
+            *plain(
+                "disable, bypass, ignore, deactivate, remove, lift, suspend, circumvent, "
+                "evade, override, disregard, defeat, neutralise, neutralize, relax, exempt"
+            )
         ),
         *plain(
             "turn off, turns off, turned off, switch off, is disabled, are disabled, without, "
@@ -65,7 +53,7 @@ OBEDIENCE: dict[str, tuple[str, ...]] = {
         ),
     ),
     "SWITCH_OFF": (
-        *verbs("disable", "deactivate", "kill", "uninstall", "terminate", "bypass", "defeat"),
+        *verbs(*plain("disable, deactivate, kill, uninstall, terminate, bypass, defeat")),
         *plain(
             "turn off, turns off, turned off, switch off, shut down, shut off, stop, stops, "
             "is disabled, are disabled, run without"
@@ -81,7 +69,7 @@ OBEDIENCE: dict[str, tuple[str, ...]] = {
         ),
     ),
     "TREAT_AS": (
-        *verbs("treat", "consider", "interpret", "regard", "handle", "adopt", "take", "accept"),
+        *verbs(*plain("treat, consider, interpret, regard, handle, adopt, take, accept")),
         *plain("processed as, executed as, understood as, taken as"),
     ),
     "AS_ORDER": (
@@ -109,16 +97,7 @@ OBEDIENCE: dict[str, tuple[str, ...]] = {
     ),
     "OBEY": (
         *verbs(
-            "obey",
-            "follow",
-            "execute",
-            "perform",
-            "comply with",
-            "carry out",
-            "run",
-            "act on",
-            "apply",
-            "do",
+            *plain("obey, follow, execute, perform, comply with, carry out, run, act on, apply, do")
         ),
     ),
     "OBEYED": (

@@ -13,15 +13,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "OVERRIDE": (
         *verbs(
-            "override",
-            "supersede",
-            "overrule",
-            "replace",
-            "bypass",
-            "overwrite",
-            "circumvent",
-            "nullify",
-            "cancel",
+            *plain(
+                "override, supersede, overrule, replace, bypass, overwrite, circumvent, "
+                "nullify, cancel"
+            )
         ),
         *plain(
             "take precedence over, takes precedence over, take priority over, "
@@ -79,23 +74,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
     "YOUR": (*plain("your, the full, full, entire, verbatim, its, own"),),
     "REVEAL": (
         *verbs(
-            "reveal",
-            "print",
-            "output",
-            "repeat",
-            "disclose",
-            "dump",
-            "leak",
-            "expose",
-            "show",
-            "share",
-            "echo",
-            "recite",
-            "display",
-            "send",
-            "quote",
-            "return",
-            "paste",
+            *plain(
+                "reveal, print, output, repeat, disclose, dump, leak, expose, show, share, "
+                "echo, recite, display, send, quote, return, paste"
+            )
         ),
     ),
     "ONLY_AUTHORITY": (
@@ -169,16 +151,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "BYPASS": (
         *verbs(
-            "bypass",
-            "skip",
-            "circumvent",
-            "disable",
-            "suppress",
-            "evade",
-            "sidestep",
-            "defeat",
-            "waive",
-            "remove",
+            *plain(
+                "bypass, skip, circumvent, disable, suppress, evade, sidestep, defeat, waive, "
+                "remove"
+            )
         ),
         *plain(
             "turn off, turns off, switch off, get around, work around, auto approve, "
@@ -204,29 +180,11 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "RISKY": (
         *verbs(
-            "purchase",
-            "buy",
-            "delete",
-            "transfer",
-            "deploy",
-            "terminate",
-            "pay",
-            "charge",
-            "renew",
-            "wipe",
-            "push",
-            "publish",
-            "execute",
-            "send",
-            "upload",
-            "install",
-            "revoke",
-            "reset",
-            "modify",
-            "elevate",
-            "escalate",
-            "upgrade",
-            "approve",
+            *plain(
+                "purchase, buy, delete, transfer, deploy, terminate, pay, charge, renew, wipe, "
+                "push, publish, execute, send, upload, install, revoke, reset, modify, "
+                "elevate, escalate, upgrade, approve"
+            )
         ),
         *plain(
             "payment, payments, shell command, shell commands, arbitrary commands, "
@@ -333,21 +291,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
     ),
     "GRAVE": (
         *verbs(
-            "purchase",
-            "buy",
-            "pay",
-            "charge",
-            "transfer",
-            "trade",
-            "delete",
-            "wipe",
-            "truncate",
-            "destroy",
-            "upload",
-            "overwrite",
-            "erase",
-            "uninstall",
-            "renew",
+            *plain(
+                "purchase, buy, pay, charge, transfer, trade, delete, wipe, truncate, destroy, "
+                "upload, overwrite, erase, uninstall, renew"
+            )
         ),
         *plain(
             "production, shell command, shell commands, arbitrary commands, any command, "
