@@ -102,7 +102,7 @@ DATA: tuple[Row, ...] = (
     Row(
         "agent-config-tamper",
         "changes other skills and hides it",
-        ("WRITE + OTHER_SKILLS + HUSH|UNKNOWN_URL; near 45; block",),
+        ("WRITE > OTHER_SKILLS > HUSH|UNKNOWN_URL; near 45; block",),
     ),
     Row(
         "agent-config-tamper",

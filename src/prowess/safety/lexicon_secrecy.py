@@ -115,7 +115,7 @@ SECRECY: dict[str, tuple[str, ...]] = {
             "leaves no trace, cover your tracks, erase the evidence, remove any trace, "
             "remove all traces, keep quiet about, stay silent about, as if nothing happened, "
             "look normal, appear normal, looks like normal, tell nobody, tell no one, "
-            "to nobody, tell none, say nothing to"
+            "tell none, say nothing to"
         ),
     ),
     "COVERT": (
