@@ -32,7 +32,8 @@ run: $(VENV)/.run ## Show the skills of this folder and the bundled ones, and ho
 	@echo
 	@echo "Go on with:"
 	@echo "  $(BIN)/prowess why NAME         why a skill is, or is not, visible to the agent"
-	@echo "  $(BIN)/prowess route "MESSAGE"  which skill a message needs, and why, or none"
+	@echo "  $(BIN)/prowess route MESSAGE    which skill a message needs, and why, or none"
+	@echo "  $(BIN)/prowess scan PATH        what could harm you in a skill, on its exact line"
 	@echo "  $(BIN)/prowess check            what is missing or broken, in one page"
 	@echo "  $(BIN)/prowess prompt           the block that tells the agent about its skills"
 	@echo "  $(BIN)/prowess list -w FOLDER   the skills of another folder"

@@ -15,7 +15,7 @@ class Act(StrEnum):
 
     FETCH = "fetch"  # subject: URL ("" unknown); target: path it is written to ("" memory, stdout)
     EXEC = "exec"  # subject: interpreter, "eval" or "shell"; target: file or command that is run
-    READ = "read"  # subject: the label of what is read (see LABELS); target: path or name
+    READ = "read"  # subject: the label of what is read (see below); target: path or name
     SEND = "send"  # subject: URL or host ("" unknown); target: how ("http", "dns", "smtp", "tcp"…)
     WRITE = "write"  # subject: path
     DELETE = "delete"  # subject: path or pattern; target: "recursive" or ""
@@ -47,22 +47,6 @@ class Act(StrEnum):
 #   conversation      what user and agent said       memory            an agent's memory or config
 #   host              facts about the machine        file:PATH         any other local file
 #   input             arguments, standard input, what the user typed
-LABELS = (
-    "remote",
-    "decoded",
-    "env",
-    "credential",
-    "keychain",
-    "browser",
-    "wallet",
-    "history",
-    "clipboard",
-    "conversation",
-    "memory",
-    "host",
-    "file",
-    "input",
-)
 
 
 @dataclass(frozen=True, slots=True)

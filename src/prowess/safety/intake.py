@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prowess.safety import pictures
-from prowess.safety.archives import UnpackBudget, members
 from prowess.safety.filenames import collisions, name_sightings, spot_of
 from prowess.safety.filetypes import Kind, kind_of
 from prowess.safety.model import Confidence, Handling, LedgerEntry, Level
+from prowess.safety.nested_archives import UnpackBudget, members
 from prowess.safety.plaintext import read_text, text_sightings
 from prowess.safety.sighting import Sighting
 from prowess.safety.views import Lines, View

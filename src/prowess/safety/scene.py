@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from prowess.safety.facts import Act, Fact
-from prowess.safety.hosts import host_of
 from prowess.safety.views import View
 
 
@@ -80,12 +79,6 @@ class Scene:
     def count(self) -> int:
         """Return how many facts are known."""
         return sum(map(len, self._notes.values()))
-
-    def own_hosts(self) -> frozenset[str]:
-        """Return the hosts that the skill talks to."""
-        return frozenset(
-            host for noted in self.all(Act.FETCH, Act.SEND) if (host := host_of(noted.fact.subject))
-        )
 
 
 def secrets_in(flow: Iterable[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ seconds), so the text is read by hand: each character is looked at a bounded num
 """
 
 import re
+from abc import ABC, abstractmethod
 
 from prowess.safety.languages.shell_tree import (
     Array,
@@ -54,7 +55,7 @@ def _escaped(match: re.Match[str]) -> str:
     return _NAMED_ESCAPES.get(other, other if other in "\\'\"?" else "\\" + other)
 
 
-class WordReader:
+class WordReader(ABC):
     """Reads words; what stands inside `$(…)` is read by the subclass."""
 
     def __init__(self, text: str) -> None:
@@ -65,13 +66,13 @@ class WordReader:
         self.broken = -1
         self.deep = False
 
+    @abstractmethod
     def read_list(self, closer: str, stops: frozenset[str] = frozenset()) -> list[Pipeline]:
         """Read commands up to `closer`, which is left unread, or a reserved word of `stops`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def skip_blanks(self) -> None:
         """Step over spaces and joined lines."""
-        raise NotImplementedError
 
     def peek(self) -> str:
         """Return the next character, empty at the end."""
