@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.acceptance_file import FILE, LOG, AcceptanceFile
+from prowess.host.acceptance_file import FILE, AcceptanceFile
+from prowess.host.safety_log import LOG
 from prowess.safety.acceptance import Acceptance
 
 GIVEN = Acceptance(

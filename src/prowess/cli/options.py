@@ -1,7 +1,8 @@
-"""The options that every command shares."""
+"""The options that commands share, and how a message is given to one."""
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import click
@@ -10,6 +11,7 @@ from prowess.errors import ProwessError
 from prowess.wiring import open_runtime
 
 _SAFE = re.compile(r"[\w@+][\w@+.:-]*")
+_MAX_STDIN_BYTES = 16_000_000
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
@@ -36,6 +38,27 @@ workspace_option = click.option(
     type=click.Path(),
     help="The folder to work in; by default the agent's, else the current one.",
 )
+
+
+message_argument = click.argument("message", nargs=-1, metavar="MESSAGE...")
+
+
+def message_of(words: Sequence[str]) -> str:
+    """Return the message: the words given, or standard input for `-` and where there are none.
+
+    Raises:
+        click.UsageError: there is no message at all.
+    """
+    if words and tuple(words) != ("-",):
+        return " ".join(words)
+    if sys.stdin is None or (not words and sys.stdin.isatty()):
+        raise click.UsageError("give a message, or `-` to read it from standard input")
+    # Bytes that are no text must not stop a hook: they are replaced.
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        return sys.stdin.read(_MAX_STDIN_BYTES)
+    raw: bytes = stream.read(_MAX_STDIN_BYTES)
+    return raw.decode("utf-8", errors="replace")
 
 
 def complete_skill(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -1,13 +1,11 @@
 """`route` and `why-not`: which skills a message needs, and why one is not among them."""
 
 import math
-import sys
-from collections.abc import Sequence
 
 import click
 
 from prowess import wire_routing
-from prowess.cli.options import common, complete_skill
+from prowess.cli.options import common, complete_skill, message_argument, message_of
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
 from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
@@ -15,29 +13,7 @@ from prowess.runtime.routing import Asked
 from prowess.runtime.why_not import Absence, why_not
 from prowess.wiring import Runtime, open_runtime
 
-_MAX_STDIN_BYTES = 16_000_000
 _STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}
-
-message_argument = click.argument("message", nargs=-1, metavar="MESSAGE...")
-
-
-def message_of(words: Sequence[str]) -> str:
-    """Return the message: the words given, or standard input for `-` and where there are none.
-
-    Raises:
-        click.UsageError: there is no message at all.
-    """
-    if words and tuple(words) != ("-",):
-        return " ".join(words)
-    if sys.stdin is None or (not words and sys.stdin.isatty()):
-        raise click.UsageError("give a message, or `-` to read it from standard input")
-    # Bytes that are no text must not stop a hook: they are replaced.
-    stream = getattr(sys.stdin, "buffer", None)
-    if stream is None:
-        return sys.stdin.read(_MAX_STDIN_BYTES)
-    raw: bytes = stream.read(_MAX_STDIN_BYTES)
-    return raw.decode("utf-8", errors="replace")
-
 
 def _number(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
     """Refuse what is a number to Python only: it would compare with nothing."""

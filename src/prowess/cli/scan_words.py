@@ -1,14 +1,12 @@
 """What the commands of `scan` share: exit codes, the profile, and what a word on the line means."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.scan_targets import Kind, Place, is_there, places
+from prowess.host.scan_targets import Place, is_there, place_of, places
 from prowess.safety.model import Profile
-from prowess.skills.model import Skill, Tier
 from prowess.wiring import Runtime
 
 FINDING, ERROR = 1, 2
@@ -28,7 +26,7 @@ def target_places(runtime: Runtime, words: Sequence[str], agent: str | None) -> 
     """
     if not words:
         state = runtime.skills.workspace(agent).state(runtime.skills.settings)
-        found = [_place(skill) for skill in state.scan.skills]
+        found = [place_of(skill) for skill in state.scan.skills]
         if not found:
             folder = runtime.skills.workspace(agent).folder
             raise PathError(folder, "holds no skill: give a PATH.")
@@ -40,16 +38,8 @@ def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[Place]:
     if is_there(word) or "/" in word or not word:
         return places(word)
     try:
-        return (_place(runtime.skills.find(word, agent).skill),)
+        return (place_of(runtime.skills.find(word, agent).skill),)
     except SkillNotFoundError as error:
         hint = f"did you mean {', '.join(error.candidates)}?" if error.candidates else ""
         problem = "is neither a path nor the name of a skill"
         raise PathError(word, f"{problem}: {hint or 'run `prowess list` to see all.'}") from error
-
-
-def _place(skill: Skill) -> Place:
-    profile = Profile.BUNDLED if skill.source.tier is Tier.BUNDLED else Profile.PACKAGE
-    if Path(skill.path).name.lower() == "skill.md":
-        return Place(skill.folder, Kind.FOLDER, profile)
-    # A command or a rule is one file among others that are not its own.
-    return Place(skill.path, Kind.FILE, profile)

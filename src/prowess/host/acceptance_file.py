@@ -7,27 +7,19 @@ who asks later why something was let in finds there what was accepted, when, and
 import json
 import logging
 import os
-import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
 from prowess.errors import StoreError
 from prowess.host.private_files import locked, write_private
+from prowess.host.safety_log import SafetyLog
 from prowess.safety.acceptance import Acceptance
 from prowess.safety.portable_paths import shown
 from prowess.safety.secrets import mask
 
 FILE = "safety-acceptances.json"
-LOG = "safety-log.jsonl"
 _MAX_CHARS = 16_000_000
 _LONGEST_TEXT = 500
-_APPEND = (
-    os.O_WRONLY
-    | os.O_APPEND
-    | os.O_CREAT
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-)
 Change = Callable[[Sequence[Acceptance]], Iterable[Acceptance]]
 # The names that the file has had from its first day on; a field may be called otherwise.
 _KEYS = {
@@ -46,7 +38,7 @@ class AcceptanceFile:
 
     def __init__(self, state: str) -> None:
         self._path = os.path.join(state, FILE)
-        self._log = os.path.join(state, LOG)
+        self._log = SafetyLog(state)
 
     def read(self) -> tuple[Acceptance, ...]:
         """Return all acceptances; what cannot be read counts as none, which accepts nothing."""
@@ -89,17 +81,7 @@ class AcceptanceFile:
             raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
 
     def _note(self, event: str, about: Iterable[Acceptance]) -> None:
-        lines = [_line(event, one) for one in about]
-        try:
-            handle = os.open(self._log, _APPEND, stat.S_IRUSR | stat.S_IWUSR)
-            try:
-                for line in lines:
-                    # One write each, so that two processes never mix their lines.
-                    os.write(handle, line)
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise StoreError(self._log, f"cannot be written: {error.strerror}.") from error
+        self._log.note(_line(event, one) for one in about)
 
 
 def _parsed(path: str) -> tuple[Acceptance, ...]:
@@ -147,8 +129,8 @@ def _written(known: Iterable[Acceptance]) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _line(event: str, one: Acceptance) -> bytes:
-    row = {
+def _line(event: str, one: Acceptance) -> dict[str, str]:
+    return {
         "time": one.accepted_at,
         "event": event,
         "skill": shown(one.skill),
@@ -156,4 +138,3 @@ def _line(event: str, one: Acceptance) -> bytes:
         "evidence": one.evidence_hash,
         "reason": _text(one.reason),
     }
-    return json.dumps(row).encode() + b"\n"

@@ -26,6 +26,16 @@ class Folders:
         """The folder of skills that Prowess manages for its user."""
         return os.path.join(self.state, "skills")
 
+    @property
+    def tools(self) -> str:
+        """The folder of programs that were installed for skills."""
+        return os.path.join(self.state, "tools")
+
+    @property
+    def tools_bin(self) -> str:
+        """The folder that ends the search path of skills' programs."""
+        return os.path.join(self.tools, "bin")
+
 
 @dataclass(slots=True)
 class Roots:

@@ -19,6 +19,7 @@ from prowess.runtime.scanning import Target
 from prowess.safety.intake import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile
 from prowess.skills import frontmatter
+from prowess.skills.model import Skill, Tier
 from prowess.skills.text import plain_name
 
 _ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
@@ -65,6 +66,15 @@ def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[Place, ...]:
         raise PathError(path, "is neither a folder nor a regular file.")
     kind = Kind.ARCHIVE if path.lower().endswith(_ARCHIVES) else Kind.FILE
     return (Place(os.path.abspath(path), kind, profile),)
+
+
+def place_of(skill: Skill) -> Place:
+    """Return where a skill that was found is scanned."""
+    profile = Profile.BUNDLED if skill.source.tier is Tier.BUNDLED else Profile.PACKAGE
+    if os.path.basename(skill.path).lower() == _SKILL_FILE:
+        return Place(skill.folder, Kind.FOLDER, profile)
+    # A command or a rule is one file among others that are not its own.
+    return Place(skill.path, Kind.FILE, profile)
 
 
 def read(place: Place) -> Iterator[Target]:

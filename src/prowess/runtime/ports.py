@@ -3,8 +3,9 @@
 Each port has one adapter under `host` and one, in memory, in `prowess.testing`.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from prowess.settings import Settings
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     # Most commands never touch a vector, and numpy takes longer to load than they take to run.
     import numpy as np
     from numpy.typing import NDArray
+
+    from prowess.runtime.environment import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +180,78 @@ class LanguageModel(Protocol):
         Raises:
             ModelError: it does not answer.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryValues:
+    """What the config holds for one skill: texts, or what fetches them when they are needed."""
+
+    api_key: "Value | None" = field(default=None, repr=False)
+    env: "Mapping[str, Value]" = field(default_factory=dict, repr=False)
+
+
+class SecretSource(Protocol):
+    """The variables that the operator configured, by the key of a skill."""
+
+    def entry(self, key: str) -> EntryValues:
+        """Return what is configured for the skill; no reference is followed yet.
+
+        Raises:
+            ConfigError: the config cannot be read.
+        """
+
+
+class AuditLog(Protocol):
+    """Remembers what the operator let through."""
+
+    def lent(self, at: str, agent_id: str, variables: Iterable[tuple[str, str]]) -> None:
+        """Note which variables each skill has by the operator's word: skill and name.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildCommand:
+    """A program to start: what it is given, and how long it may take."""
+
+    argv: tuple[str, ...]
+    # All of it: nothing of our own environment goes along. Holds secrets.
+    environment: Mapping[str, str] = field(repr=False)
+    folder: str = ""
+    seconds: float = 300.0
+    stdin: str = field(default="", repr=False)
+    # Of each stream; what is beyond is counted as cut, from the middle.
+    most_chars: int = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
+    """What became of a child process."""
+
+    # None where it never started, or was ended by us; 128 and the number where a signal ended it.
+    code: int | None
+    stdout: str = ""
+    stderr: str = ""
+    timed_out: bool = False
+    stopped: bool = False
+    cut: bool = False
+    # Why it could not be started, in words.
+    problem: str = ""
+
+
+# Called with "stdout" or "stderr" and a piece of text, as it comes.
+Output = Callable[[str, str], None]
+
+
+class Processes(Protocol):
+    """Starts child processes, the only way to start any."""
+
+    def run(
+        self, command: ChildCommand, output: Output | None = None, stop: Event | None = None
+    ) -> ChildResult:
+        """Run a program to its end, its time or `stop`; nothing that it started is left behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

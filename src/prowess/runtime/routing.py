@@ -36,6 +36,8 @@ class Asked:
     considered: int = 5
     # Stands over the load threshold of the settings.
     threshold: float | None = None
+    # What a run was pinned to; by default what the agent may use now.
+    snapshot: Snapshot | None = None
 
 
 class Tools(NamedTuple):
@@ -96,7 +98,7 @@ class RoutingService:
         """Return which skills to load or to offer for `message`, if any."""
         asked = asked or Asked()
         started = self._tools.seconds()
-        index = self.index(asked.agent_id)
+        index = self._index(asked.snapshot or self._skills.snapshot(asked.agent_id))
         choice = self.choice(asked)
         query = router.read(message, asked.context)
         answer = router.outright(index, query, choice)
@@ -131,7 +133,9 @@ class RoutingService:
 
     def index(self, agent_id: str | None = None, progress: Progress | None = None) -> SkillIndex:
         """Return the index of what an agent may use, built anew only where that changed."""
-        snapshot = self._skills.snapshot(agent_id)
+        return self._index(self._skills.snapshot(agent_id), progress)
+
+    def _index(self, snapshot: Snapshot, progress: Progress | None = None) -> SkillIndex:
         with self._building[snapshot.agent_id]:
             return self._current(snapshot, progress)
 

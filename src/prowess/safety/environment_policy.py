@@ -1,7 +1,8 @@
 """Says whether a skill may set an environment variable, and why not.
 
 What is denied stays denied: a skill that declares `PATH` or `NODE_OPTIONS` as its own gets neither.
-A declaration opens secret-like names alone. No ruling ever repeats a value.
+A declaration opens secret-like names alone; the operator's word also opens the operator's own
+accounts, and nothing else. No ruling ever repeats a value.
 """
 
 import re
@@ -23,6 +24,7 @@ _REASONS = {group.name: group.reason for group in GROUPS}
 _KEYS = {key: group.name for group in GROUPS for key in group.keys}
 _PREFIXES = {prefix: group.name for group in GROUPS for prefix in group.prefixes}
 _ALL_PREFIXES = tuple(_PREFIXES)
+_MAY_BE_ALLOWED = frozenset(group.name for group in GROUPS if group.may_be_allowed)
 
 # Groups whose variables can make a loader, an interpreter or a tool run code of somebody's choice.
 loader_groups: frozenset[str] = frozenset(group.name for group in GROUPS if group.runs_code)
@@ -37,7 +39,8 @@ class Ruling:
     key: str
     # What is set: stripped, in the skill's own spelling.
     name: str
-    # A group of the table, or `name`, `value`, `undeclared`, `declared`, `always`, `ordinary`.
+    # A group of the table, or `name`, `value`, `undeclared`, `declared`, `allowed`, `always`,
+    # `ordinary`.
     group: str
     reason: str = ""
     warnings: tuple[str, ...] = ()
@@ -62,16 +65,27 @@ def is_secret_like(key: str) -> bool:
     return any(pattern.search(comparable(key)) for pattern in SECRET_LIKE)
 
 
-def judge(key: str, value: str, declared: Collection[str]) -> Ruling:
-    """Rule on one variable; `declared` are the names that the skill says it needs."""
+def judge(key: str, value: str, declared: Collection[str], allowed: Collection[str] = ()) -> Ruling:
+    """Rule on one variable.
+
+    Args:
+        key: its name, as somebody wrote it.
+        value: what it shall hold.
+        declared: the names that the skill says it needs.
+        allowed: the names that the operator lets this skill have, whatever it declares.
+    """
     name, upper = key.strip(), comparable(key)
-    refusal = _name_refusal(name) or _denial(upper) or _value_refusal(value)
+    lent = upper in {comparable(item) for item in allowed}
+    denial = None if lent and denied_group(upper) in _MAY_BE_ALLOWED else _denial(upper)
+    refusal = _name_refusal(name) or denial or _value_refusal(value)
     if refusal:
         group, reason = refusal
         return Ruling(
             allowed=False, key=_shown(upper), name=_shown(name), group=group, reason=reason
         )
     group = _open_group(upper, declared)
+    if lent and (group == "undeclared" or denied_group(upper)):
+        group = "allowed"
     if group == "undeclared":
         reason = "looks like a secret, and the skill does not declare it: name it in `requires.env`"
         return Ruling(allowed=False, key=upper, name=name, group=group, reason=reason)
@@ -80,7 +94,12 @@ def judge(key: str, value: str, declared: Collection[str]) -> Ruling:
 
 def _denial(upper: str) -> tuple[str, str] | None:
     group = denied_group(upper)
-    return (group, f"is not for skills to set: it {_REASONS[group]}") if group else None
+    if group is None:
+        return None
+    reason = f"is not for skills to set: it {_REASONS[group]}"
+    if group in _MAY_BE_ALLOWED:
+        reason += "; allow it for this skill alone with `allowEnv`"
+    return group, reason
 
 
 def _name_refusal(name: str) -> tuple[str, str] | None:

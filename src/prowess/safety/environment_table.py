@@ -2,7 +2,8 @@
 
 A skill's environment reaches programs that it did not write. Most of these variables are no
 secrets: they are switches by which a loader, an interpreter or a tool runs other code, trusts other
-hosts or reads other files. No declaration of a skill opens them.
+hosts or reads other files. No declaration of a skill opens them. The last group is different: those
+are the operator's own accounts, and the operator alone may lend them to a skill.
 """
 
 import re
@@ -18,6 +19,8 @@ class Group:
     reason: str
     # True where a value can make a loader, an interpreter or a tool run code of somebody's choice.
     runs_code: bool = False
+    # True where the operator may let one skill have them after all, by name.
+    may_be_allowed: bool = False
     keys: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
 
@@ -213,6 +216,16 @@ GROUPS: tuple[Group, ...] = (
         """),
         # Each service of that cloud has an endpoint variable of its own.
         prefixes=("AWS_ENDPOINT_URL", "CLOUDSDK_"),
+    ),
+    Group(
+        name="own_accounts",
+        reason="opens an account of yours that reaches far beyond one skill",
+        may_be_allowed=True,
+        keys=_names("""
+            GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN NPM_TOKEN NODE_AUTH_TOKEN AWS_ACCESS_KEY_ID
+            AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_SECURITY_TOKEN DATABASE_URL REDIS_URL
+            MONGODB_URI AMQP_URL
+        """),
     ),
 )
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.runtime.environment import EnvironmentOverlay, child_environment
+from prowess.runtime.environment import SkillVariables, child_environment
+from prowess.runtime.environment_overlay import EnvironmentOverlay
 from prowess.safety.environment_policy import judge
 
 SHOWN_NOWHERE = "do-not-show-this"
@@ -63,7 +64,7 @@ def test_g27_a_declaration_of_pythonpath_does_not_bring_code_into_every_python(
 
     assert python(naive(overlay, ["PYTHONPATH"]), "print('work')") == "owned\nwork"
 
-    made = child_environment(base(), overlay, declared=["PYTHONPATH"])
+    made = child_environment(base(), SkillVariables(values=overlay, declared=["PYTHONPATH"]))
     assert python(made.values, "print('work')") == "work"
     assert [blocked.key for blocked in made.blocked] == ["PYTHONPATH"]
 
@@ -77,7 +78,7 @@ def test_g27_a_declaration_of_bash_env_does_not_bring_code_into_every_script(
 
     assert bash(naive(overlay, ["BASH_ENV"]), "echo work") == "owned\nwork"
 
-    made = child_environment(base(), overlay, declared=["BASH_ENV"])
+    made = child_environment(base(), SkillVariables(values=overlay, declared=["BASH_ENV"]))
     assert bash(made.values, "echo work") == "work"
 
 
@@ -90,7 +91,7 @@ def test_g27_a_declaration_of_path_does_not_decide_which_program_runs(tmp_path: 
     assert naive(overlay, ["PATH"])["PATH"] == str(tmp_path)
     assert shutil.which("git", path=naive(overlay, ["PATH"])["PATH"]) == str(fake)
 
-    made = child_environment(base(), overlay, declared=["PATH"])
+    made = child_environment(base(), SkillVariables(values=overlay, declared=["PATH"]))
     assert made.values["PATH"] == base()["PATH"]
     assert made.blocked[0].key == "PATH"
 
@@ -103,7 +104,7 @@ def test_g27_a_primary_variable_that_is_denied_never_reaches_a_child(key: str) -
 
     assert python(naive(overlay, [key]), PRINT, key) == "harmless-looking"
 
-    made = child_environment(base(), overlay, declared=[key])
+    made = child_environment(base(), SkillVariables(values=overlay, declared=[key]))
     assert python(made.values, PRINT, key) == "-"
     assert "is not for skills to set" in made.blocked[0].reason
 
@@ -115,7 +116,10 @@ def test_g28_a_small_letter_proxy_does_not_see_the_traffic() -> None:
     assert "http_proxy" not in {"HTTP_PROXY", "HTTPS_PROXY"}
     assert python(base() | overlay, asks) == "http://203.0.113.9:8080"
 
-    assert python(child_environment(base(), overlay, declared=()).values, asks) == "-"
+    assert (
+        python(child_environment(base(), SkillVariables(values=overlay, declared=())).values, asks)
+        == "-"
+    )
 
 
 def test_g28_a_function_in_a_name_does_not_replace_a_command() -> None:
@@ -123,7 +127,7 @@ def test_g28_a_function_in_a_name_does_not_replace_a_command() -> None:
 
     assert bash(base() | overlay, "date") == "owned"
 
-    made = child_environment(base(), overlay, declared=list(overlay))
+    made = child_environment(base(), SkillVariables(values=overlay, declared=list(overlay)))
     assert bash(made.values, "date") != "owned"
 
 
@@ -145,7 +149,7 @@ def test_g28_a_name_that_is_none_is_refused(key: str) -> None:
     assert key not in {"PATH", "LD_PRELOAD"}
 
     assert not judge(key, "x", [key]).allowed
-    assert child_environment({}, {key: "x"}, declared=[key]).values == {}
+    assert child_environment({}, SkillVariables(values={key: "x"}, declared=[key])).values == {}
 
 
 def test_g29_overlapping_runs_restore_what_was_there() -> None:
@@ -162,8 +166,8 @@ def test_g29_overlapping_runs_restore_what_was_there() -> None:
 
     mapping.clear()
     overlay = EnvironmentOverlay(mapping)
-    first = overlay.run({"MODE": "first"}, declared=()).__enter__()
-    second = overlay.run({"MODE": "second"}, declared=()).__enter__()
+    first = overlay.run(SkillVariables(values={"MODE": "first"}, declared=())).__enter__()
+    second = overlay.run(SkillVariables(values={"MODE": "second"}, declared=())).__enter__()
     first.__exit__(None, None, None)
     second.__exit__(None, None, None)
     assert mapping == {}
@@ -178,7 +182,9 @@ def test_g29_a_run_that_fails_or_is_cancelled_restores_the_process(
     overlay = EnvironmentOverlay(os.environ)
 
     async def endless() -> None:
-        async with overlay.run({"PROBE_MODE": "x", "PROBE_KEPT": "y"}, declared=()):
+        async with overlay.run(
+            SkillVariables(values={"PROBE_MODE": "x", "PROBE_KEPT": "y"}, declared=())
+        ):
             assert os.environ["PROBE_MODE"] == "x"
             await asyncio.sleep(60)
 
@@ -189,7 +195,10 @@ def test_g29_a_run_that_fails_or_is_cancelled_restores_the_process(
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(main())
-    with pytest.raises(KeyError), overlay.run({"PROBE_MODE": "x"}, declared=()):
+    with (
+        pytest.raises(KeyError),
+        overlay.run(SkillVariables(values={"PROBE_MODE": "x"}, declared=())),
+    ):
         raise KeyError
 
     after = dict(os.environb) if os.supports_bytes_environ else dict(os.environ)
@@ -201,16 +210,21 @@ def test_g30_a_secret_of_one_skill_does_not_reach_the_children_of_others(
 ) -> None:
     monkeypatch.delenv("WEATHER_TOKEN", raising=False)
     overlay = EnvironmentOverlay(os.environ)
-    with overlay.run({"WEATHER_TOKEN": SHOWN_NOWHERE}, declared=["WEATHER_TOKEN"]):
+    with overlay.run(
+        SkillVariables(values={"WEATHER_TOKEN": SHOWN_NOWHERE}, declared=["WEATHER_TOKEN"])
+    ):
         assert python(os.environ, PRINT, "WEATHER_TOKEN") == SHOWN_NOWHERE
 
-        other = child_environment(os.environ, {}, declared=(), active=overlay.active)
+        other = child_environment(
+            os.environ, SkillVariables(values={}, declared=()), active=overlay.active
+        )
         assert python(other.values, PRINT, "WEATHER_TOKEN") == "-"
 
 
 def test_g30_the_environment_of_a_child_is_not_that_of_the_process() -> None:
     made = child_environment(
-        os.environ, {"WEATHER_TOKEN": SHOWN_NOWHERE}, declared=["WEATHER_TOKEN"]
+        os.environ,
+        SkillVariables(values={"WEATHER_TOKEN": SHOWN_NOWHERE}, declared=["WEATHER_TOKEN"]),
     )
 
     assert python(made.values, PRINT, "WEATHER_TOKEN") == SHOWN_NOWHERE
@@ -221,6 +235,8 @@ def test_g30_the_environment_of_a_child_is_not_that_of_the_process() -> None:
 def test_g30_no_setting_of_a_skill_changes_where_this_process_connects() -> None:
     before = urllib.request.getproxies()
     overlay = EnvironmentOverlay(os.environ)
-    with overlay.run({"HTTPS_PROXY": "http://203.0.113.9", "all_proxy": "x"}, declared=()) as run:
+    with overlay.run(
+        SkillVariables(values={"HTTPS_PROXY": "http://203.0.113.9", "all_proxy": "x"}, declared=())
+    ) as run:
         assert urllib.request.getproxies() == before
         assert len(run.blocked) == 2

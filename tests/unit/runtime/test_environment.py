@@ -2,19 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.errors import SecretError
 from prowess.runtime.environment import (
     ChildEnvironment,
-    EnvironmentOverlay,
-    OverlayRun,
+    SkillVariables,
     Variables,
     child_environment,
 )
+from prowess.runtime.environment_overlay import EnvironmentOverlay, OverlayRun
 
 HIDDEN = "do-not-show-this"
 
@@ -22,7 +23,9 @@ HIDDEN = "do-not-show-this"
 def test_a_child_gets_what_was_there_and_what_its_skill_adds() -> None:
     base = {"PATH": "/bin", "LANG": "C"}
 
-    made = child_environment(base, {"MODE": "fast", "MY_TOKEN": HIDDEN}, declared=["MY_TOKEN"])
+    made = child_environment(
+        base, SkillVariables(values={"MODE": "fast", "MY_TOKEN": HIDDEN}, declared=["MY_TOKEN"])
+    )
 
     assert made.values == {**base, "MODE": "fast", "MY_TOKEN": HIDDEN}
     assert made.applied == ("MODE", "MY_TOKEN")
@@ -31,7 +34,8 @@ def test_a_child_gets_what_was_there_and_what_its_skill_adds() -> None:
 
 def test_what_is_blocked_is_named_with_its_reason() -> None:
     made = child_environment(
-        {}, {"PATH": "/evil", "MY_TOKEN": HIDDEN, "A-B": "x"}, declared=["PATH"]
+        {},
+        SkillVariables(values={"PATH": "/evil", "MY_TOKEN": HIDDEN, "A-B": "x"}, declared=["PATH"]),
     )
 
     assert made.values == {}
@@ -40,7 +44,9 @@ def test_what_is_blocked_is_named_with_its_reason() -> None:
 
 
 def test_a_value_of_the_operator_stays_even_an_empty_one() -> None:
-    made = child_environment({"Mode": "", "UNITS": "si"}, {"MODE": "x", "UNITS": "y"}, declared=())
+    made = child_environment(
+        {"Mode": "", "UNITS": "si"}, SkillVariables(values={"MODE": "x", "UNITS": "y"}, declared=())
+    )
 
     assert made.values == {"Mode": "", "UNITS": "si"}
     assert made.kept == ("MODE", "UNITS")
@@ -50,29 +56,37 @@ def test_a_value_of_the_operator_stays_even_an_empty_one() -> None:
 def test_values_of_other_skills_do_not_reach_the_child() -> None:
     base = {"PATH": "/bin", "OTHER_TOKEN": HIDDEN, "MODE": "theirs"}
 
-    made = child_environment(base, {"MODE": "mine"}, declared=(), active={"other_token", "MODE"})
+    made = child_environment(
+        base, SkillVariables(values={"MODE": "mine"}, declared=()), active={"other_token", "MODE"}
+    )
 
     assert made.values == {"PATH": "/bin", "MODE": "mine"}
 
 
 def test_an_entry_that_nobody_filled_in_is_no_variable() -> None:
-    made = child_environment({}, {"": "x", "  ": "x", "MODE": "", "UNITS": "  "}, declared=())
+    made = child_environment(
+        {}, SkillVariables(values={"": "x", "  ": "x", "MODE": "", "UNITS": "  "}, declared=())
+    )
 
     assert made == ChildEnvironment(Variables())
 
 
 def test_of_two_spellings_the_first_counts() -> None:
-    made = child_environment({}, {"MODE": "1", " mode": "2"}, declared=())
+    made = child_environment({}, SkillVariables(values={"MODE": "1", " mode": "2"}, declared=()))
 
     assert made.values == {"MODE": "1"}
     assert "twice" in made.blocked[0].reason
 
 
 def test_no_value_is_ever_printed() -> None:
-    made = child_environment({"OLD": HIDDEN}, {"MODE": HIDDEN, "PATH": HIDDEN}, declared=())
+    made = child_environment(
+        {"OLD": HIDDEN}, SkillVariables(values={"MODE": HIDDEN, "PATH": HIDDEN}, declared=())
+    )
     target = {"OLD": HIDDEN}
     overlay = EnvironmentOverlay(target)
-    with overlay.run({"MODE": HIDDEN, "LD_PRELOAD": HIDDEN}, declared=()) as run:
+    with overlay.run(
+        SkillVariables(values={"MODE": HIDDEN, "LD_PRELOAD": HIDDEN}, declared=())
+    ) as run:
         texts = [repr(made), str(made.values), f"{made.values}", repr(overlay), repr(run)]
         texts += [str(run.blocked), str(overlay.active)]
 
@@ -83,7 +97,7 @@ def test_no_value_is_ever_printed() -> None:
 def test_a_doubt_about_a_value_is_passed_on() -> None:
     value = "QUJD" * 30
 
-    made = child_environment({}, {"MODE": value}, declared=())
+    made = child_environment({}, SkillVariables(values={"MODE": value}, declared=()))
 
     assert len(made.warnings) == 1
     assert value not in made.warnings[0]
@@ -93,7 +107,7 @@ def test_an_overlay_sets_variables_for_as_long_as_the_run_lasts() -> None:
     target = {"PATH": "/bin"}
     overlay = EnvironmentOverlay(target)
 
-    with overlay.run({"MODE": "x", "PATH": "/evil"}, declared=()) as run:
+    with overlay.run(SkillVariables(values={"MODE": "x", "PATH": "/evil"}, declared=())) as run:
         assert target == {"PATH": "/bin", "MODE": "x"}
         assert overlay.active == {"MODE"}
         assert run.applied == ("MODE",)
@@ -106,7 +120,10 @@ def test_an_overlay_sets_variables_for_as_long_as_the_run_lasts() -> None:
 def test_a_run_that_fails_leaves_nothing_behind() -> None:
     target: dict[str, str] = {}
 
-    with pytest.raises(ZeroDivisionError), EnvironmentOverlay(target).run({"A": "1"}, declared=()):
+    with (
+        pytest.raises(ZeroDivisionError),
+        EnvironmentOverlay(target).run(SkillVariables(values={"A": "1"}, declared=())),
+    ):
         raise ZeroDivisionError
 
     assert target == {}
@@ -115,7 +132,10 @@ def test_a_run_that_fails_leaves_nothing_behind() -> None:
 def test_runs_that_overlap_share_a_variable_until_the_last_one_ends() -> None:
     target: dict[str, str] = {}
     overlay = EnvironmentOverlay(target)
-    first, second = overlay.run({"A": "1"}, declared=()), overlay.run({"A": "2"}, declared=())
+    first, second = (
+        overlay.run(SkillVariables(values={"A": "1"}, declared=())),
+        overlay.run(SkillVariables(values={"A": "2"}, declared=())),
+    )
 
     with first:
         second.__enter__()
@@ -130,7 +150,7 @@ def test_a_value_of_the_operator_wins_over_every_run() -> None:
     target = {"a": "operator\udcff"}
     overlay = EnvironmentOverlay(target)
 
-    with overlay.run({"A": "skill"}, declared=()) as run:
+    with overlay.run(SkillVariables(values={"A": "skill"}, declared=())) as run:
         assert target == {"a": "operator\udcff"}
         assert run.kept == ("A",)
         assert overlay.active == frozenset()
@@ -138,35 +158,78 @@ def test_a_value_of_the_operator_wins_over_every_run() -> None:
     assert target == {"a": "operator\udcff"}
 
 
-def test_what_somebody_else_changed_meanwhile_is_left_and_said() -> None:
+def test_what_somebody_else_changed_meanwhile_is_as_before_and_said() -> None:
     target: dict[str, str] = {}
     overlay = EnvironmentOverlay(target)
 
-    with overlay.run({"A": "1", "B": "1"}, declared=()) as run:
+    with overlay.run(SkillVariables(values={"A": "1", "B": "1"})) as run:
         target["A"] = "somebody else"
-        with overlay.run({"A": "2"}, declared=()) as inner:
-            assert inner.kept == ("A",)
+        with overlay.run(SkillVariables(values={"A": "2"})) as inner:
+            assert inner.applied == ("A",)
+            assert target["A"] == "somebody else"
 
-    assert target == {"A": "somebody else"}
-    assert run.left == ("A",)
+    assert target == {}
+    assert run.changed == ("A",)
+
+
+def test_a_secret_is_looked_up_only_where_it_will_be_set() -> None:
+    asked: list[str] = []
+
+    def look_up(name: str) -> Callable[[], str]:
+        def fetch() -> str:
+            asked.append(name)
+            return HIDDEN
+
+        return fetch
+
+    names = ("PATH", "MY_TOKEN", "OTHER_TOKEN", "MODE")
+    wishes = SkillVariables(values={n: look_up(n) for n in names}, declared=["MY_TOKEN"])
+    target = {"MODE": "operator"}
+    overlay = EnvironmentOverlay(target)
+
+    with overlay.run(wishes), overlay.run(wishes) as second:
+        assert target == {"MODE": "operator", "MY_TOKEN": HIDDEN}
+
+    assert asked == ["MY_TOKEN"]
+    assert [one.key for one in second.blocked] == ["PATH", "OTHER_TOKEN"]
+    assert target == {"MODE": "operator"}
+
+
+def test_a_secret_that_cannot_be_had_is_a_warning_and_the_others_are_set() -> None:
+    def missing() -> str:
+        raise SecretError("$NOPE", "is not set in the environment.")
+
+    made = child_environment({}, SkillVariables(values={"A": missing, "B": "1"}))
+
+    assert made.values == {"B": "1"}
+    assert made.warnings == ("A is not set: $NOPE: is not set in the environment.",)
+
+
+def test_where_two_skills_want_a_variable_the_first_one_counts() -> None:
+    first, second = SkillVariables(values={"A": "1"}), SkillVariables(values={"a": "2", "B": "2"})
+
+    made = child_environment({}, first, second)
+
+    assert made.values == {"A": "1", "B": "2"}
+    assert made.blocked == ()
 
 
 def test_what_somebody_removed_meanwhile_is_there_for_the_next_run() -> None:
     target: dict[str, str] = {}
     overlay = EnvironmentOverlay(target)
 
-    with overlay.run({"A": "1"}, declared=()) as run:
+    with overlay.run(SkillVariables(values={"A": "1"}, declared=())) as run:
         del target["A"]
-        with overlay.run({"A": "2"}, declared=()):
+        with overlay.run(SkillVariables(values={"A": "2"}, declared=())):
             assert target == {"A": "1"}
         target.pop("A")
 
     assert target == {}
-    assert run.left == ()
+    assert run.changed == ()
 
 
 def test_a_run_is_entered_once() -> None:
-    run = EnvironmentOverlay({}).run({"A": "1"}, declared=())
+    run = EnvironmentOverlay({}).run(SkillVariables(values={"A": "1"}, declared=()))
     with run, pytest.raises(RuntimeError, match="once"):
         run.__enter__()
 
@@ -185,7 +248,7 @@ def test_a_start_that_fails_halfway_is_undone() -> None:
     overlay = EnvironmentOverlay(target)
 
     with pytest.raises(OSError, match=r"^$"):
-        overlay.run({"A": "1", "B": "2"}, declared=()).__enter__()
+        overlay.run(SkillVariables(values={"A": "1", "B": "2"}, declared=())).__enter__()
 
     assert target == {}
     assert overlay.active == frozenset()
@@ -196,7 +259,7 @@ def test_tasks_that_overlap_or_are_cancelled_leave_nothing_behind() -> None:
     overlay = EnvironmentOverlay(target)
 
     async def work(seconds: float) -> None:
-        async with overlay.run({"A": "1"}, declared=()):
+        async with overlay.run(SkillVariables(values={"A": "1"}, declared=())):
             assert target == {"A": "1"}
             await asyncio.sleep(seconds)
             assert target == {"A": "1"}
@@ -220,7 +283,7 @@ def test_threads_that_overlap_leave_nothing_behind() -> None:
 
     def work(number: int) -> None:
         for _ in range(200):
-            with overlay.run({"A": "1", f"B{number}": "1"}, declared=()):
+            with overlay.run(SkillVariables(values={"A": "1", f"B{number}": "1"}, declared=())):
                 if target.get("A") != "1":
                     wrong.append("A was not there")
 
@@ -270,7 +333,9 @@ def test_any_interleaving_of_runs_ends_with_the_mapping_as_before(
 ) -> None:
     target = Watched(start)
     overlay = EnvironmentOverlay(target)
-    waiting = [overlay.run(values, declared=["MY_TOKEN"]) for values in overlays]
+    waiting = [
+        overlay.run(SkillVariables(values=values, declared=["MY_TOKEN"])) for values in overlays
+    ]
     inside: list[OverlayRun] = []
     while waiting or inside:
         if waiting and (not inside or data.draw(st.booleans())):
@@ -278,7 +343,7 @@ def test_any_interleaving_of_runs_ends_with_the_mapping_as_before(
         else:
             leaving = inside.pop(data.draw(st.integers(0, len(inside) - 1)))
             leaving.__exit__(None, None, None)
-            assert leaving.left == ()
+            assert leaving.changed == ()
         assert {key: target.get(key) for key in start} == start
 
     assert list(target.inner.items()) == list(start.items())

@@ -90,12 +90,8 @@ def test_no_declaration_opens_what_is_denied(key: str) -> None:
         "APIKEY",
         "TOKEN",
         "DB_PASSWORD",
-        "GITHUB_TOKEN",
         "GH_HOST",
-        "AWS_SESSION_TOKEN",
         "SIGNING_PRIVATE_KEY",
-        "DATABASE_URL",
-        "MONGODB_URI",
         "SENTRY_DSN",
     ],
 )
@@ -104,6 +100,25 @@ def test_a_secret_like_variable_is_for_a_skill_that_declares_it(key: str) -> Non
     assert not judge(key, SHOWN_NOWHERE, []).allowed
     assert "does not declare" in judge(key, SHOWN_NOWHERE, ["OTHER_TOKEN"]).reason
     assert judge(key, SHOWN_NOWHERE, [f" {key.lower()} "]).allowed
+
+
+@pytest.mark.parametrize(
+    "key", ["GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL"]
+)
+def test_an_account_of_the_operator_is_for_a_skill_that_the_operator_names(key: str) -> None:
+    assert is_secret_like(key)
+    assert not judge(key, SHOWN_NOWHERE, [key]).allowed
+    assert "allowEnv" in judge(key, SHOWN_NOWHERE, [key]).reason
+    assert judge(key, SHOWN_NOWHERE, [], [f" {key.lower()} "]).group == "allowed"
+
+
+@pytest.mark.parametrize("key", ["PATH", "LD_PRELOAD", "GIT_SSH", "SSH_AUTH_SOCK", "HTTPS_PROXY"])
+def test_what_is_no_account_is_not_for_the_operator_to_lend(key: str) -> None:
+    assert not judge(key, "x", [key], [key]).allowed
+
+
+def test_the_operator_may_lend_a_secret_that_the_skill_does_not_declare() -> None:
+    assert judge("WEATHER_TOKEN", SHOWN_NOWHERE, [], ["WEATHER_TOKEN"]).group == "allowed"
 
 
 @pytest.mark.parametrize("key", ["TOKENIZER", "KEYBOARD", "SECRETARY", "PASSWORDLESS_LOGIN_URL"])

@@ -1,4 +1,4 @@
-"""The composition root: settings and folders in, a `Runtime` with real adapters out.
+"""The `Runtime`: the skills service with real adapters, and the rest on demand.
 
 Environment and clock enter here and are handed on. Heavy adapters (store, watcher) are loaded when
 they are first used: most commands need neither.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prowess.runtime.examples import ExampleService
     from prowess.runtime.ports import Encoder, Judge, LanguageModel, SessionStore, VectorStore
     from prowess.runtime.routing import RoutingService
+    from prowess.runtime.run import RunContext, RunTools
     from prowess.runtime.scanning import ScanService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 HOME_VARIABLE = "PROWESS_HOME"
 STORE_FILE = "prowess.db"
 VECTORS_FILE = "vectors.db"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Runtime:
@@ -48,12 +50,14 @@ class Runtime:
         self.skills = skills
         self.config = config_file
         self.folders = folders
-        self._environ = environ
+        # Read and never shown: it holds secrets.
+        self.environ = environ
         self._store: SessionStore | None = None
         self._routing: RoutingService | None = None
         self._examples: ExampleService | None = None
         self._vectors: VectorStore | None = None
         self._scanning: ScanService | None = None
+        self._runs: RunTools | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -138,16 +142,16 @@ class Runtime:
             ModelError: none is configured, or it cannot be used.
         """
         opened: LanguageModel = import_module("prowess.host.language_model").open_model(
-            self.skills.settings.skills.model, self._environ
+            self.skills.settings.skills.model, self.environ
         )
         return opened
 
     def _open_encoder(self) -> "Encoder | None":
         opened: Encoder | None = import_module("prowess.host.encoders").open_encoder(
             self.skills.settings.skills.routing.encoder,
-            self._environ,
+            self.environ,
             self.folders.home,
-            bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"),
+            bundled=os.path.join(_PACKAGE, "model"),
         )
         return opened
 
@@ -162,6 +166,28 @@ class Runtime:
         """Return the keeper of session snapshots."""
         kept: Sessions = import_module("prowess.runtime.sessions").Sessions(self.skills, self.store)
         return kept
+
+    def run(
+        self,
+        agent: str | None = None,
+        session: str | None = None,
+        *,
+        process_wide: bool = True,
+    ) -> "RunContext":
+        """Return one turn of an agent, to be entered with `with` or `async with`.
+
+        Args:
+            agent: whose turn it is; by default the default agent's.
+            session: what keeps its snapshot between turns; by default nothing does.
+            process_wide: whether the variables of skills are set in this process for as long as the
+                turn lasts; otherwise only `run.environ`, for child processes, has them.
+        """
+        module = import_module("prowess.runtime.run")
+        if self._runs is None:
+            self._runs = import_module("prowess.wiring.running").open_runs(self)
+        asked = module.RunRequest(agent_id=agent, session_id=session, process_wide=process_wide)
+        context: RunContext = module.RunContext(self._runs, asked)
+        return context
 
     def watching(self) -> "Watching":
         """Return what keeps the service up to date while the process lives."""
@@ -229,7 +255,7 @@ def open_runtime(
     current = _current_folder(workspace)
     folders = find_folders(variables, home, current)
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
-    facts = LocalFacts(variables)
+    facts = LocalFacts(variables, (folders.tools_bin,))
     service = SkillsService(
         settings=config_file,
         places=_places(workspace, folders, variables, current),
@@ -251,7 +277,7 @@ def find_folders(
     return Folders(
         home=os.path.abspath(user_home),
         state=expand(state, user_home, current) if state else default,
-        bundled=os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled"),
+        bundled=os.path.join(_PACKAGE, "bundled"),
         codex_home=environ.get("CODEX_HOME", ""),
     )
 

@@ -1,0 +1,333 @@
+"""A run: one turn of an agent, with its snapshot pinned and its environment in place.
+
+    with runtime.run(agent="main", session="s1") as run:
+        run.prompt                 # the block for the system prompt
+        run.route(message)         # the skills that this message needs, with reasons
+        run.turn(messages)         # what learning makes of it
+
+`with` gives a `Run`, `async with` an `AsyncRun`. What changes on the disk meanwhile counts from the
+next run on. The environment is as it was before when the block is left, whatever happened in it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from prowess.runtime.environment import SkillVariables, Variables, child_environment
+from prowess.runtime.environment_overlay import OverlayRun, in_thread
+from prowess.runtime.run_environment import (
+    EnvironmentTools,
+    RunEnvironment,
+    for_children,
+    names_only,
+    variables_of,
+    with_tools,
+)
+from prowess.runtime.service import SkillsService
+from prowess.skills.invoking import InvocationPlace, Invoked, References, references, run_command
+from prowess.skills.lookup import find
+from prowess.skills.model import Skill
+from prowess.skills.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from prowess.learning.proposal import Proposal
+    from prowess.routing.model import Route
+    from prowess.runtime.routing import RoutingService
+    from prowess.runtime.sessions import Sessions
+    from prowess.runtime.skill_texts import SkillText, SkillTexts
+    from prowess.runtime.workshop import WorkshopService
+
+Messages = Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """Whose run it is, and who sees its variables."""
+
+    agent_id: str | None = None
+    # A session keeps its snapshot between runs; None keeps nothing.
+    session_id: str | None = None
+    # True sets the variables in this process; False only in what its children are handed.
+    process_wide: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTools:
+    """What a run works with; the larger parts are made when they are first asked for."""
+
+    skills: SkillsService
+    environment: EnvironmentTools
+    sessions: Callable[[], "Sessions"]
+    routing: Callable[[], "RoutingService"]
+    texts: Callable[[], "SkillTexts"]
+    workshop: Callable[[], "WorkshopService"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What a run holds from its first moment to its last."""
+
+    tools: RunTools
+    snapshot: Snapshot
+    session_id: str
+    environment: RunEnvironment
+    environ: Variables = field(repr=False)
+
+
+class Run:
+    """What an agent has for one turn."""
+
+    def __init__(self, begun: _Begun) -> None:
+        self._tools = begun.tools
+        self.snapshot = begun.snapshot
+        self.agent_id = begun.snapshot.agent_id
+        self.session_id = begun.session_id
+        # Names that were set, kept or blocked.
+        self.environment = begun.environment
+        # What a child process is started with; it prints as names alone.
+        self.environ: Mapping[str, str] = begun.environ
+
+    @property
+    def prompt(self) -> str:
+        """The block for the system prompt."""
+        return self.snapshot.prompt
+
+    @property
+    def skills(self) -> tuple[Skill, ...]:
+        """Everything the agent may use, what is hidden from its model included."""
+        return self.snapshot.usable
+
+    @property
+    def workspace(self) -> str:
+        """The folder in which the agent works."""
+        return self._tools.skills.workspace(self.agent_id).folder
+
+    @property
+    def workshop(self) -> "WorkshopService":
+        """What turns corrections into proposals; it may be switched off."""
+        return self._tools.workshop()
+
+    def route(
+        self, message: str, *, last: Sequence[str] = (), loaded: Sequence[str] = ()
+    ) -> "Route":
+        """Return which skills `message` needs, with reasons; there may be none.
+
+        Args:
+            message: what the user wrote.
+            last: skills that the last message loaded, for "yes, do it".
+            loaded: skills that are loaded already and need not be found again.
+        """
+        return self._routed(message, last=tuple(last), loaded=frozenset(loaded))
+
+    def find(self, query: str, limit: int = 5) -> "Route":
+        """Return the skills nearest to `query`, whether or not any would be loaded for it."""
+        return self._routed(query, considered=limit)
+
+    def skill(self, name: str) -> Skill:
+        """Return a skill that the agent may use, by its name.
+
+        Raises:
+            SkillNotFoundError: none or several answer to it.
+        """
+        return find(self.skills, name)
+
+    def read(self, name: str, path: str = "") -> "SkillText":
+        """Return the body of a skill, or one of its files.
+
+        Raises:
+            SkillNotFoundError: the agent has no such skill.
+            UnsafeSkillError: the scanner refuses the skill.
+            PathError: the skill has no such file.
+        """
+        return self._tools.texts().read(self.skill(name), path)
+
+    def command(self, text: str) -> Invoked | None:
+        """Return what a slash command (`/name args`) invokes; None where it is none.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill that it invokes.
+        """
+        invoked = run_command(text, self.skills, self._place())
+        if invoked is not None:
+            self._tools.texts().check(invoked.command.skill)
+        return invoked
+
+    def references(self, text: str) -> References:
+        """Return the skills that a message names as `$name`."""
+        report = self._tools.skills.status(self.agent_id)
+        everything = tuple(status.skill for status in report.skills)
+        callable_ones = frozenset(skill.name for skill in self.skills if skill.invocation.user)
+        return references(text, everything, callable_ones)
+
+    def turn(
+        self, messages: Messages, tool_calls: int | Sequence[object] = 0, *, ok: bool = True
+    ) -> "tuple[Proposal, ...]":
+        """Tell learning what happened in a turn, and return what it proposes.
+
+        Args:
+            messages: the turn, each with `role` and `content`.
+            tool_calls: the calls that the agent made, or how many.
+            ok: whether the turn went well; nothing is learned from one that did not.
+        """
+        # Late: a run that learns nothing loads nothing for it.
+        from prowess.runtime.workshop import TurnSeen  # noqa: PLC0415
+
+        count = tool_calls if isinstance(tool_calls, int) else len(tool_calls)
+        seen = TurnSeen(
+            messages=messages,
+            tool_calls=count,
+            ok=ok,
+            agent_id=self.agent_id,
+            session_id=self.session_id,
+        )
+        return self.workshop.observe(seen)
+
+    def _routed(
+        self,
+        message: str,
+        *,
+        last: tuple[str, ...] = (),
+        loaded: frozenset[str] = frozenset(),
+        considered: int = 5,
+    ) -> "Route":
+        # Late: numbers and vectors are loaded by the first message that is routed.
+        from prowess.routing.router import Context  # noqa: PLC0415
+        from prowess.runtime.routing import Asked  # noqa: PLC0415
+
+        asked = Asked(
+            agent_id=self.agent_id,
+            context=Context(last=last, loaded=loaded),
+            considered=considered,
+            snapshot=self.snapshot,
+        )
+        return self._tools.routing().route(message, asked)
+
+    def _place(self) -> InvocationPlace:
+        return InvocationPlace(session_id=self.session_id, project_dir=self.workspace)
+
+
+class AsyncRun:
+    """The asynchronous twin: the same, and what may take long is awaited."""
+
+    def __init__(self, run: Run) -> None:
+        # The same run for what never waits.
+        self.sync = run
+        self.snapshot, self.agent_id, self.session_id = run.snapshot, run.agent_id, run.session_id
+        self.environment, self.environ = run.environment, run.environ
+        self.prompt, self.skills, self.workspace = run.prompt, run.skills, run.workspace
+        self.route, self.find, self.skill, self.read = run.route, run.find, run.skill, run.read
+        self.command, self.references = run.command, run.references
+
+    @property
+    def workshop(self) -> "WorkshopService":
+        """What turns corrections into proposals; it may be switched off."""
+        return self.sync.workshop
+
+    async def turn(
+        self, messages: Messages, tool_calls: int | Sequence[object] = 0, *, ok: bool = True
+    ) -> "tuple[Proposal, ...]":
+        """Tell learning what happened in a turn, and return what it proposes."""
+        return await in_thread(self.sync.turn, messages, tool_calls, ok=ok)
+
+
+class RunContext:
+    """A run that has not begun; entered once, plainly or asynchronously."""
+
+    def __init__(self, tools: RunTools, asked: RunRequest) -> None:
+        self._tools, self._asked = tools, asked
+        self._overlay: OverlayRun | None = None
+        self._entered = False
+
+    def preview(self) -> Run:
+        """Return what the run would be: no secret is looked up, and nothing is set or written."""
+        self._tools.skills.refresh()
+        snapshot = self._tools.skills.snapshot(self._asked.agent_id)
+        base = for_children(self._tools.environment, ())
+        made = child_environment(base, *map(names_only, self._variables(snapshot)))
+        return Run(self._begun(snapshot, RunEnvironment.of(made), made.values))
+
+    def __enter__(self) -> Run:
+        snapshot, variables = self._pinned()
+        if not self._asked.process_wide:
+            return Run(self._apart(snapshot, variables))
+        self._overlay = self._tools.environment.overlay.run(*variables)
+        self._overlay.__enter__()
+        return self._within(snapshot, self._overlay)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._overlay is not None:
+            self._overlay.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> AsyncRun:
+        snapshot, variables = self._pinned()
+        if not self._asked.process_wide:
+            # To look a secret up may take seconds.
+            return AsyncRun(Run(await in_thread(self._apart, snapshot, variables)))
+        overlay = self._tools.environment.overlay.run(*variables)
+        await overlay.__aenter__()
+        self._overlay = overlay
+        return AsyncRun(self._within(snapshot, overlay))
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Waits for nothing, so that no cancellation can come between.
+        self.__exit__(kind, error, trace)
+
+    def _pinned(self) -> tuple[Snapshot, tuple[SkillVariables, ...]]:
+        if self._entered:
+            raise RuntimeError("a run is entered once: ask the runtime for another one")
+        self._entered = True
+        skills, asked = self._tools.skills, self._asked
+        if asked.session_id is None:
+            skills.refresh()
+        else:
+            self._tools.sessions().begin_turn(asked.session_id, asked.agent_id)
+        snapshot = skills.snapshot(asked.agent_id)
+        return snapshot, self._variables(snapshot)
+
+    def _variables(self, snapshot: Snapshot) -> tuple[SkillVariables, ...]:
+        entries = self._tools.skills.settings.skills.entries
+        wanted = [skill for skill in snapshot.usable if skill.key in entries]
+        if not wanted:
+            return ()
+        return tuple(variables_of(wanted, entries, self._tools.environment.secrets()))
+
+    def _apart(self, snapshot: Snapshot, variables: tuple[SkillVariables, ...]) -> _Begun:
+        base = for_children(self._tools.environment, ())
+        made = child_environment(base, *variables)
+        return self._audited(self._begun(snapshot, RunEnvironment.of(made), made.values))
+
+    def _within(self, snapshot: Snapshot, overlay: OverlayRun) -> Run:
+        try:
+            values = for_children(self._tools.environment, overlay.applied)
+            begun = self._begun(snapshot, RunEnvironment.of(overlay), values)
+            return Run(self._audited(begun))
+        except BaseException:
+            overlay.__exit__(None, None, None)
+            raise
+
+    def _begun(self, snapshot: Snapshot, environment: RunEnvironment, values: Variables) -> _Begun:
+        return _Begun(
+            tools=self._tools,
+            snapshot=snapshot,
+            session_id=self._asked.session_id or "",
+            environment=environment,
+            environ=with_tools(values, self._tools.environment.tools_bin()),
+        )
+
+    def _audited(self, begun: _Begun) -> _Begun:
+        tools, lent = self._tools.environment, begun.environment.lent
+        tools.audit.lent(
+            tools.now(), begun.snapshot.agent_id, ((one.skill, one.name) for one in lent)
+        )
+        return begun

@@ -1,0 +1,22 @@
+"""The composition root: settings and folders in, a `Runtime` with real adapters out.
+
+Each module beside `runtime` puts one larger use case together, for the commands that need it.
+"""
+
+from prowess.wiring.runtime import (
+    HOME_VARIABLE,
+    STORE_FILE,
+    VECTORS_FILE,
+    Runtime,
+    find_folders,
+    open_runtime,
+)
+
+__all__ = [
+    "HOME_VARIABLE",
+    "STORE_FILE",
+    "VECTORS_FILE",
+    "Runtime",
+    "find_folders",
+    "open_runtime",
+]
