@@ -168,7 +168,8 @@ def _first_line(body: str) -> str:
 
 def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, list[Diagnostic]]:
     by_model, found = implicit_by_sidecar(document)
-    tool = reader.text("command-tool") if reader.text("command-dispatch") == "tool" else ""
+    dispatched = reader.text("command-dispatch").lower() == "tool"
+    tool = reader.text("command-tool") if dispatched else ""
     # Claude Code keeps a command from its model unless the author described it.
     described = document.source.kind is not RootKind.COMMANDS or bool(reader.text("description"))
     found += _unclear_flags(reader)

@@ -290,6 +290,7 @@ def test_a_requirement_on_one_line_survives_the_reading_of_broken_lines() -> Non
         (("disable_model_invocation: true",), HIDDEN),
         (("disable-model-invocation: t",), HIDDEN),
         (("command-dispatch: tool", "command-tool: browser"), Invocation(tool="browser")),
+        (("command-dispatch: Tool", "command-tool: browser"), Invocation(tool="browser")),
         (("command-tool: browser",), Invocation()),
         (("command-dispatch: other", "command-tool: browser"), Invocation()),
     ],
