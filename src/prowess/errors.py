@@ -18,10 +18,21 @@ An exception is for the caller who must act, so each says what to do next and ca
     ├── ModelError                   the user's own language model does not answer
     ├── StaleChangeError             a change was made or reviewed against something else
     ├── QuarantinedError             a change would leave a skill that the scanner refuses
+    ├── UnsafeSkillError             a skill is not handed out: the scanner refuses it
     ├── AcceptanceError              a finding cannot be accepted, or was not
     ├── RemovalError                 a skill cannot be removed, restored or found in the trash
     ├── InstallArgumentError         an install entry is not safe to put on a command line
     ├── DownloadError                a download is refused, or fails
+    ├── SecretError                  a secret reference leads to no secret
+    ├── ProposalError                a proposal cannot be made, changed or applied
+    │   ├── WorkshopDisabledError    the workshop is switched off
+    │   ├── ProposalInputError       what was asked for is incomplete or cannot be done
+    │   ├── ProposalNotFoundError    no such proposal, or no such skill to change
+    │   ├── ProposalStateError       a proposal is in no state for that
+    │   ├── ProposalStaleError       what was reviewed is no longer what would be written
+    │   ├── ProposalUnsafeError      the scanner refuses what would come out
+    │   ├── ProposalSecretError      the text holds something that looks like a credential
+    │   └── ProposalFolderError      the skill's folder cannot be read or written
     └── WatchUnavailableError        the system cannot watch these folders
 """
 
@@ -186,6 +197,19 @@ class QuarantinedError(ProwessError):
         self.skill, self.problem, self.findings = skill, problem, tuple(findings)
 
 
+class UnsafeSkillError(ProwessError):
+    """A skill is not handed to an agent, since the scanner refuses it."""
+
+    code = "skill.unsafe"
+
+    def __init__(self, name: str, problem: str, findings: Sequence[object] = ()) -> None:
+        super().__init__(
+            f"{name} is not used: {problem} Look at it with `prowess scan {name}`; accept what is"
+            " fine with `prowess scan accept`."
+        )
+        self.name, self.problem, self.findings = name, problem, tuple(findings)
+
+
 class AcceptanceError(ProwessError):
     """A finding of the scanner cannot be accepted, or there is no such acceptance."""
 
@@ -224,6 +248,95 @@ class DownloadError(ProwessError):
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(f"{url}: {problem}")
         self.url, self.problem = url, problem
+
+
+class SecretError(ProwessError):
+    """A secret reference leads to no secret; the message names the reference, never a value."""
+
+    code = "secret"
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name, self.problem = name, problem
+
+
+class ProposalError(ProwessError):
+    """A proposal cannot be made, changed or applied."""
+
+    code = "proposal"
+
+
+class WorkshopDisabledError(ProposalError):
+    """The workshop is switched off."""
+
+    code = "proposal.disabled"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "skill-workshop is disabled: set plugins.entries.skill-workshop.enabled to true."
+        )
+
+
+class ProposalInputError(ProposalError):
+    """What was asked for is incomplete, or cannot be done."""
+
+    code = "proposal.input"
+
+
+class ProposalNotFoundError(ProposalError):
+    """There is no such proposal, or no such skill to change."""
+
+    code = "proposal.not_found"
+
+
+class ProposalStateError(ProposalError):
+    """The state of a proposal does not allow what was asked for."""
+
+    code = "proposal.state"
+
+    def __init__(self, state: str, wanted: str) -> None:
+        super().__init__(f"{state} proposal cannot be {wanted}")
+        self.state, self.wanted = state, wanted
+
+
+class ProposalStaleError(ProposalError):
+    """What was reviewed is not what would be written now; nothing was written."""
+
+    code = "proposal.stale"
+
+    def __init__(self, proposal_id: str, problem: str, *, expected: str, found: str) -> None:
+        super().__init__(
+            f"{proposal_id}: {problem} (expected {expected}, found {found}): nothing was written;"
+            " look at it again and decide again."
+        )
+        self.proposal_id, self.problem = proposal_id, problem
+        self.expected, self.found = expected, found
+
+
+class ProposalUnsafeError(ProposalError):
+    """The scanner refuses the skill that would come out; the proposal is quarantined."""
+
+    code = "proposal.unsafe"
+
+
+class ProposalSecretError(ProposalError):
+    """The text holds something that looks like a credential; nothing was stored."""
+
+    code = "proposal.secret"
+
+    def __init__(self, place: str, evidence: str) -> None:
+        # The evidence arrives masked: a message is shown, logged and given to a model.
+        super().__init__(
+            f"{place} looks like it holds a credential ({evidence}): nothing was stored;"
+            " name the variable that holds it instead."
+        )
+        self.place, self.evidence = place, evidence
+
+
+class ProposalFolderError(ProposalError):
+    """The folder of the skill cannot be read or written."""
+
+    code = "proposal.folder"
 
 
 class WatchUnavailableError(ProwessError):

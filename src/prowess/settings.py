@@ -55,6 +55,8 @@ class EntrySettings:
     enabled: bool | None = None
     has_api_key: bool = False
     env_names: frozenset[str] = frozenset()
+    # Variables of the host's own accounts that the operator lets this skill have.
+    allow_env: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,8 @@ class InstallSettings:
 
     prefer_brew: bool = True
     node_manager: str = "npm"
+    # `host` or `host:port`: downloads may come from there, though the address is not public.
+    private_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +159,45 @@ class PluginSettings:
     disabled: frozenset[str] = frozenset()
 
 
+class ApprovalPolicy(Enum):
+    """Whether proposals wait for a person or are applied when they are safe."""
+
+    PENDING = "pending"
+    AUTO = "auto"
+
+
+class ReviewMode(Enum):
+    """What looks at a turn: nothing, phrases, a language model, or both."""
+
+    OFF = "off"
+    HEURISTIC = "heuristic"
+    LLM = "llm"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkshopSettings:
+    """How skills are learned (`plugins.entries["skill-workshop"]`)."""
+
+    # The entry itself: off unless somebody switched it on.
+    selected: bool = False
+    # Of its config, which counts only for an entry that is on.
+    enabled: bool = True
+    auto_capture: bool = True
+    approval_policy: ApprovalPolicy = ApprovalPolicy.PENDING
+    review_mode: ReviewMode = ReviewMode.HYBRID
+    review_interval: int = 15
+    review_min_tool_calls: int = 8
+    review_timeout_ms: int = 45_000
+    max_pending: int = 50
+    max_skill_bytes: int = 40_000
+
+    @property
+    def active(self) -> bool:
+        """True where the workshop takes part at all."""
+        return self.selected and self.enabled
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
     """A key that was not understood; its default is used and the file is left as it is."""
@@ -171,6 +214,7 @@ class Settings:
     skills: SkillsSettings = field(default_factory=SkillsSettings)
     agents: tuple[AgentSettings, ...] = (AgentSettings(id="main", name="main", default=True),)
     plugins: PluginSettings = field(default_factory=PluginSettings)
+    workshop: WorkshopSettings = field(default_factory=WorkshopSettings)
     problems: tuple[SettingProblem, ...] = ()
     # The shape of the file for `requires.config`: which paths are switched on, not what they hold.
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)

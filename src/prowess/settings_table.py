@@ -120,9 +120,15 @@ SETTINGS = (
     ),
     Setting(
         "skills.entries.<skillKey>.env",
-        "map of strings",
+        "map of strings or secret references",
         "{}",
         "Environment variables of the skill; a name in it counts as set. Values are never shown.",
+    ),
+    Setting(
+        "skills.entries.<skillKey>.allowEnv",
+        "list of names",
+        "[]",
+        "Variables of your own accounts (`GITHUB_TOKEN`, ...) that the skill may have; audited.",
     ),
     Setting(
         "skills.entries.<skillKey>.config",
@@ -147,6 +153,12 @@ SETTINGS = (
         "npm, pnpm, yarn or bun",
         "npm",
         "The program that install options for Node packages name.",
+    ),
+    Setting(
+        "skills.install.privateHosts",
+        "list of `host` or `host:port`",
+        "[]",
+        "Hosts of your own network that downloads of skills may come from, also over http.",
     ),
     Setting(
         "skills.routing.encoder",
@@ -270,5 +282,65 @@ SETTINGS = (
         "true or false",
         "true",
         "`false` switches a plugin, and so its skills, off.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.enabled",
+        "true or false",
+        "false",
+        "Whether skills are learned from work at all.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.enabled",
+        "true or false",
+        "true",
+        "Switches learning off while the entry stays on.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.autoCapture",
+        "true or false",
+        "true",
+        "Whether turns are looked at for corrections, without being asked to.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.approvalPolicy",
+        "pending or auto",
+        "pending",
+        "`pending`: proposals wait for a person. `auto`: safe ones are applied at once.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.reviewMode",
+        "off, heuristic, llm or hybrid",
+        "hybrid",
+        "What looks at a turn: nothing, phrases, a language model, or both.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.reviewInterval",
+        "integer, 1 to 200",
+        "15",
+        "After how many turns the language model looks.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.reviewMinToolCalls",
+        "integer, 1 to 500",
+        "8",
+        "After how many tool calls the language model looks.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.reviewTimeoutMs",
+        "integer, 5000 to 180000",
+        "45000",
+        "How long the language model may take.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.maxPending",
+        "integer, 1 to 200",
+        "50",
+        "How many proposals wait at most in a workspace; the oldest go first.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.maxSkillBytes",
+        "integer, 1024 to 200000",
+        "40000",
+        "How large a file of a learned skill may become.",
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from prowess.host.config_reader import NOT_KNOWN, Reader, is_words, strays, switch
 from prowess.host.config_routing import model_settings, routing_settings
 from prowess.host.config_safety import safety_settings
+from prowess.host.config_workshop import workshop_settings
 from prowess.host.harnesses import ALIASES, NAMES
 from prowess.host.reading import is_path
 from prowess.settings import (
@@ -39,7 +40,7 @@ _KNOWN = {
         "maxCandidatesPerRoot", "maxSkillsLoadedPerSource", "maxSkillsInPrompt",
         "maxSkillsPromptChars", "maxSkillFileBytes",
     },
-    "skills.install": {"preferBrew", "nodeManager"},
+    "skills.install": {"preferBrew", "nodeManager", "privateHosts"},
     "skills.routing": {
         "encoder", "encoderModel", "encoderKeyEnv", "maxSkills", "loadThreshold", "offerThreshold",
         "rerank",
@@ -56,7 +57,7 @@ _OBJECTS = (
     "skills.safety", "agents", "agents.defaults",
     "agent", "plugins", "plugins.load",
 )  # fmt: skip
-_ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "config"))
+_ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "allowEnv", "config"))
 _AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
 _NODE_MANAGERS = ("npm", "pnpm", "yarn", "bun")
 
@@ -68,6 +69,7 @@ def to_settings(values: Mapping[str, Any]) -> Settings:
         skills=_skills(reader),
         agents=_agents(reader),
         plugins=_plugins(reader),
+        workshop=workshop_settings(reader),
         problems=(*reader.problems, *_misshapen(reader), *_unknown(values)),
         values={key: _switched(value) for key, value in values.items()},
     )
@@ -101,6 +103,7 @@ def _skills(reader: Reader) -> SkillsSettings:
         install=InstallSettings(
             prefer_brew=reader.flag("skills.install.preferBrew", default=True),
             node_manager=manager or "npm",
+            private_hosts=reader.words("skills.install.privateHosts") or (),
         ),
         routing=routing_settings(reader),
         model=model_settings(reader),
@@ -176,6 +179,7 @@ def _entries(reader: Reader) -> dict[str, EntrySettings]:
             enabled=switch(reader, f"{key}.enabled", entry.get("enabled")),
             has_api_key=_is_set(entry.get("apiKey")),
             env_names=_env_names(reader, f"{key}.env", entry.get("env")),
+            allow_env=reader.as_words(f"{key}.allowEnv", entry.get("allowEnv")) or (),
         )
     return found
 

@@ -5,11 +5,18 @@ once is the same payload under any other title.
 """
 
 import hashlib
+import json
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Generic, TypeVar
+
+from prowess.errors import ProposalInputError
+from prowess.learning.edit import Edit
+from prowess.safety.model import Finding
 
 # The first bytes that are hashed: a later way to write things down must not meet an older hash.
 _CHANGE, _CONTENT = b"prowess change 1", b"prowess content 1"
@@ -24,6 +31,45 @@ class State(StrEnum):
     REJECTED = "rejected"
     QUARANTINED = "quarantined"
     STALE = "stale"
+
+
+class Source(StrEnum):
+    """Who proposed it."""
+
+    TOOL = "tool"
+    AGENT_END = "agent_end"
+    REVIEWER = "reviewer"
+    EXPERIENCE = "experience"
+    CLI = "cli"
+    STUDIO = "studio"
+
+
+class EventKind(StrEnum):
+    """What happened to a proposal."""
+
+    CREATED = "created"
+    REVISED = "revised"
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    QUARANTINED = "quarantined"
+    STALE = "stale"
+    PRUNED = "pruned"
+
+
+# What is not in here never happens, whoever asks for it.
+_MOVES: Mapping[State, frozenset[State]] = MappingProxyType(
+    {
+        State.PENDING: frozenset(
+            (State.APPLIED, State.REJECTED, State.QUARANTINED, State.STALE, State.PENDING)
+        ),
+        State.QUARANTINED: frozenset((State.REJECTED,)),
+    }
+)
+
+
+def may_become(old: State, new: State) -> bool:
+    """Return whether a proposal may go from one state to another; pending to pending revises."""
+    return new in _MOVES.get(old, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +96,67 @@ class Record:
     created_at: float
     title: str = ""
     reason: str = ""
+    # The hash of what was asked for, whatever the skill looked like; empty matches nothing.
+    payload: str = ""
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was said, and in which message of the turn (counted from zero)."""
+
+    place: int
+    role: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(Record):
+    """A change that somebody proposed for one skill of a workspace."""
+
+    workspace: str
+    source: Source
+    # Exactly what would be written.
+    change: Change
+    # What was asked for; None where only support files were.
+    edit: Edit | None = None
+    # The hash of the whole skill that the change was made against.
+    base_hash: str = ""
+    updated_at: float = 0.0
+    agent_id: str = ""
+    findings: tuple[Finding, ...] = ()
+    quarantine_reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    # Names the files that were replaced when it was applied, for a way back.
+    backup: str = ""
+
+    @property
+    def skill(self) -> str:
+        """The name of the skill, which is the name of its folder."""
+        return self.change.skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the log of proposals, which only grows."""
+
+    # Counts up over all workspaces; the last one seen is a cursor.
+    sequence: int = 0
+    workspace: str
+    proposal_id: str
+    skill: str
+    kind: EventKind
+    revision: str
+    at: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether a proposal is new: the id of the one that is there already, or whom it displaces."""
+
+    existing: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 _AnyRecord = TypeVar("_AnyRecord", bound=Record)
@@ -79,6 +186,60 @@ DEFAULT_CAPS: Mapping[State, int] = MappingProxyType(
 _WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, State.STALE)
 
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{1,79}")
+_LONGEST_NAME = 80
+_SPARE_NAME = "learned-workflows"
+
+
+def skill_name(text: str, title: str = "") -> str:
+    """Return the normal form of a skill's name.
+
+    Raises:
+        ProposalInputError: nothing is left of it; the message proposes another.
+    """
+    name = _normal(text)
+    if _NAME.fullmatch(name):
+        return name
+    plain = (_normal(_unaccented(other)) for other in (text, title))
+    better = next((other for other in plain if _NAME.fullmatch(other)), _SPARE_NAME)
+    shown = json.dumps(text[:_LONGEST_NAME])
+    raise ProposalInputError(f'skillName {shown} cannot name a folder: try "{better}"')
+
+
+def _normal(text: str) -> str:
+    name = re.sub(r"[^a-z0-9_-]+", "-", text.strip().lower())
+    return name.strip("_-")[:_LONGEST_NAME].rstrip("_-")
+
+
+def _unaccented(text: str) -> str:
+    return unicodedata.normalize("NFKD", text[:_LONGEST_NAME]).encode("ascii", "ignore").decode()
+
+
+def payload_hash(skill: str, edit: Edit | None, files: Mapping[str, bytes]) -> str:
+    """Return the hash of what was asked for: the edit and the support files of one skill."""
+    digests = {name: hashlib.sha256(body).hexdigest() for name, body in sorted(files.items())}
+    asked = [skill, None if edit is None else asdict(edit), digests]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def admission(new: Record, records: Sequence[Record], caps: Mapping[State, int]) -> Admission:
+    """Say whether `new` is there already among `records`, and else who must go for it."""
+    same = [record for record in records if _is_same(new, record)]
+    same.sort(key=_gravest_first)
+    if same:
+        return Admission(existing=same[0].id)
+    gone = pruned([*records, new], caps).dropped
+    return Admission(dropped=tuple(record.id for record in gone))
+
+
+def _is_same(new: Record, known: Record) -> bool:
+    asked_before = bool(new.payload) and new.payload == known.payload
+    if known.state is State.APPLIED:
+        # Whoever removed it again by hand is not asked again in the same conversation.
+        return asked_before and bool(new.session_id) and new.session_id == known.session_id
+    return known.state is not State.STALE and (asked_before or new.revision == known.revision)
+
+
 def change_hash(change: Change) -> str:
     """Return the hash of exactly this change: the skill, every path and every byte."""
     return _digest(_CHANGE, change.skill, change.files)
@@ -98,8 +259,12 @@ def result_of(current: Mapping[str, bytes], change: Change) -> dict[str, bytes]:
 def duplicate_of(revision: str, records: Iterable[_AnyRecord]) -> _AnyRecord | None:
     """Return the record of the same change in any state: the gravest state, then the newest."""
     same = [record for record in records if record.revision == revision]
-    same.sort(key=lambda record: (_WEIGHT.index(record.state), -record.created_at))
+    same.sort(key=_gravest_first)
     return same[0] if same else None
+
+
+def _gravest_first(record: Record) -> tuple[int, float]:
+    return _WEIGHT.index(record.state), -record.created_at
 
 
 def pruned(

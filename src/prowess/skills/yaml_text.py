@@ -24,6 +24,12 @@ _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+# What ends a double-quoted scalar, breaks its line, or may not stand in a stream as it is.
+_ESCAPED = re.compile(
+    '["\\\\\x00-\x1f\x7f-\xa0\xad\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]'
+    "|[\U0001fffe-\U0001ffff\U000e0000-\U0010ffff]"
+)
+_LAST_SHORT = 0xFFFF
 _LOOKS_INDENTED = ("indentation", "cannot start any token", "expected key", "<block end>")
 
 _Container: TypeAlias = "dict[str, Value] | list[Value]"
@@ -72,6 +78,18 @@ def load(text: str) -> Loaded:
     except yaml.YAMLError as error:
         return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error)))
     return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
+
+
+def quoted(text: str) -> str:
+    """Return `text` as one YAML scalar on one line, which reads back as exactly this text."""
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    if match[0] in '"\\':
+        return f"\\{match[0]}"
+    return f"\\u{number:04x}" if number <= _LAST_SHORT else f"\\U{number:08x}"
 
 
 class _Build:

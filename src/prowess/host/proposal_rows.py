@@ -1,0 +1,94 @@
+"""A proposal as a row of the store, and back: what questions ask for, and the rest as JSON."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from prowess.learning.edit import Append, Create, Edit, Replace
+from prowess.learning.proposal import Change, Evidence, Proposal, Source, State
+from prowess.safety.model import Confidence, Finding, Level
+
+FORMAT = 1
+_EDITS: Mapping[str, Callable[..., Edit]] = {
+    "create": Create,
+    "append": Append,
+    "replace": Replace,
+}
+
+
+def columns_of(proposal: Proposal) -> dict[str, object]:
+    """Return the columns of a proposal's row, but for its files."""
+    rest = {
+        "title": proposal.title,
+        "reason": proposal.reason,
+        "source": proposal.source.value,
+        "edit": None if proposal.edit is None else asdict(proposal.edit),
+        "baseHash": proposal.base_hash,
+        "updatedAt": proposal.updated_at,
+        "agentId": proposal.agent_id,
+        "findings": [asdict(finding) for finding in proposal.findings],
+        "quarantineReason": proposal.quarantine_reason,
+        "evidence": [asdict(one) for one in proposal.evidence],
+        "backup": proposal.backup,
+    }
+    return {
+        "id": proposal.id,
+        "workspace": proposal.workspace,
+        "skill": proposal.skill,
+        "state": proposal.state.value,
+        "revision": proposal.revision,
+        "payload": proposal.payload,
+        # Whatever a program calls its session: the store holds Unicode only.
+        "session_id": proposal.session_id.encode("utf-8", "replace").decode(),
+        "created_at": proposal.created_at,
+        "format": FORMAT,
+        "rest": json.dumps(rest),
+    }
+
+
+def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
+    """Return the proposal of a row and its files.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    rest = json.loads(row["rest"])
+    return Proposal(
+        id=row["id"],
+        workspace=row["workspace"],
+        state=State(row["state"]),
+        revision=row["revision"],
+        payload=row["payload"],
+        session_id=row["session_id"],
+        created_at=row["created_at"],
+        change=Change(row["skill"], files),
+        title=rest["title"],
+        reason=rest["reason"],
+        source=Source(rest["source"]),
+        edit=_edit_of(rest["edit"]),
+        base_hash=rest["baseHash"],
+        updated_at=rest["updatedAt"],
+        agent_id=rest["agentId"],
+        findings=tuple(_finding_of(finding) for finding in rest["findings"]),
+        quarantine_reason=rest["quarantineReason"],
+        evidence=tuple(Evidence(**one) for one in rest["evidence"]),
+        backup=rest["backup"],
+    )
+
+
+def _edit_of(row: Mapping[str, str] | None) -> Edit | None:
+    return None if row is None else _EDITS[row["kind"]](**row)
+
+
+def _finding_of(row: Mapping[str, Any]) -> Finding:
+    parts = {
+        **row,
+        "level": Level(row["level"]),
+        "confidence": Confidence(row["confidence"]),
+        "views": tuple(row["views"]),
+        "lowered_by": tuple(row["lowered_by"]),
+    }
+    return Finding(**parts)

@@ -1,0 +1,156 @@
+"""From what somebody asks for to the exact change that it means for a skill as it is now.
+
+The scanner sees the whole skill as it would be then: two harmless additions can be one attack.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from prowess.errors import PathError, ProposalInputError
+from prowess.learning.edit import Edit, edited
+from prowess.learning.proposal import (
+    Change,
+    Evidence,
+    Proposal,
+    Source,
+    change_hash,
+    content_hash,
+    payload_hash,
+    result_of,
+)
+from prowess.learning.secret_guard import refuse_known_secrets, refuse_secrets
+from prowess.runtime.applying import SKILL_FILE, check_result
+from prowess.safety.model import ScanReport, ScanVerdict
+
+_PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody asks for, before anything was looked at."""
+
+    skill: str
+    title: str
+    reason: str
+    source: Source
+    # None where only support files are meant.
+    edit: Edit | None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    agent_id: str = ""
+    session_id: str = ""
+    # What makes it the same wish as another; by default the edit and the files.
+    payload: str = ""
+
+    @property
+    def wish(self) -> str:
+        """The hash by which the same wish is known again."""
+        return self.payload or payload_hash(self.skill, self.edit, self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would be written, against which skill, and what the scanner says of the outcome."""
+
+    change: Change
+    base_hash: str
+    report: ScanReport
+
+    @property
+    def is_safe(self) -> bool:
+        """True where the outcome may be written; a scan that failed never is."""
+        return self.report.verdict in _PASSES
+
+    @property
+    def refusal(self) -> str:
+        """Why it must not be written; empty where it may."""
+        if self.is_safe:
+            return ""
+        if self.report.verdict is ScanVerdict.ERROR:
+            return f"the scan did not finish ({self.report.error or 'nothing was said'})"
+        heaviest = min(self.report.findings, key=lambda found: found.level.rank, default=None)
+        return heaviest.message if heaviest else "the scanner refuses it"
+
+    def revise(self, proposal: Proposal) -> Proposal:
+        """Return a proposal with this plan in place of its own."""
+        return replace(
+            proposal,
+            change=self.change,
+            revision=change_hash(self.change),
+            base_hash=self.base_hash,
+            findings=self.report.findings,
+            quarantine_reason=self.refusal,
+        )
+
+
+def plan(
+    draft: Draft,
+    current: Mapping[str, bytes],
+    *,
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport],
+    max_bytes: int,
+) -> Plan:
+    """Work out what a draft means for a skill with these files.
+
+    Raises:
+        ProposalError: it cannot be done, changes nothing, is too large or holds a credential.
+    """
+    refuse_secrets(_texts(draft))
+    files = dict(draft.files)
+    if draft.edit is not None:
+        files[SKILL_FILE] = edited(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
+    _check_sizes(files, max_bytes)
+    news = {path: body for path, body in files.items() if current.get(path) != body}
+    if not news:
+        raise ProposalInputError(f"nothing to change: {draft.skill} says this already")
+    change = Change(draft.skill, news)
+    result = result_of(current, change)
+    try:
+        check_result(change, result)
+    except PathError as error:
+        raise ProposalInputError(str(error)) from error
+    refuse_known_secrets({path: body.decode(errors="replace") for path, body in news.items()})
+    report = scan(draft.skill, result)
+    return Plan(change=change, base_hash=content_hash(current), report=report)
+
+
+def draft_of(proposal: Proposal) -> Draft:
+    """Return the wish that a proposal was made from."""
+    return Draft(
+        skill=proposal.skill,
+        title=proposal.title,
+        reason=proposal.reason,
+        source=proposal.source,
+        edit=proposal.edit,
+        files=_support(proposal),
+        evidence=proposal.evidence,
+        agent_id=proposal.agent_id,
+        session_id=proposal.session_id,
+        payload=proposal.payload,
+    )
+
+
+def joined(proposal: Proposal, files: Mapping[str, bytes]) -> Draft:
+    """Return the wish of a proposal with more support files."""
+    return replace(draft_of(proposal), files={**_support(proposal), **files}, payload="")
+
+
+def _support(proposal: Proposal) -> dict[str, bytes]:
+    files = proposal.change.files.items()
+    return {path: body for path, body in files if path != SKILL_FILE and body is not None}
+
+
+def _check_sizes(files: Mapping[str, bytes], most: int) -> None:
+    for path, body in files.items():
+        if len(body) > most:
+            what = "skill" if path == SKILL_FILE else "support file"
+            raise ProposalInputError(f"{what} exceeds {most} bytes")
+
+
+def _texts(draft: Draft) -> dict[str, str]:
+    """Return every text of a draft that would be stored, by a name for messages."""
+    named = {"skillName": draft.skill, "title": draft.title, "reason": draft.reason}
+    if draft.edit is not None:
+        named |= {part.name: getattr(draft.edit, part.name) for part in fields(draft.edit)}
+    named |= {f"evidence {number}": one.quote for number, one in enumerate(draft.evidence)}
+    return named | {path: body.decode(errors="replace") for path, body in draft.files.items()}

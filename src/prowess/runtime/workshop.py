@@ -1,0 +1,214 @@
+"""The workshop: a correction in a turn, or a call of its tool, becomes a proposal for a skill.
+
+Settings are read at each call. Whatever goes wrong while a turn is looked at ends in the log and
+not in the turn: learning must never break the work that it learns from.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prowess.errors import ProposalError, WorkshopDisabledError
+from prowess.learning.capture import Capture, capture
+from prowess.learning.edit import DEFAULT_SECTION, Append, Create
+from prowess.learning.proposal import Event, Evidence, Proposal, Source, State
+from prowess.learning.turns import turns
+from prowess.runtime.drafts import Draft
+from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.runtime.workshop_tool import Desk, answer, state_named
+from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+
+log = logging.getLogger("prowess.workshop")
+
+# A review is a conversation too, and must not be reviewed.
+REVIEW_SESSION_PREFIX = "skill-workshop-review-"
+_BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
+_WAITING = frozenset((State.PENDING, State.QUARANTINED))
+
+_GUIDANCE = """<skill_workshop>
+Use the tool skill_workshop to keep what you learned here as a skill of this workspace.
+- Keep procedures: steps that will be needed again. Facts and preferences are not skills.
+- Worth keeping: corrections by the user, ways that worked but were not obvious, pitfalls that \
+come back, and what took many tool calls or a hard fix.
+- When a skill is stale, thin or wrong, repair it with section or oldText/newText before you make \
+a new one.
+- Write short orders ("Verify ..."). No transcripts, no one-off details, never a credential.
+- {policy}
+</skill_workshop>"""
+_POLICIES = {
+    ApprovalPolicy.PENDING: "Queue suggestions; apply one only after the user said yes to it.",
+    ApprovalPolicy.AUTO: "Safe suggestions are applied at once: suggest what is clearly reusable.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSeen:
+    """A turn that ended: its messages, how many tools were called, and whether it went well."""
+
+    messages: Sequence[Mapping[str, object]]
+    tool_calls: int = 0
+    ok: bool = True
+    agent_id: str = ""
+    session_id: str = ""
+
+
+class WorkshopService:
+    """Learns from turns and answers the tool, for every agent."""
+
+    def __init__(self, tools: WorkshopTools) -> None:
+        self._tools = tools
+        self._proposals = Proposals(tools)
+
+    @property
+    def enabled(self) -> bool:
+        """True where the operator switched the workshop on."""
+        return self._tools.settings().active
+
+    def observe(self, turn: TurnSeen) -> tuple[Proposal, ...]:
+        """Look at a turn that ended, and return what was proposed or already waits because of it.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not _captures(self._tools.settings(), turn):
+            return ()
+        found = capture(turns(turn.messages))
+        if found is None:
+            return ()
+        try:
+            return self._learn(found, turn)
+        except ProposalError as error:
+            log.info("skill-workshop: heuristic capture skipped: %s", error)
+            return ()
+
+    def call(
+        self, arguments: Mapping[str, object], *, agent_id: str = "", session_id: str = ""
+    ) -> dict[str, object]:
+        """Answer one call of the tool `skill_workshop`.
+
+        Raises:
+            ProposalError: it is switched off, or cannot do what it is asked for.
+            StoreError: the store cannot be used.
+        """
+        if not self.enabled:
+            raise WorkshopDisabledError
+        desk = Desk(
+            proposals=self._proposals,
+            store=self._tools.store,
+            workspace=self._tools.workspace(agent_id),
+            agent_id=agent_id,
+            session_id=session_id,
+        )
+        return self._tools.show(answer(desk, arguments))
+
+    def guidance(self) -> str:
+        """Return what an agent is told about the tool; nothing where it is switched off."""
+        settings = self._tools.settings()
+        if not settings.active:
+            return ""
+        return _GUIDANCE.format(policy=_POLICIES[settings.approval_policy])
+
+    def list(
+        self, status: State | str | None = None, *, agent_id: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return the proposals of a state, or all of them, newest first.
+
+        Raises:
+            ProposalInputError: there is no such state.
+            StoreError: the store cannot be read.
+        """
+        state = None if status is None else state_named(str(status))
+        return self._tools.store.listed(self._tools.workspace(agent_id), state)
+
+    def inspect(self, proposal_id: str, *, agent_id: str = "") -> Proposal:
+        """Return one proposal.
+
+        Raises:
+            ProposalNotFoundError: there is none of that id.
+            StoreError: the store cannot be read.
+        """
+        return self._proposals.get(self._tools.workspace(agent_id), proposal_id)
+
+    def apply(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+        """Write a pending proposal to its skill; `revision` is the one that was reviewed.
+
+        Raises:
+            ProposalError: it cannot be applied.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.apply(found, revision)
+
+    def reject(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+        """Refuse a pending or quarantined proposal; `revision` is the one that was seen.
+
+        Raises:
+            ProposalError: it cannot be rejected.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.reject(found, revision)
+
+    def events(self, after: int = 0, *, agent_id: str = "") -> tuple[Event, ...]:
+        """Return what happened after event number `after`, oldest first.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._tools.store.events(self._tools.workspace(agent_id), after)
+
+    def _learn(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
+        workspace = self._tools.workspace(turn.agent_id)
+        draft = self._draft(found, turn)
+        proposal, is_new = self._proposals.propose(workspace, draft)
+        if not is_new:
+            # What somebody rejected, or what was applied before, is not brought up again.
+            return (proposal,) if proposal.state in _WAITING else ()
+        return (self._proposals.decide(proposal),)
+
+    def _draft(self, found: Capture, turn: TurnSeen) -> Draft:
+        topic = found.topic
+        draft = Draft(
+            skill=topic.skill,
+            title=topic.title,
+            reason=found.reason,
+            source=Source.AGENT_END,
+            edit=Create(description=found.description, body=found.body),
+            evidence=(_evidence(found),),
+            agent_id=turn.agent_id,
+            session_id=turn.session_id,
+            # The same words are the same wish, whichever skill they would go to by now.
+            payload=_words_hash(found.instruction),
+        )
+        owner = self._tools.route(found.instruction, turn.agent_id)
+        if owner is None or owner[0] == topic.skill:
+            return draft
+        name, score = owner
+        return Draft(
+            skill=name,
+            title=f"Skill update: {name}",
+            reason=f"{found.reason}; it belongs to {name} (the router's score is {score:.2f})",
+            source=draft.source,
+            edit=Append(section=DEFAULT_SECTION, body=found.bullet),
+            evidence=draft.evidence,
+            agent_id=draft.agent_id,
+            session_id=draft.session_id,
+            payload=draft.payload,
+        )
+
+
+def _captures(settings: WorkshopSettings, turn: TurnSeen) -> bool:
+    """Return whether phrases of this turn are looked for."""
+    wanted = settings.active and settings.auto_capture and settings.review_mode in _BY_PHRASE
+    return wanted and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+
+
+def _words_hash(instruction: str) -> str:
+    words = f"capture\0{instruction}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(words).hexdigest()
+
+
+def _evidence(found: Capture) -> Evidence:
+    return Evidence(place=found.turn.place, role=found.turn.role.value, quote=found.instruction)

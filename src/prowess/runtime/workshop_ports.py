@@ -1,0 +1,134 @@
+"""What the workshop needs from the world, and what its tool answers with.
+
+The store decides alone whether a proposal is new and whether it is still as it was: two processes
+may ask at the same moment.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from prowess.learning.proposal import Event, EventKind, Proposal, State
+from prowess.runtime.applying import SkillFolderPort
+from prowess.safety.model import ScanReport
+from prowess.settings import WorkshopSettings
+
+
+class ProposalStore(Protocol):
+    """Keeps proposals by workspace, and a log of all that happened to them."""
+
+    def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
+        """Keep a new proposal, or return the one that is the same.
+
+        Whoever is the oldest in a state above its cap goes, and each one that goes is an event.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
+        """Replace `was` by `now` and log it; False where it is no longer what it was.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def get(self, workspace: str, proposal_id: str) -> Proposal | None:
+        """Return one proposal of a workspace.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
+        """Return the proposals of a workspace, newest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def counts(self, workspace: str) -> Mapping[State, int]:
+        """Return how many proposals there are in each state that has any.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def events(self, workspace: str, after: int = 0, most: int = 200) -> tuple[Event, ...]:
+        """Return what happened after event number `after`, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+
+# The word `kind` tells them apart for whoever shows them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many proposals a workspace has, by state."""
+
+    workspace: str
+    counts: Mapping[State, int]
+    kind: Literal["counted"] = "counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Proposals, newest first."""
+
+    proposals: tuple[Proposal, ...]
+    kind: Literal["listed"] = "listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One proposal, as it is."""
+
+    proposal: Proposal
+    kind: Literal["inspected"] = "inspected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What became of a proposal just now."""
+
+    proposal: Proposal
+    # Set where the skill was written.
+    skill_path: str = ""
+    kind: Literal["decided"] = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A support file that was written."""
+
+    file_path: str
+    kind: Literal["written"] = "written"
+
+
+Answer = Counted | Listed | Inspected | Decided | Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkshopTools:
+    """The world, as the workshop sees it."""
+
+    # Asked each time, so that a change in the file holds from the next turn.
+    settings: Callable[[], WorkshopSettings]
+    # From an agent's id, empty for the default agent, to its workspace folder.
+    workspace: Callable[[str], str]
+    store: ProposalStore
+    # From a workspace and a skill's name to its folder, whether there is one or not.
+    folder: Callable[[str, str], SkillFolderPort]
+    # Scans the whole of a skill, by its name and its files, as text that an agent wrote.
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport]
+    # From a message and an agent's id to the writable skill that it clearly belongs to.
+    route: Callable[[str, str], tuple[str, float] | None]
+    # Lets the skills service look at the files again.
+    refresh: Callable[[], object]
+    # Seconds since 1970.
+    now: Callable[[], float]
+    # From a skill's name to the id of a new proposal.
+    new_id: Callable[[str], str]
+    # From an answer to what a client sees.
+    show: Callable[[Answer], dict[str, object]]

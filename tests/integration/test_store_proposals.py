@@ -1,0 +1,240 @@
+"""Proposals in the store's own file: kept once, whatever the number of processes, and logged."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from prowess.errors import StoreError
+from prowess.host.store_proposals import SqliteProposals
+from prowess.host.store_sqlite import SqliteStore
+from prowess.learning.edit import Append, Create, Edit, Replace
+from prowess.learning.proposal import (
+    DEFAULT_CAPS,
+    Change,
+    EventKind,
+    Evidence,
+    Proposal,
+    Source,
+    State,
+    change_hash,
+)
+from prowess.safety.model import Confidence, Finding, Level
+
+FINDING = Finding(
+    rule_id="r", level=Level.WARN, confidence=Confidence.LOW, file="SKILL.md", line=3, column=2,
+    message="m", evidence="e", evidence_hash="h", views=("base64",), why="w", fix="f",
+    lowered_by=("quoted",),
+)  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "state" / "prowess.db")
+
+
+def make(number: int = 1, **more: object) -> Proposal:
+    change = Change("notes", {"SKILL.md": f"{number}".encode(), "assets/gone": None})
+    base = Proposal(
+        id=f"p{number}",
+        revision=change_hash(change),
+        state=State.PENDING,
+        created_at=float(number),
+        updated_at=float(number),
+        title="Tïtle ⚠️",
+        reason="because\0of",
+        payload=f"payload {number}",
+        session_id="s1",
+        agent_id="main",
+        workspace="/work",
+        source=Source.AGENT_END,
+        change=change,
+        edit=Create(description="d", body="b"),
+        base_hash="base",
+        findings=(FINDING,),
+        quarantine_reason="q",
+        evidence=(Evidence(place=3, role="user", quote="said"),),
+        backup="0001",
+    )
+    # A test that passes the wrong kind of value fails at once, with its own line.
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+def execute(path: str, statement: str) -> list[tuple[object, ...]]:
+    engine = sa.create_engine(f"sqlite:///{path}")
+    try:
+        with engine.begin() as connection:
+            done = connection.exec_driver_sql(statement)
+            return [tuple(row) for row in done] if done.returns_rows else []
+    finally:
+        engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        None,
+        Create(description="d", body="b"),
+        Append(section="s", body="b", description="d"),
+        Replace(old_text="a", new_text="\\1"),
+    ],
+)
+def test_a_proposal_comes_back_as_it_went_in(path: str, edit: Edit | None) -> None:
+    stored = SqliteProposals(path).add(make(edit=edit), DEFAULT_CAPS)
+
+    again = SqliteProposals(path)
+
+    assert stored == make(edit=edit)
+    assert again.get("/work", "p1") == stored
+    assert again.listed("/work") == (stored,)
+    assert again.get("/elsewhere", "p1") is None
+    assert again.listed("/elsewhere") == ()
+
+
+def test_the_store_of_sessions_lives_in_the_same_file(path: str) -> None:
+    proposals = SqliteProposals(path)
+    proposals.add(make(), DEFAULT_CAPS)
+    sessions = SqliteStore(path)
+    sessions.record_use("notes", 5)
+
+    proposals.add(make(2), DEFAULT_CAPS)
+
+    assert dict(sessions.last_used()) == {"notes": 5}
+    assert proposals.counts("/work") == {State.PENDING: 2}
+    sessions.close()
+
+
+def test_nothing_is_made_before_it_is_used(path: str) -> None:
+    SqliteProposals(path)
+
+    assert not Path(path).exists()
+
+
+def test_the_same_wish_is_kept_once_and_the_newest_is_first(path: str) -> None:
+    store = SqliteProposals(path)
+    first = store.add(make(1), DEFAULT_CAPS)
+
+    same = store.add(make(2, payload="payload 1"), DEFAULT_CAPS)
+    other = store.add(make(3), DEFAULT_CAPS)
+
+    assert same == first
+    assert [one.id for one in store.listed("/work")] == [other.id, first.id]
+
+
+def test_the_newest_stays_the_newest_when_the_clock_goes_back(path: str) -> None:
+    store = SqliteProposals(path)
+    for number in (9, 3, 1):
+        store.add(make(number), {State.PENDING: 2})
+
+    assert [one.id for one in store.listed("/work")] == ["p1", "p3"]
+
+
+def test_each_pruning_is_an_event_and_takes_the_files_along(path: str) -> None:
+    store = SqliteProposals(path)
+    store.add(make(0, state=State.QUARANTINED), {State.PENDING: 1, State.QUARANTINED: 1})
+
+    for number in (1, 2, 3):
+        store.add(make(number), {State.PENDING: 1, State.QUARANTINED: 1})
+
+    pruned = [event for event in store.events("/work") if event.kind is EventKind.PRUNED]
+    assert [event.proposal_id for event in pruned] == ["p1", "p2"]
+    assert store.counts("/work") == {State.PENDING: 1, State.QUARANTINED: 1}
+    assert set(execute(path, "select proposal_id from workshop_files")) == {("p0",), ("p3",)}
+
+
+def test_a_change_is_made_once_and_only_to_what_was_seen(path: str) -> None:
+    store = SqliteProposals(path)
+    was = store.add(make(), DEFAULT_CAPS)
+    now = replace(was, state=State.APPLIED, updated_at=7.0)
+
+    assert store.change(was, now, EventKind.APPLIED, "noted")
+    assert not store.change(was, replace(was, state=State.REJECTED), EventKind.REJECTED)
+    assert not store.change(replace(now, revision="other"), now, EventKind.REJECTED)
+
+    assert store.get("/work", "p1") == now
+    last = store.events("/work")[-1]
+    assert (last.kind, last.at, last.note) == (EventKind.APPLIED, 7.0, "noted")
+
+
+def test_events_have_a_cursor_and_are_only_added(path: str) -> None:
+    store = SqliteProposals(path)
+    for number in range(5):
+        store.add(make(number), DEFAULT_CAPS)
+
+    first = store.events("/work", most=2)
+    rest = store.events("/work", after=first[-1].sequence)
+
+    assert [event.proposal_id for event in (*first, *rest)] == [f"p{number}" for number in range(5)]
+    assert store.events("/elsewhere") == ()
+    for statement in ("delete from workshop_events", "update workshop_events set note = 'x'"):
+        with pytest.raises(sa.exc.IntegrityError, match="only added"):
+            execute(path, statement)
+
+
+def _add_all(path: str, numbers: list[int]) -> list[str]:
+    store = SqliteProposals(path)
+    return [store.add(make(number), DEFAULT_CAPS).id for number in numbers]
+
+
+def test_two_processes_never_keep_the_same_proposal_twice(path: str) -> None:
+    numbers = list(range(12))
+
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        kept = list(pool.map(_add_all, [path, path], [numbers, numbers[::-1]]))
+
+    store = SqliteProposals(path)
+    assert sorted(kept[0]) == sorted(kept[1])
+    assert len(store.listed("/work")) == 12
+    created = [event for event in store.events("/work") if event.kind is EventKind.CREATED]
+    assert len(created) == 12
+
+
+def test_of_many_who_decide_at_once_one_succeeds(path: str) -> None:
+    store = SqliteProposals(path)
+    was = store.add(make(), DEFAULT_CAPS)
+    now = replace(was, state=State.REJECTED)
+
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda _: store.change(was, now, EventKind.REJECTED), range(12)))
+
+    assert sorted(done) == [False] * 11 + [True]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("update workshop_proposals set format = 99", "newer"),
+        ("update workshop_proposals set rest = '{'", "cannot be read"),
+        ("update workshop_proposals set rest = '[]'", "cannot be read"),
+        ("update workshop_proposals set state = 'fine'", "cannot be read"),
+    ],
+)
+def test_a_row_that_nobody_can_read_is_an_error(path: str, statement: str, said: str) -> None:
+    store = SqliteProposals(path)
+    store.add(make(), DEFAULT_CAPS)
+    execute(path, statement)
+
+    with pytest.raises(StoreError, match=said):
+        store.listed("/work")
+
+
+def test_a_state_that_does_not_exist_is_an_error_wherever_it_is_met(path: str) -> None:
+    store = SqliteProposals(path)
+    store.add(make(), DEFAULT_CAPS)
+    execute(path, "update workshop_proposals set state = 'fine'")
+
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.counts("/work")
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.add(make(2), DEFAULT_CAPS)
+
+
+def test_a_file_that_is_no_store_is_an_error_that_names_it(path: str) -> None:
+    Path(path).parent.mkdir()
+    Path(path).write_bytes(b"no database at all" * 100)
+
+    with pytest.raises(StoreError, match=r"prowess\.db"):
+        SqliteProposals(path).counts("/work")

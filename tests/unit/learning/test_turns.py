@@ -1,0 +1,89 @@
+"""Messages of any chat become the same turns, and only what a person typed is a user's."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from prowess.learning.turns import Role, Turn, calls, turns
+
+ASKED = "Please make a GIF."
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": ASKED},
+        {"role": "human", "content": ASKED},
+        {"role": "user", "content": [{"type": "text", "text": ASKED}]},
+        {"role": "user", "content": [{"type": "input_text", "text": {"value": ASKED}}]},
+        {"role": "user", "content": [ASKED]},
+        {"role": "user", "content": {"type": "text", "text": ASKED}},
+        {"role": "user", "parts": [{"text": ASKED}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": ASKED}]},
+        {"type": "user", "message": {"role": "user", "content": ASKED}},
+        {"type": "user", "message": {"content": ASKED}},
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ASKED}]},
+    ],
+)
+def test_what_a_user_says_is_found_in_every_shape(message: Mapping[str, object]) -> None:
+    assert turns([message]) == (Turn(role=Role.USER, text=ASKED),)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": [{"type": "tool_result", "content": ASKED}]},
+        {"role": "user", "content": [{"type": "image", "text": ASKED}]},
+        {"role": "tool", "content": ASKED},
+        {"role": "function", "content": ASKED},
+        {"type": "function_call_output", "output": ASKED},
+        {"kind": "request", "parts": [{"part_kind": "tool-return", "content": ASKED}]},
+        {"role": "assistant", "content": ASKED},
+        {"role": "system", "content": ASKED},
+        {"content": ASKED},
+    ],
+)
+def test_what_no_person_typed_is_no_users_turn(message: Mapping[str, object]) -> None:
+    assert [turn for turn in turns([message]) if turn.role is Role.USER] == []
+
+
+def test_several_blocks_are_one_text_and_the_place_is_kept() -> None:
+    blocks = [
+        {"type": "text", "text": "one"},
+        {"type": "tool_use"},
+        {"type": "text", "text": "two"},
+    ]
+
+    said = turns([{"role": "system", "content": ""}, {"role": "assistant", "content": blocks}])
+
+    assert said == (Turn(role=Role.ASSISTANT, text="one\ntwo", place=1, tool_calls=1),)
+
+
+@pytest.mark.parametrize(
+    ("message", "count"),
+    [
+        ({"role": "assistant", "content": None, "tool_calls": [{}, {}]}, 2),
+        ({"role": "assistant", "content": [{"type": "tool_call"}, {"type": "tool_use"}]}, 2),
+        # The same calls, told twice.
+        ({"role": "assistant", "content": [{"type": "tool_use"}], "tool_calls": [{}]}, 1),
+        ({"type": "function_call", "name": "x"}, 1),
+        ({"type": "tool_call"}, 1),
+        ({"role": "model", "parts": [{"functionCall": {}}, {"text": "x"}]}, 1),
+        ({"kind": "response", "parts": [{"part_kind": "tool-call"}, {"part_kind": "text"}]}, 1),
+        ({"role": "assistant", "content": "none"}, 0),
+    ],
+)
+def test_calls_are_counted_in_every_shape(message: Mapping[str, object], count: int) -> None:
+    assert calls(turns([message])) == count
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {}, {"role": 3, "content": 4}, {"role": "user", "content": [None, 3, {"text": 5}]},
+        {"role": "user", "content": b"bytes"}, {"role": "user", "tool_calls": "many"},
+        {"message": "text"}, {"parts": 3}, {"role": "user", "content": [{"type": []}]},
+    ],
+)  # fmt: skip
+def test_a_message_of_no_known_shape_says_nothing(message: Mapping[str, object]) -> None:
+    assert turns([message]) == ()
