@@ -79,9 +79,18 @@ class PublicHttps:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
+    def read(self, url: str) -> WebAddress | str:
+        """Return the parts of an address that may be asked, or what is wrong with it."""
+        return read_address(url, self.schemes)
+
     def problem(self, address: str) -> str:
         """Return why an address is not one to reach, or ""."""
         return address_problem(address)
+
+    def refusal(self, address: WebAddress, numeric: str) -> str:
+        """Return why what the host of `address` resolved to is not to be reached, or ""."""
+        del address
+        return self.problem(numeric)
 
     def connect(self, address: WebAddress, numeric: str, seconds: float) -> socket.socket:
         """Connect to exactly `numeric`, and have it prove that it is the host of `address`.
@@ -237,7 +246,7 @@ class _Way:
         )
 
     def _checked(self, url: str) -> WebAddress:
-        address = read_address(url, self._transport.schemes)
+        address = self._transport.read(url)
         if isinstance(address, str):
             raise _error(url, f"{address}. Give a public https address.")
         return address
@@ -277,7 +286,8 @@ class _Way:
     def _connect(self, address: WebAddress) -> socket.socket:
         """Connect to an address that was checked, all others of that host being public too."""
         numerics = self._resolve(address)
-        problem = next(filter(None, map(self._transport.problem, numerics)), "")
+        refusals = (self._transport.refusal(address, numeric) for numeric in numerics)
+        problem = next(filter(None, refusals), "")
         if problem or not numerics:
             raise _error(
                 address.url, f"{problem or 'has no address'}. Give a public https address."

@@ -1,4 +1,4 @@
-"""What is true of this machine: platform, programs on the PATH, variables that are set.
+"""What is true of this machine: platform, programs that can be run, variables that are set.
 
 A program that was found stays found; one that was missing is looked for again each time, so that
 installing it takes effect at once.
@@ -6,16 +6,20 @@ installing it takes effect at once.
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from prowess.skills.eligibility import HostFacts
 
 
 class LocalFacts:
-    """Probes the machine that Prowess runs on, with an environment that is passed in."""
+    """Probes the machine that Prowess runs on, with an environment that is passed in.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    `folders` are looked into after the PATH: programs that were installed for skills count as well.
+    """
+
+    def __init__(self, environ: Mapping[str, str], folders: Sequence[str] = ()) -> None:
         self._environ = environ
+        self._folders = tuple(folders)
         self._found: set[str] = set()
         self._search_path = ""
 
@@ -46,7 +50,7 @@ class LocalFacts:
         # A relative path would depend on where Prowess was started, so only plain names count.
         if "/" in name or "\\" in name:
             return False
-        folders = self._search_path.split(os.pathsep)
+        folders = (*self._search_path.split(os.pathsep), *self._folders)
         return any(
             _is_program(os.path.join(folder, name + end))
             for folder in folders

@@ -11,7 +11,7 @@ from prowess.skills.model import Skill
 _MOST_BYTES = 2 * 1024 * 1024
 
 
-class SkillFolders:
+class SkillReading:
     """Reads skills where they were found."""
 
     def target(self, skill: Skill) -> Target:

@@ -6,11 +6,12 @@ kind; and where the tool knows `--`, the value stands behind it. Nothing is run 
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from prowess.errors import InstallArgumentError
 from prowess.safety.portable_paths import PathRefused, segments
-from prowess.safety.web_addresses import read_address, shown
+from prowess.safety.web_addresses import WebAddress, is_listed, read_address, shown
 from prowess.skills.model import InstallSpec
 
 MOST_NAME_CHARACTERS = 214
@@ -91,7 +92,11 @@ class DownloadPlan:
 
 
 def plan_install(
-    spec: InstallSpec, *, node_manager: str = "npm", tools_dir: str = ""
+    spec: InstallSpec,
+    *,
+    node_manager: str = "npm",
+    tools_dir: str = "",
+    private_hosts: Collection[str] = (),
 ) -> InstallPlan | DownloadPlan:
     """Return what to run or fetch for one install entry.
 
@@ -107,7 +112,7 @@ def plan_install(
     if spec.kind == "uv":
         return uv_plan(spec.target)
     if spec.kind == "download":
-        return download_plan(spec, tools_dir)
+        return download_plan(spec, tools_dir, private_hosts)
     raise InstallArgumentError(
         _quoted(spec.kind), "is no known kind: use brew, node, go, uv or download."
     )
@@ -192,15 +197,23 @@ def _is_file(kind: str, value: str) -> bool:
     return any(pattern.search(part) for part in re.split(r"[@\[\],=<>!~/]", value))
 
 
-def download_plan(spec: InstallSpec, tools_dir: str = "") -> DownloadPlan:
-    """Plan a file from the web; `tools_dir` is where an absolute `targetDir` must lie.
+def download_plan(
+    spec: InstallSpec, tools_dir: str = "", private_hosts: Collection[str] = ()
+) -> DownloadPlan:
+    """Plan a file from the web.
+
+    Args:
+        spec: the entry.
+        tools_dir: where an absolute `targetDir` must lie.
+        private_hosts: what the operator lists in `skills.install.privateHosts`.
 
     Raises:
         InstallArgumentError: address, name, archive, folder or checksum is not usable.
     """
-    address = read_address(spec.target)
+    address = read_address(spec.target, private=private_hosts)
     if isinstance(address, str):
-        raise InstallArgumentError("download", f"{shown(spec.target)} {address}.")
+        allowed = "only public https is fetched, and what skills.install.privateHosts lists"
+        raise InstallArgumentError("download", f"{shown(spec.target)} {address}: {allowed}.")
     if spec.sha256 and not _SHA256.fullmatch(spec.sha256):
         raise InstallArgumentError("download", "sha256 is not 64 hexadecimal characters.")
     if not 0 <= spec.strip_components <= MOST_STRIP_COMPONENTS:
@@ -221,8 +234,19 @@ def download_plan(spec: InstallSpec, tools_dir: str = "") -> DownloadPlan:
         strip_components=spec.strip_components,
         target_dir=_target_dir(spec.target_dir, tools_dir),
         sha256=spec.sha256,
-        notes=() if spec.sha256 else ("no sha256 is given: what comes cannot be checked",),
+        notes=_doubts(spec, address, private_hosts),
     )
+
+
+def _doubts(
+    spec: InstallSpec, address: WebAddress, private_hosts: Collection[str]
+) -> tuple[str, ...]:
+    found = [] if spec.sha256 else ["no sha256 is given: what comes cannot be checked"]
+    if is_listed(address.host, address.port, private_hosts):
+        found.append(f"it comes from {address.authority}, which skills.install.privateHosts lists")
+    if address.scheme == "http" and not spec.sha256:
+        found.append("it comes over plain http: anybody on the way can exchange it")
+    return tuple(found)
 
 
 def _file_name(target: str) -> str:

@@ -87,8 +87,17 @@ class WebAddress:
         return host if self.port == _PORTS.get(self.scheme) else f"{host}:{self.port}"
 
 
-def read_address(url: str, schemes: Collection[str] = ("https",)) -> WebAddress | str:
-    """Return the parts of `url`, or what is wrong with it."""
+def read_address(
+    url: str, schemes: Collection[str] = ("https",), private: Collection[str] = ()
+) -> WebAddress | str:
+    """Return the parts of `url`, or what is wrong with it.
+
+    Args:
+        url: an address as a stranger wrote it.
+        schemes: the schemes that are taken.
+        private: hosts that the operator vouches for, as `is_listed` reads them: they may be named
+            by any address, and by plain http.
+    """
     if len(url) > MOST_URL_CHARACTERS:
         return f"is longer than {MOST_URL_CHARACTERS} characters"
     # Before splitting: the parser drops line breaks and tabs without a word.
@@ -99,26 +108,46 @@ def read_address(url: str, schemes: Collection[str] = ("https",)) -> WebAddress 
         port = parts.port
     except ValueError:
         return "is no address"
-    problem = _parts_problem(parts, port, schemes)
+    host, target = str(parts.hostname or ""), parts.path or "/"
+    known = is_listed(host, port or _PORTS.get(parts.scheme, 0), private)
+    problem = _scheme_problem(parts, _PORTS if known else schemes) or _parts_problem(parts, port)
+    problem = problem or ("" if known else host_problem(host))
     if problem:
         return problem
-    host, target = str(parts.hostname), parts.path or "/"
     target += f"?{parts.query}" if parts.query else ""
     return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], target, url)
 
 
-def _parts_problem(parts: SplitResult, port: int | None, schemes: Collection[str]) -> str:
-    if parts.scheme not in schemes or parts.scheme not in _PORTS:
-        return f"is not {' or '.join(sorted(schemes))}"
+def is_listed(host: str, port: int, hosts: Collection[str]) -> bool:
+    """Say whether `hosts` has this one: as `host` for each of its ports, or as `host:port`."""
+    for entry in hosts:
+        # Anything else in an entry would be read as a part of some other host.
+        if not _AUTHORITY.fullmatch(entry):
+            continue
+        try:
+            named = urlsplit(f"//{entry}")
+            if named.hostname == host.lower() and named.port in {None, port}:
+                return True
+        except ValueError:
+            # A port that is none: the entry lists nothing.
+            continue
+    return False
+
+
+def _scheme_problem(parts: SplitResult, schemes: Collection[str]) -> str:
+    if parts.scheme in schemes and parts.scheme in _PORTS:
+        return ""
+    return f"is not {' or '.join(sorted(schemes))}"
+
+
+def _parts_problem(parts: SplitResult, port: int | None) -> str:
     if "@" in parts.netloc:
         return "holds a user name or password: nothing is sent to a host that a skill names"
     if port == 0 or parts.netloc.endswith(":"):
         return "has no usable port"
-    host = parts.hostname or ""
     # Brackets are for addresses; some parsers let a name through in them.
-    return (
-        "has no usable host name" if "[" in parts.netloc and ":" not in host else host_problem(host)
-    )
+    unusable = "[" in parts.netloc and ":" not in (parts.hostname or "")
+    return "has no usable host name" if unusable else ""
 
 
 def host_problem(host: str) -> str:

@@ -15,7 +15,6 @@ from prowess.runtime.run_environment import EnvironmentTools
 if TYPE_CHECKING:
     from prowess.runtime.ports import Processes
     from prowess.runtime.skill_texts import SkillTexts
-    from prowess.runtime.workshop import WorkshopService
     from prowess.wiring.runtime import Runtime
 
 # The environment of a process is one, whoever opens a runtime on it; so is what counts its runs.
@@ -46,13 +45,13 @@ def open_runs(runtime: "Runtime") -> RunTools:
         sessions=runtime.sessions,
         routing=lambda: runtime.routing,
         texts=texts,
-        workshop=lambda: _workshop(runtime),
+        workshop=lambda: runtime.workshop,
     )
 
 
 def open_texts(runtime: "Runtime") -> "SkillTexts":
     """Return what hands out the texts of skills, once the scanner has looked."""
-    files = import_module("prowess.host.skill_reading").SkillFolders()
+    files = import_module("prowess.host.skill_reading").SkillReading()
     opened: SkillTexts = import_module("prowess.runtime.skill_texts").SkillTexts(
         files, lambda: runtime.scanning
     )
@@ -62,11 +61,6 @@ def open_texts(runtime: "Runtime") -> "SkillTexts":
 def open_processes() -> "Processes":
     """Return what starts child processes."""
     opened: Processes = import_module("prowess.host.processes").ChildProcesses()
-    return opened
-
-
-def _workshop(runtime: "Runtime") -> "WorkshopService":
-    opened: WorkshopService = import_module("prowess.wiring.workshop").open_workshop(runtime)
     return opened
 
 

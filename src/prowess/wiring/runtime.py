@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prowess.runtime.scanning import ScanService
     from prowess.runtime.sessions import Sessions
     from prowess.runtime.watching import Watching
+    from prowess.runtime.workshop import WorkshopService
     from prowess.skills.explain import Explanation
 
 HOME_VARIABLE = "PROWESS_HOME"
@@ -58,6 +59,7 @@ class Runtime:
         self._vectors: VectorStore | None = None
         self._scanning: ScanService | None = None
         self._runs: RunTools | None = None
+        self._workshop: WorkshopService | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -166,6 +168,14 @@ class Runtime:
         """Return the keeper of session snapshots."""
         kept: Sessions = import_module("prowess.runtime.sessions").Sessions(self.skills, self.store)
         return kept
+
+    @property
+    def workshop(self) -> "WorkshopService":
+        """What turns corrections and experience into proposals, made on first use."""
+        if self._workshop is None:
+            self._workshop = import_module("prowess.wiring.workshop").open_workshop(self)
+        opened: WorkshopService = self._workshop
+        return opened
 
     def run(
         self,
