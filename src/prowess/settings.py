@@ -189,6 +189,9 @@ class WorkshopSettings:
     review_interval: int = 15
     review_min_tool_calls: int = 8
     review_timeout_ms: int = 45_000
+    # `PROVIDER:NAME`, or a program; without either the model of `skills.model` is asked.
+    review_model: str = ""
+    review_command: tuple[str, ...] = ()
     max_pending: int = 50
     max_skill_bytes: int = 40_000
 

@@ -332,6 +332,18 @@ SETTINGS = (
         "How long the language model may take.",
     ),
     Setting(
+        "plugins.entries.skill-workshop.config.reviewModel",
+        "PROVIDER:NAME",
+        "absent",
+        "The language model that reviews turns; by default the one of `skills.model`.",
+    ),
+    Setting(
+        "plugins.entries.skill-workshop.config.reviewCommand",
+        "list of words",
+        "[]",
+        "A program that reviews turns instead: it reads the prompt and prints the reply.",
+    ),
+    Setting(
         "plugins.entries.skill-workshop.config.maxPending",
         "integer, 1 to 200",
         "50",

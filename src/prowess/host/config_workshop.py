@@ -16,7 +16,8 @@ _CONFIG = f"{_ENTRY}.config"
 _KEYS = frozenset(
     (
         "enabled", "autoCapture", "approvalPolicy", "reviewMode", "reviewInterval",
-        "reviewMinToolCalls", "reviewTimeoutMs", "maxPending", "maxSkillBytes",
+        "reviewMinToolCalls", "reviewTimeoutMs", "reviewModel", "reviewCommand", "maxPending",
+        "maxSkillBytes",
     )
 )  # fmt: skip
 
@@ -46,11 +47,21 @@ def workshop_settings(reader: Reader) -> WorkshopSettings:
         review_timeout_ms=_number(
             reader, "reviewTimeoutMs", base.review_timeout_ms, _Range(5_000, 180_000)
         ),
+        review_model=_text(reader, "reviewModel"),
+        review_command=reader.words(f"{_CONFIG}.reviewCommand") or (),
         max_pending=_number(reader, "maxPending", base.max_pending, _Range(1, 200)),
         max_skill_bytes=_number(
             reader, "maxSkillBytes", base.max_skill_bytes, _Range(1_024, 200_000)
         ),
     )
+
+
+def _text(reader: Reader, name: str) -> str:
+    value = reader.raw(f"{_CONFIG}.{name}")
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    reader.wrong(f"{_CONFIG}.{name}", "a text")
+    return ""
 
 
 def _is_on(value: object) -> bool:

@@ -161,7 +161,12 @@ class Run:
         return references(text, everything, callable_ones)
 
     def turn(
-        self, messages: Messages, tool_calls: int | Sequence[object] = 0, *, ok: bool = True
+        self,
+        messages: Messages,
+        tool_calls: int | Sequence[object] = 0,
+        *,
+        ok: bool = True,
+        history: Messages = (),
     ) -> "tuple[Proposal, ...]":
         """Tell learning what happened in a turn, and return what it proposes.
 
@@ -169,6 +174,7 @@ class Run:
             messages: the turn, each with `role` and `content`.
             tool_calls: the calls that the agent made, or how many.
             ok: whether the turn went well; nothing is learned from one that did not.
+            history: what was said before, as context for a reviewing model.
         """
         # Late: a run that learns nothing loads nothing for it.
         from prowess.runtime.workshop import TurnSeen  # noqa: PLC0415
@@ -180,6 +186,7 @@ class Run:
             ok=ok,
             agent_id=self.agent_id,
             session_id=self.session_id,
+            history=history,
         )
         return self.workshop.observe(seen)
 
@@ -225,10 +232,15 @@ class AsyncRun:
         return self.sync.workshop
 
     async def turn(
-        self, messages: Messages, tool_calls: int | Sequence[object] = 0, *, ok: bool = True
+        self,
+        messages: Messages,
+        tool_calls: int | Sequence[object] = 0,
+        *,
+        ok: bool = True,
+        history: Messages = (),
     ) -> "tuple[Proposal, ...]":
         """Tell learning what happened in a turn, and return what it proposes."""
-        return await in_thread(self.sync.turn, messages, tool_calls, ok=ok)
+        return await in_thread(self.sync.turn, messages, tool_calls, ok=ok, history=history)
 
 
 class RunContext:

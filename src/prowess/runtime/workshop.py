@@ -17,13 +17,12 @@ from prowess.learning.turns import turns
 from prowess.runtime.drafts import Draft
 from prowess.runtime.proposals import Proposals
 from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.runtime.workshop_review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
 from prowess.runtime.workshop_tool import Desk, answer, state_named
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 
 log = logging.getLogger("prowess.workshop")
 
-# A review is a conversation too, and must not be reviewed.
-REVIEW_SESSION_PREFIX = "skill-workshop-review-"
 _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
@@ -52,14 +51,18 @@ class TurnSeen:
     ok: bool = True
     agent_id: str = ""
     session_id: str = ""
+    # What was said before this turn: context for the reviewer, never captured again.
+    history: Sequence[Mapping[str, object]] = ()
 
 
 class WorkshopService:
     """Learns from turns and answers the tool, for every agent."""
 
-    def __init__(self, tools: WorkshopTools) -> None:
+    def __init__(self, tools: WorkshopTools, reviews: Reviews | None = None) -> None:
         self._tools = tools
         self._proposals = Proposals(tools)
+        # None where no language model takes part at all.
+        self.reviews = reviews
 
     @property
     def enabled(self) -> bool:
@@ -72,15 +75,55 @@ class WorkshopService:
         Raises:
             StoreError: the store cannot be used.
         """
-        if not _captures(self._tools.settings(), turn):
+        settings = self._tools.settings()
+        if not _learns(settings, turn):
             return ()
         found = capture(turns(turn.messages))
-        if found is None:
-            return ()
+        heard: tuple[Proposal, ...] = ()
+        if found is not None and settings.review_mode in _BY_PHRASE:
+            heard = self._captured(found, turn)
+        if self.reviews is None:
+            return heard
+        return (*heard, *self._reviewed(self.reviews, turn, hit=found is not None))
+
+    def _captured(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
         try:
             return self._learn(found, turn)
         except ProposalError as error:
-            log.info("skill-workshop: heuristic capture skipped: %s", error)
+            note = f"heuristic capture skipped: {error}"
+            log.info("skill-workshop: %s", note)
+            if self.reviews is not None:
+                self.reviews.keep(turn.agent_id, "phrases", note)
+            return ()
+
+    def _reviewed(self, reviews: Reviews, turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
+        said = turns([*turn.history, *turn.messages])
+        observed = ObservedTurn(
+            lines=[(one.role.value, one.text) for one in said],
+            tool_calls=turn.tool_calls,
+            ok=turn.ok,
+            session_id=turn.session_id,
+        )
+        outcome = reviews.observe(turn.agent_id, observed, hit=hit)
+        if outcome.log_line:
+            log.info("%s", outcome.log_line)
+        if outcome.suggestion is None:
+            return ()
+        wanted = outcome.suggestion
+        draft = Draft(
+            skill=wanted.skill,
+            title=wanted.title,
+            reason=wanted.reason,
+            source=Source.REVIEWER,
+            edit=wanted.edit,
+            agent_id=turn.agent_id,
+            session_id=turn.session_id,
+        )
+        try:
+            return self._proposed(draft)
+        except ProposalError as error:
+            log.info("skill-workshop: reviewer skipped: %s", error)
+            reviews.keep(turn.agent_id, "reviewer", f"reviewer skipped: {error}")
             return ()
 
     def call(
@@ -160,8 +203,10 @@ class WorkshopService:
         return self._tools.store.events(self._tools.workspace(agent_id), after)
 
     def _learn(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
-        workspace = self._tools.workspace(turn.agent_id)
-        draft = self._draft(found, turn)
+        return self._proposed(self._draft(found, turn))
+
+    def _proposed(self, draft: Draft) -> tuple[Proposal, ...]:
+        workspace = self._tools.workspace(draft.agent_id)
         proposal, is_new = self._proposals.propose(workspace, draft)
         if not is_new:
             # What somebody rejected, or what was applied before, is not brought up again.
@@ -199,10 +244,11 @@ class WorkshopService:
         )
 
 
-def _captures(settings: WorkshopSettings, turn: TurnSeen) -> bool:
-    """Return whether phrases of this turn are looked for."""
-    wanted = settings.active and settings.auto_capture and settings.review_mode in _BY_PHRASE
-    return wanted and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+def _learns(settings: WorkshopSettings, turn: TurnSeen) -> bool:
+    """Return whether anything is learned from this turn at all."""
+    wanted = settings.active and settings.auto_capture
+    looked_for = wanted and settings.review_mode is not ReviewMode.OFF
+    return looked_for and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
 
 
 def _words_hash(instruction: str) -> str:

@@ -5,17 +5,20 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 from prowess.errors import ConfigError, ContainmentError, ProwessError
 from prowess.host.skill_folder import SkillFolder
 from prowess.host.store_proposals import SqliteProposals
+from prowess.host.workshop_counters import SqliteCounters
 from prowess.learning.proposal import skill_name
 from prowess.routing.model import Decision, Match
 from prowess.runtime.routing import Asked
 from prowess.runtime.scanning import Target
 from prowess.runtime.workshop import WorkshopService
 from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.runtime.workshop_review import Reviewer, Reviews, ReviewTools
 from prowess.safety.model import Profile, ScanReport
 from prowess.settings import WorkshopSettings
 from prowess.skills.model import Tier
@@ -24,6 +27,8 @@ from prowess.wiring.runtime import STORE_FILE, Runtime
 
 log = logging.getLogger(__name__)
 _LONGEST_IN_ID = 40
+# Of all skills: those of the workspace may stand behind many others.
+_MOST_CONSIDERED = 100
 
 
 def open_workshop(runtime: Runtime) -> WorkshopService:
@@ -40,7 +45,60 @@ def open_workshop(runtime: Runtime) -> WorkshopService:
         new_id=lambda skill: f"{skill[:_LONGEST_IN_ID]}-{secrets.token_hex(5)}",
         show=workshop_answer,
     )
-    return WorkshopService(tools)
+    return WorkshopService(tools, open_reviews(runtime))
+
+
+def open_reviews(runtime: Runtime) -> Reviews:
+    """Return the reviewers of a runtime's workspaces; no model is opened before one is asked."""
+    counters = SqliteCounters(os.path.join(runtime.folders.state, STORE_FILE))
+
+    def tools(agent_id: str) -> ReviewTools:
+        return ReviewTools(
+            settings=lambda: _settings(runtime),
+            counters=counters,
+            reviewer=_LateReviewer(runtime),
+            nearest=lambda text, limit: _nearest(runtime, text, limit, agent_id),
+            now=time.time,
+            nonce=lambda: secrets.token_hex(8),
+        )
+
+    return Reviews(
+        tools, counters, lambda agent_id: runtime.skills.workspace(agent_id or None).folder
+    )
+
+
+class _LateReviewer:
+    """Opens the reviewer of the settings as they are when it is asked."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def ask(self, instructions: str, question: str, seconds: float) -> str:
+        """Return the model's answer.
+
+        Raises:
+            ModelError: there is no model, or it does not answer.
+        """
+        settings = _settings(self._runtime)
+        # Late: it brings along what waits, and most turns are not reviewed.
+        reviewers = import_module("prowess.host.reviewers")
+        choice = reviewers.ReviewerChoice(
+            command=settings.review_command,
+            model=settings.review_model or self._runtime.environ.get("PROWESS_MODEL", ""),
+            endpoint=self._runtime.skills.settings.skills.model,
+        )
+        processes = import_module("prowess.host.processes").ChildProcesses()
+        reviewer: Reviewer = reviewers.open_reviewer(choice, self._runtime.environ, processes)
+        return reviewer.ask(instructions, question, seconds)
+
+
+def _nearest(runtime: Runtime, text: str, limit: int, agent_id: str) -> list[tuple[str, str]]:
+    """Return the skills of the workspace that are nearest to a text, with what they say."""
+    workspace = runtime.skills.workspace(agent_id or None).folder
+    asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
+    found = runtime.routing.route(text, asked).considered
+    own = [match.skill for match in found if _is_writable(match, workspace)]
+    return [(skill.id, skill.body) for skill in own[:limit]]
 
 
 def _settings(runtime: Runtime) -> WorkshopSettings:
