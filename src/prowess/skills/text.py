@@ -26,7 +26,12 @@ def clean(text: str) -> str:
     """Return `text` without what could move a cursor or hide words."""
     if text.isascii() and text.isprintable():
         return text
-    return _SURROGATE.sub("\ufffd", _HIDDEN_JOINERS.sub("", _UNSAFE.sub("", text)))
+    return _SURROGATE.sub("\ufffd", _HIDDEN_JOINERS.sub("", without_controls(text)))
+
+
+def without_controls(text: str) -> str:
+    """Return `text` without what could move a cursor; joiners are left as they are."""
+    return _UNSAFE.sub("", text)
 
 
 def plain_name(text: str) -> str:

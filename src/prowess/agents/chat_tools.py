@@ -1,0 +1,263 @@
+"""The tools of a chat: those of skills, `read_file`, and `shell`, which a person allows each time.
+
+`shell` never runs unasked: "always" holds for the very same command and ends with the chat. The
+same goes for a call of the workshop that would change a skill at once. A file that belongs to a
+skill is read through the run, so that the scanner has looked at it first.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Event as StopEvent
+from typing import Any
+
+from pydantic_ai.tools import RunContext
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+from prowess.agents.arguments import Arguments, ArgumentsRefused, closed, read_arguments
+from prowess.agents.channel import Channel
+from prowess.agents.events import ApprovalAsked, Choice, SkillLoaded, ToolOutput
+from prowess.agents.ports import ChatFiles
+from prowess.agents.tools import bounded, call_tool, function_schema, tool_schemas
+from prowess.agents.toolset import instructions_of, toolset_tool
+from prowess.errors import ProwessError
+from prowess.runtime.ports import ChildCommand, ChildResult, Processes
+from prowess.runtime.run import AsyncRun
+from prowess.skills.text import clean
+
+_SECONDS = 300.0
+_MOST_OUTPUT, _MOST_SHOWN = 30_000, 20_000
+_DENIED = (
+    "Error: the user did not allow this command, and it did not run. Do not try it again: go on"
+    " without it, or ask what to do instead."
+)
+_READ_FILE = closed(
+    {"path": {"type": "string", "description": "A file of the workspace or of a skill."}},
+    required=("path",),
+)
+_SHELL = closed(
+    {"command": {"type": "string", "description": "A command line for the system's shell."}},
+    required=("command",),
+)
+_OWN = {
+    "read_file": ("Read a text file of the workspace or of a skill.", _READ_FILE),
+    "shell": ("Run a command in the workspace. The user is asked first, each time.", _SHELL),
+}
+# What the raw text behind a slash command means to each tool.
+_MAIN_ARGUMENTS = {
+    "read_file": "path",
+    "shell": "command",
+    "read_skill": "name",
+    "find_skills": "query",
+    "skill_workshop": "action",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Approvals:
+    """The commands that a person allowed for as long as the chat lasts."""
+
+    # The tool, and the very command.
+    commands: set[tuple[str, str]] = field(default_factory=set)
+    # Two questions at once would be answered as one.
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What the tools of a chat act with."""
+
+    files: ChatFiles
+    processes: Processes
+    # The start of a command line that hands text to the system's shell.
+    shell: tuple[str, ...] = ("/bin/sh", "-c")
+    approvals: Approvals = field(default_factory=Approvals)
+
+
+class ChatTools:
+    """The tools of one turn."""
+
+    def __init__(self, run: AsyncRun, hands: Hands, channel: Channel) -> None:
+        self._run, self._hands, self._channel = run, hands, channel
+        # Skills that the model read, in order.
+        self.read_skills: list[str] = []
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """Return the tools as OpenAI-style function schemas."""
+        own = [function_schema(name, about, schema) for name, (about, schema) in _OWN.items()]
+        return [*tool_schemas(self._run), *own]
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the tools are called."""
+        return tuple(schema["function"]["name"] for schema in self.schemas())
+
+    async def call(self, name: str, arguments: Arguments, call_id: str) -> str:
+        """Call a tool and return its answer, or what was wrong with the call."""
+        if name not in _OWN:
+            return await self._call_plain(name, arguments, call_id)
+        try:
+            given = read_arguments(arguments, _OWN[name][1])
+        except ArgumentsRefused as refused:
+            return f"Error: {refused}. Call {name} again with arguments that fit."
+        if name == "shell":
+            return await self._shell(given["command"], call_id)
+        return await asyncio.to_thread(self._read_file, given["path"])
+
+    async def _call_plain(self, name: str, arguments: Arguments, call_id: str) -> str:
+        if name == "skill_workshop" and _writes(arguments):
+            asked = json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
+            if not await self._allowed(name, asked, call_id):
+                return _DENIED
+        answer = await asyncio.to_thread(call_tool, self._run, name, arguments)
+        self._note_skill(name, arguments, answer)
+        return answer
+
+    async def dispatch(self, name: str, call: Mapping[str, Any], call_id: str) -> str:
+        """Do what a slash command that goes straight to a tool asks for."""
+        main = _MAIN_ARGUMENTS.get(name)
+        arguments = {main: str(call.get("command", ""))} if main is not None else {}
+        return await self.call(name, arguments, call_id)
+
+    def _note_skill(self, name: str, arguments: Arguments, answer: str) -> None:
+        """Remember a skill whose instructions the model has read, under its own name."""
+        if name != "read_skill" or answer.startswith("Error:"):
+            return
+        given = arguments if isinstance(arguments, Mapping) else {}
+        if given.get("path"):
+            return
+        skill = self._run.skill(str(given.get("name", ""))).name
+        self.read_skills.append(skill)
+        self._channel.put(SkillLoaded(name=skill, by="model", chars=len(answer)))
+
+    def _read_file(self, path: str) -> str:
+        home = self._run.environ.get("HOME", "")
+        full = home + path[1:] if home and path.startswith("~/") else path
+        try:
+            return self._file_text(full)
+        except ProwessError as error:
+            return f"Error: {clean(str(error))}"
+
+    def _file_text(self, path: str) -> str:
+        real = self._hands.files.real(path)
+        for skill in self._run.skills:
+            folder = self._hands.files.real(skill.folder)
+            if real == self._hands.files.real(skill.path):
+                return bounded(clean(self._run.read(skill.name).text))
+            if real.startswith(folder + os.sep) and skill.resources:
+                inside = os.path.relpath(real, folder).replace(os.sep, "/")
+                return bounded(clean(self._run.read(skill.name, inside).text))
+        return bounded(clean(self._hands.files.read(path)))
+
+    async def _shell(self, command: str, call_id: str) -> str:
+        if not command.strip():
+            return "Error: the command is empty."
+        if not await self._allowed("shell", command, call_id):
+            return _DENIED
+        return _report(await self._run_child(command, call_id))
+
+    async def _allowed(self, tool: str, command: str, call_id: str) -> bool:
+        approvals = self._hands.approvals
+        async with approvals.lock:
+            if (tool, command) in approvals.commands:
+                return True
+            question = ApprovalAsked(
+                call_id=call_id, tool=tool, command=command, folder=self._run.workspace
+            )
+            choice = await self._channel.ask(question)
+            if choice is Choice.ALWAYS:
+                approvals.commands.add((tool, command))
+            return choice is not Choice.NO
+
+    async def _run_child(self, command: str, call_id: str) -> ChildResult:
+        child = ChildCommand(
+            argv=(*self._hands.shell, command),
+            environment=self._run.environ,
+            folder=self._run.workspace,
+            seconds=_SECONDS,
+            most_chars=_MOST_OUTPUT,
+        )
+        stop, shown = StopEvent(), _Shown(self._channel, call_id)
+        work = asyncio.ensure_future(
+            asyncio.to_thread(self._hands.processes.run, child, shown.take, stop)
+        )
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # The thread ends by itself once the child is gone; nothing is left behind.
+            stop.set()
+            await asyncio.wait([work])
+            raise
+
+
+class _Shown:
+    """What a child prints, as it comes, up to a bound: a flood would drown the chat."""
+
+    def __init__(self, channel: Channel, call_id: str) -> None:
+        self._channel, self._call_id, self._left = channel, call_id, _MOST_SHOWN
+
+    def take(self, stream: str, text: str) -> None:
+        """Show a piece; called from the threads that read the child."""
+        if self._left <= 0:
+            return
+        piece = text[: self._left]
+        self._left -= len(piece)
+        note = "" if self._left > 0 else "\n[more is printed and not shown]\n"
+        event = ToolOutput(call_id=self._call_id, stream=stream, text=piece + note)
+        self._channel.put_from_thread(event)
+
+
+def _writes(arguments: Arguments) -> bool:
+    """Return whether a call of the workshop would change a skill at once."""
+    given = arguments if isinstance(arguments, Mapping) else {}
+    return given.get("action") in {"apply", "rollback"} or given.get("apply") is True
+
+
+def _report(result: ChildResult) -> str:
+    """Return what the model gets to see of a command that ran."""
+    if result.problem:
+        return f"Error: the command could not be started: {clean(result.problem)}"
+    lines = [f"exit code: {result.code}"]
+    if result.timed_out:
+        lines = [f"Error: the command was ended after {_SECONDS:g} seconds."]
+    elif result.stopped:
+        lines = ["Error: the command was stopped."]
+    if result.cut:
+        lines.append("[part of the output was left out]")
+    for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+        if text:
+            lines.append(f"{name}:\n{bounded(clean(text), _MOST_OUTPUT)}")
+    return "\n".join(lines)
+
+
+class ChatToolset(AbstractToolset[Any]):
+    """The tools of one turn as a toolset of pydantic-ai."""
+
+    def __init__(self, tools: ChatTools, run: AsyncRun) -> None:
+        self._tools, self._run = tools, run
+
+    @property
+    def id(self) -> str | None:
+        """None: the toolset lives for one turn."""
+        return None
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> str | None:
+        """Return what the model is told about skills."""
+        del ctx
+        return instructions_of(self._run) or None
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools that the chat has."""
+        del ctx
+        return {
+            schema["function"]["name"]: toolset_tool(self, schema)
+            for schema in self._tools.schemas()
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> str:
+        """Call a tool for the model."""
+        del tool
+        return await self._tools.call(name, tool_args, ctx.tool_call_id or "")

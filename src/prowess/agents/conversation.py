@@ -1,0 +1,202 @@
+"""A conversation as turns: what was said, which skills were put before the model, and its messages.
+
+Turns are kept and dropped whole: half a turn would leave calls without answers. The instructions of
+a request are not kept, because each turn makes its own.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+
+from prowess.errors import StoreError
+
+MOST_SENT_CHARS = 200_000
+MOST_KEPT_CHARS = 2_000_000
+_VERSION = 1
+_MOST_TOOL_CHARS = 2_000
+# A turn as learning reads it.
+Lines = list[dict[str, object]]
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_Part = TypeVar("_Part", ModelRequestPart, ModelResponsePart)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a person and everything that came of it."""
+
+    words: str
+    messages: tuple[ModelMessage, ...] = ()
+    # The skills before the model, each with the hash of what it said.
+    skills: Mapping[str, str] = field(default_factory=dict)
+    chars: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """The turns of one session, oldest first."""
+
+    session_id: str
+    workspace: str = ""
+    agent_id: str = ""
+    turns: list[Turn] = field(default_factory=list)
+
+    def add(self, turn: Turn) -> None:
+        """Keep a turn; the oldest go where there are too many."""
+        plain = tuple(_without_instructions(turn.messages))
+        self.turns.append(replace(turn, messages=plain, chars=len(_dumped(plain))))
+        while len(self.turns) > 1 and sum(one.chars for one in self.turns) > MOST_KEPT_CHARS:
+            del self.turns[0]
+
+    def recalled(self, most: int = MOST_SENT_CHARS) -> list[Turn]:
+        """Return the newest turns that fit into what is sent, oldest first."""
+        chosen: list[Turn] = []
+        for turn in reversed(self.turns):
+            most -= turn.chars
+            if most < 0:
+                break
+            chosen.append(turn)
+        return chosen[::-1]
+
+    def stored(self) -> dict[str, Any]:
+        """Return the conversation as JSON keeps it."""
+        return {
+            "version": _VERSION,
+            "sessionId": self.session_id,
+            "agentId": self.agent_id,
+            "workspaceDir": self.workspace,
+            "turns": [
+                {
+                    "words": turn.words,
+                    "skills": dict(turn.skills),
+                    "messages": ModelMessagesTypeAdapter.dump_python(
+                        list(turn.messages), mode="json"
+                    ),
+                }
+                for turn in self.turns
+            ],
+        }
+
+
+def read_conversation(session_id: str, stored: Mapping[str, Any]) -> Conversation:
+    """Return a conversation that was kept.
+
+    Raises:
+        StoreError: it is not one, or a later version wrote it.
+    """
+    try:
+        if stored["version"] != _VERSION:
+            raise StoreError(session_id, "is a chat of another version: use --new to begin anew.")
+        made = Conversation(
+            session_id=session_id,
+            workspace=str(stored.get("workspaceDir", "")),
+            agent_id=str(stored.get("agentId", "")),
+        )
+        for turn in stored["turns"]:
+            messages = ModelMessagesTypeAdapter.validate_python(turn["messages"])
+            skills = {str(name): str(hash_) for name, hash_ in turn["skills"].items()}
+            made.add(Turn(words=str(turn["words"]), messages=tuple(messages), skills=skills))
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
+        problem = "is no chat that can be read: use --new to begin anew."
+        raise StoreError(session_id, problem) from error
+    return made
+
+
+def broken_off(messages: Sequence[ModelMessage], said: str, mark: str) -> tuple[ModelMessage, ...]:
+    """Return the messages of a turn that did not end, so that the next one can follow.
+
+    Args:
+        messages: what the turn added so far.
+        said: what the model said in the answer that was not finished.
+        mark: why it ends there, for the model to read.
+    """
+    kept = list(messages)
+    if kept and not kept[-1].parts:
+        # The library keeps an answer of which not a word came.
+        kept.pop()
+    answered = any(isinstance(message, ModelResponse) for message in kept)
+    if not answered and not said:
+        # Nothing came of it: the person can say it again.
+        return ()
+    last = kept[-1] if kept else None
+    open_calls = _open_calls(kept)
+    if isinstance(last, ModelResponse) and not open_calls:
+        marked = replace(last, parts=[*last.parts, TextPart(content=f"\n\n{mark}")])
+        return (*kept[:-1], marked)
+    if open_calls:
+        # A call without an answer is nothing that a model can be shown.
+        kept.append(ModelRequest(parts=[_unanswered(call) for call in open_calls]))
+    text = TextPart(content=f"{said}\n\n{mark}".strip())
+    return (*kept, ModelResponse(parts=[text], state="interrupted"))
+
+
+def _open_calls(messages: Sequence[ModelMessage]) -> list[ToolCallPart]:
+    parts = [part for message in messages for part in message.parts]
+    answered = {part.tool_call_id for part in parts if isinstance(part, ToolReturnPart)}
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    return [call for call in calls if call.tool_call_id not in answered]
+
+
+def _unanswered(call: ToolCallPart) -> ToolReturnPart:
+    return ToolReturnPart(
+        tool_name=call.tool_name,
+        content="Error: this was stopped before it had a result.",
+        tool_call_id=call.tool_call_id,
+        outcome="interrupted",
+    )
+
+
+def transcript(words: str, messages: Iterable[ModelMessage]) -> Lines:
+    """Return a turn as learning reads it: the person's own words, answers and results."""
+    lines: Lines = [{"role": "user", "content": words}]
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, TextPart) and part.content.strip():
+                lines.append({"role": "assistant", "content": part.content})
+            elif isinstance(part, ToolReturnPart):
+                content = part.model_response_str()[:_MOST_TOOL_CHARS]
+                lines.append({"role": "tool", "name": part.tool_name, "content": content})
+    return lines
+
+
+def calls_in(messages: Iterable[ModelMessage]) -> int:
+    """Return how many tools were called."""
+    return sum(isinstance(part, ToolCallPart) for message in messages for part in message.parts)
+
+
+def _without_instructions(messages: Iterable[ModelMessage]) -> Iterable[ModelMessage]:
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            yield replace(message, instructions=None, parts=_writable(message.parts))
+        else:
+            yield replace(message, parts=_writable(message.parts))
+
+
+def _writable(parts: Sequence[_Part]) -> list[_Part]:
+    """Return parts without half surrogate pairs, which a model or a person may send."""
+    written = list(parts)
+    for index, part in enumerate(written):
+        # Parts are of many kinds, and no kind has both fields as text.
+        some: Any = part
+        for name in ("content", "args"):
+            text = getattr(some, name, None)
+            if isinstance(text, str) and _SURROGATE.search(text):
+                written[index] = replace(some, **{name: _SURROGATE.sub("\ufffd", text)})
+    return written
+
+
+def _dumped(messages: Sequence[ModelMessage]) -> bytes:
+    return ModelMessagesTypeAdapter.dump_json(list(messages))

@@ -1,0 +1,162 @@
+"""What happens in a turn of a chat, as values: whoever shows them decides how.
+
+Texts are as they came, from models, skills and programs: clean them before they reach a terminal.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Choice(Enum):
+    """A person's answer to a request for approval."""
+
+    YES = "yes"
+    NO = "no"
+    # For this very command, until the chat ends.
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedSkill:
+    """A skill that routing found, and why."""
+
+    name: str
+    score: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """What routing made of the message: `load`, `offer` or `none`."""
+
+    decision: str
+    matches: tuple[MatchedSkill, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillLoaded:
+    """A skill's text is before the model; `by` says who saw to it."""
+
+    name: str
+    # `router`, `command`, `reference` or `model`.
+    by: str
+    chars: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillRefused:
+    """A skill was wanted and is not before the model."""
+
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A piece of the model's answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """The model calls a tool."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ApprovalAsked:
+    """A command waits for a person; whoever goes on without an answer has said no."""
+
+    call_id: str
+    # `shell`, or the tool that would change skills.
+    tool: str
+    command: str
+    folder: str
+    choice: Choice = field(default=Choice.NO)
+
+    def answer(self, choice: Choice) -> None:
+        """Decide whether the command may run."""
+        self.choice = choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """A piece of what a running command prints."""
+
+    call_id: str
+    # `stdout` or `stderr`.
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswered:
+    """A tool's answer, as the model gets it."""
+
+    call_id: str
+    name: str
+    text: str
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """Learning made a proposal of the turn."""
+
+    id: str
+    skill_name: str
+    title: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What the turn took."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    tool_calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something went wrong; the turn ends unless it is only a note."""
+
+    # A code of the error, `limit` for too many requests, or `note` where the turn goes on.
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """A person stopped the turn; what was said so far is kept and marked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The last event of every turn."""
+
+    ok: bool
+
+
+Event = (
+    Routed
+    | SkillLoaded
+    | SkillRefused
+    | TextDelta
+    | ToolCalled
+    | ApprovalAsked
+    | ToolOutput
+    | ToolAnswered
+    | Proposed
+    | Used
+    | Trouble
+    | Interrupted
+    | TurnEnded
+)

@@ -1,0 +1,156 @@
+"""The tools by which a model reads skills, finds them and proposes changes to them.
+
+They are plain: OpenAI-style schemas out, a name and JSON arguments in, text back. Whatever a model
+gets wrong comes back as text that says what to do, and no answer is longer than a bound; what was
+left out is said. Nothing here asks a person: `skill_workshop` follows the workshop's own policy.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prowess.agents.arguments import Arguments, ArgumentsRefused, Schema, closed, read_arguments
+from prowess.agents.ports import ReadText, SkillsRun
+from prowess.errors import ProwessError
+from prowess.runtime.workshop_tool import ACTIONS
+from prowess.skills.text import clean
+
+MOST_CHARS = 60_000
+_MOST_FOUND, _MOST_RESOURCES, _MOST_AROUND = 20, 100, 20_000
+# Below this a skill has nothing to do with a query.
+_LEAST_SCORE = 0.05
+
+
+def _text(description: str) -> Schema:
+    return {"type": "string", "description": description}
+
+
+_READ_SKILL = closed(
+    {
+        "name": _text("The skill's name, as in the list of available skills."),
+        "path": _text("A file of the skill, relative to its folder; leave out for SKILL.md."),
+    },
+    required=("name",),
+)
+_FIND_SKILLS = closed(
+    {
+        "query": _text("What is to be done, in words."),
+        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_FOUND},
+    },
+    required=("query",),
+)
+_WORKSHOP = closed(
+    {
+        "action": {"type": "string", "enum": list(ACTIONS)},
+        "id": _text("The proposal, for inspect, apply and reject."),
+        "revision": _text("The revision that was looked at, for apply and reject."),
+        "status": _text("For list_pending: another state to list."),
+        "skillName": _text("The skill that is proposed or changed."),
+        "title": _text("A short title of the proposal."),
+        "reason": _text("Why the change is worth keeping."),
+        "description": _text("For a new skill: when it is to be used."),
+        "body": _text("Markdown: the new skill's text, what is appended, or a support file."),
+        "section": _text("The heading under which `body` is appended."),
+        "oldText": _text("The exact text that is replaced."),
+        "newText": _text("What replaces it."),
+        "apply": {"type": "boolean", "description": "Apply at once, or only queue."},
+        "relativePath": _text("For write_support_file: a path such as references/notes.md."),
+    },
+    required=("action",),
+)
+_ABOUT = {
+    "read_skill": "Read a skill's instructions, or one of its files, before following it.",
+    "find_skills": "Find skills for a task that the list of available skills does not settle.",
+    "skill_workshop": "Propose a new or better skill from what was learned, or look after"
+    " proposals.",
+}
+_SCHEMAS = {"read_skill": _READ_SKILL, "find_skills": _FIND_SKILLS, "skill_workshop": _WORKSHOP}
+
+
+def tool_names(run: SkillsRun) -> tuple[str, ...]:
+    """Return the names of the tools that this run offers."""
+    workshop = run.workshop
+    with_workshop = workshop is not None and workshop.enabled
+    return ("read_skill", "find_skills", *(("skill_workshop",) if with_workshop else ()))
+
+
+def tool_schemas(run: SkillsRun) -> list[dict[str, Any]]:
+    """Return the run's tools as OpenAI-style function schemas."""
+    return [function_schema(name, _ABOUT[name], _SCHEMAS[name]) for name in tool_names(run)]
+
+
+def function_schema(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+    """Return one tool in the shape that OpenAI-compatible models take."""
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def call_tool(run: SkillsRun, name: str, arguments: Arguments) -> str:
+    """Call one of the run's tools and return its answer, or what was wrong with the call."""
+    if name not in tool_names(run):
+        return f"Error: there is no tool {clean(name)!r}: use {', '.join(tool_names(run))}."
+    try:
+        answer = _CALLS[name](run, read_arguments(arguments, _SCHEMAS[name]))
+    except ArgumentsRefused as refused:
+        return f"Error: {refused}. Call {name} again with arguments that fit."
+    except ProwessError as error:
+        return f"Error: {clean(str(error))}"
+    # A skill's text is bounded already; the few lines around it are not counted.
+    return bounded(answer, MOST_CHARS + _MOST_AROUND)
+
+
+def bounded(text: str, most: int = MOST_CHARS) -> str:
+    """Return `text`, cut in the middle where it is too long, saying how much was left out."""
+    if len(text) <= most:
+        return text
+    head, tail = most * 3 // 4, most // 4
+    left_out = len(text) - head - tail
+    return f"{text[:head]}\n\n[{left_out} characters left out here]\n\n{text[-tail:]}"
+
+
+def skill_text(read: ReadText, most: int = MOST_CHARS) -> str:
+    """Return what a model gets to see of a skill: where its files are, which, and its text."""
+    lines = [f"Skill: {read.name}", f"Folder: {read.folder}"]
+    if read.resources:
+        shown = read.resources[:_MOST_RESOURCES]
+        more = len(read.resources) - len(shown)
+        rest = f" and {more} more" if more else ""
+        lines.append(f"Files: {', '.join(shown)}{rest}")
+    return clean("\n".join(lines)) + "\n\n" + _whole_text(read, most)
+
+
+def _whole_text(read: ReadText, most: int) -> str:
+    rest = f"\n\n[{read.left_out} characters left out at the end]" if read.left_out else ""
+    return bounded(clean(read.text), most) + rest
+
+
+def _read_skill(run: SkillsRun, given: Mapping[str, Any]) -> str:
+    read = run.read(given["name"], given.get("path", ""))
+    # Of a file only its text: the model has seen the rest already.
+    return _whole_text(read, MOST_CHARS) if given.get("path") else skill_text(read)
+
+
+def _find_skills(run: SkillsRun, given: Mapping[str, Any]) -> str:
+    found = run.find(given["query"], given.get("limit", 5))
+    matches = [match for match in found.considered if match.score >= _LEAST_SCORE]
+    if not matches:
+        return "No skill fits. Go on without one."
+    lines = [
+        f"- {match.skill.name} ({match.score:.2f}): {match.skill.description}" for match in matches
+    ]
+    return clean("\n".join([*lines, "Read one with read_skill before you follow it."]))
+
+
+def _skill_workshop(run: SkillsRun, given: Mapping[str, Any]) -> str:
+    workshop = run.workshop
+    if workshop is None:
+        return "Error: the workshop is switched off."
+    answer = workshop.call(given, agent_id=run.agent_id, session_id=run.session_id)
+    return json.dumps(answer, ensure_ascii=False, default=str)
+
+
+_CALLS: Mapping[str, Callable[[SkillsRun, Mapping[str, Any]], str]] = {
+    "read_skill": _read_skill,
+    "find_skills": _find_skills,
+    "skill_workshop": _skill_workshop,
+}

@@ -1,0 +1,45 @@
+"""Failures of providers: one sentence each, and never a word of what the server said."""
+
+import pytest
+from pydantic_ai import exceptions as provider
+
+from prowess.agents.failures import trouble_of
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            provider.ModelHTTPError.for_category(
+                provider.ModelAuthenticationError,
+                status_code=401,
+                model_name="m",
+                body={"error": "bad key sk-secret"},
+            ),
+            "refuses the key",
+        ),
+        (
+            provider.ModelHTTPError.for_category(
+                provider.ModelNotFoundError, status_code=404, model_name="m", body="sk-secret"
+            ),
+            "check the model's name",
+        ),
+        (provider.ModelConnectionError("m", "sk-secret"), "can it be reached"),
+        (provider.ModelTimeoutError("m", "sk-secret"), "silent for too long"),
+        (provider.ModelRequestTimeout("m", 7.0), "silent for 7 seconds"),
+        (provider.UnexpectedModelBehavior("sk-secret"), "try again"),
+        (provider.ModelHTTPError(418, "m", "sk-secret"), "HTTP 418"),
+    ],
+)
+def test_a_failure_is_one_sentence_without_the_servers_words(error: Exception, said: str) -> None:
+    trouble = trouble_of(error, "mymodel")
+
+    assert trouble.code == "model"
+    assert said in trouble.message
+    assert trouble.message.startswith("mymodel: ")
+    assert "sk-secret" not in trouble.message
+    assert "\n" not in trouble.message
+
+
+def test_too_many_steps_are_a_limit() -> None:
+    assert trouble_of(provider.UsageLimitExceeded("x"), "m").code == "limit"
