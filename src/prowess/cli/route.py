@@ -15,6 +15,7 @@ from prowess.wiring import Runtime, open_runtime
 
 _STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}
 
+
 def _number(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
     """Refuse what is a number to Python only: it would compare with nothing."""
     if value is not None and math.isnan(value):

@@ -86,10 +86,7 @@ def _groups_by_system(leader: int) -> set[int]:
 
 
 def _end_tree(leader: int) -> bool:
+    argv = ("taskkill", "/PID", str(leader), "/T", "/F")
     # No shell, a fixed program of the system, and a number that we were given by it.
-    subprocess.run(  # noqa: S603
-        ["taskkill", "/PID", str(leader), "/T", "/F"],  # noqa: S607
-        capture_output=True,
-        check=False,
-    )
+    subprocess.run(argv, capture_output=True, check=False)  # noqa: S603
     return True

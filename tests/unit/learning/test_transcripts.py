@@ -1,0 +1,186 @@
+"""Transcripts of any program become the same turns, and nothing in a file stops the reading."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.learning.capture import capture
+from prowess.learning.transcripts import (
+    NO_MESSAGE,
+    NOT_TYPED,
+    TOO_DEEP,
+    Record,
+    Shape,
+    Transcript,
+    transcript,
+)
+from prowess.learning.turns import turns
+
+SAID = "next time make sure to verify the frames of the GIF"
+TYPED = {"role": "user", "content": SAID}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}, {"id": "2"}]}
+
+
+def _read(*values: object, shape: Shape | None = None) -> Transcript:
+    return transcript((Record(value, line) for line, value in enumerate(values, 1)), shape)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (TYPED, Shape.MESSAGES),
+        ([TYPED], Shape.MESSAGES),
+        ({"messages": [TYPED]}, Shape.MESSAGES),
+        ({"model": "m", "messages": [TYPED, CALL, CALL]}, Shape.OPENAI_CHAT),
+        ({"input": SAID, "output": []}, Shape.OPENAI_RESPONSES),
+        ({"input": [SAID]}, Shape.OPENAI_RESPONSES),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_text", "text": SAID}]}]},
+            Shape.OPENAI_RESPONSES,
+        ),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": SAID}]},
+                    {"role": "assistant", "content": [{"type": "tool_use", "name": "x"}]},
+                    {"role": "user", "content": [{"type": "tool_result", "content": "y"}]},
+                ]
+            },
+            Shape.ANTHROPIC,
+        ),
+        ({"contents": [{"role": "user", "parts": [{"text": SAID}]}]}, Shape.GEMINI),
+        ({"contents": [{"parts": [{"text": SAID}]}]}, Shape.GEMINI),
+        ({"contents": SAID}, Shape.GEMINI),
+        ({"type": "message", "message": TYPED}, Shape.SESSION),
+        ({"type": "user", "message": {"content": SAID}}, Shape.SESSION),
+        (
+            {
+                "type": "response_item",
+                "payload": {
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": SAID}],
+                },
+            },
+            Shape.SESSION,
+        ),
+        (
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": SAID}]},
+            Shape.GEMINI,
+        ),
+    ],
+)
+def test_a_correction_is_found_in_every_shape(value: object, shape: Shape) -> None:
+    said = _read(value)
+
+    assert len(said.turns) == 1
+    found = capture(turns(said.turns[0].contents))
+    assert found is not None
+    assert found.instruction == SAID
+    # Where several shapes share a message, what most messages look like counts.
+    assert said.shape in {shape, Shape.MESSAGES}
+
+
+def test_answers_and_calls_belong_to_the_turn_before() -> None:
+    response = {
+        "input": "do it",
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "function_call", "name": "a", "arguments": "{}"},
+            {"type": "function_call_output", "output": SAID},
+            {"type": "message", "role": "assistant", "content": []},
+        ],
+    }
+
+    said = _read({"role": "system", "content": SAID}, response, CALL, TYPED)
+
+    assert [turn.tool_calls for turn in said.turns] == [3, 0]
+    assert [len(turn.messages) for turn in said.turns] == [5, 1]
+    assert said.skipped == {NO_MESSAGE: 1}
+
+
+def test_answers_of_models_are_the_assistants() -> None:
+    chat = {"choices": [{"message": {"content": SAID}}]}
+    gemini = {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {}}]}}]}
+
+    said = _read(TYPED, chat, gemini)
+
+    assert len(said.turns) == 1
+    assert said.turns[0].tool_calls == 1
+
+
+def test_what_a_tool_or_the_program_itself_wrote_begins_no_turn() -> None:
+    said = _read(
+        {"type": "user", "isMeta": True, "message": TYPED},
+        {"type": "user", "isSidechain": True, "message": TYPED},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "content": SAID}]}},
+        {"type": "summary", "summary": SAID},
+        {"role": "tool", "content": SAID},
+    )
+
+    assert said.turns == ()
+    assert said.skipped == {NOT_TYPED: 2, NO_MESSAGE: 1}
+
+
+def test_a_message_is_named_by_its_line_and_else_by_its_number() -> None:
+    lines = _read({"role": "assistant", "content": "hello"}, TYPED)
+    whole = transcript([Record([{"role": "assistant", "content": "hello"}, TYPED])])
+
+    assert lines.turns[0].messages[0].place == "line 2"
+    assert whole.turns[0].messages[0].place == "message 2"
+
+
+def test_a_given_shape_takes_only_what_it_keeps_its_messages_in() -> None:
+    both = {"messages": [TYPED], "contents": [{"parts": [{"text": "hello"}]}]}
+
+    gemini = _read(both, shape=Shape.GEMINI)
+    chat = _read(both, shape=Shape.OPENAI_CHAT)
+
+    assert turns(gemini.turns[0].contents)[0].text == "hello"
+    assert turns(chat.turns[0].contents)[0].text == SAID
+    assert chat.shape is Shape.OPENAI_CHAT
+
+
+def test_a_conversation_keeps_its_name_while_it_grows() -> None:
+    short, long = _read(TYPED, CALL), _read(TYPED, CALL, TYPED)
+
+    assert short.session_id == long.session_id != _read(CALL, TYPED).session_id
+    assert _read({"sessionId": "s-1", "message": TYPED}).session_id == "s-1"
+
+
+def test_a_value_that_is_wrapped_without_end_is_left_out() -> None:
+    value: object = TYPED
+    for _ in range(50):
+        value = {"message": value}
+
+    said = _read(value, TYPED)
+
+    assert len(said.turns) == 1
+    assert said.skipped == {TOO_DEEP: 1}
+
+
+_KEYS = ("role", "content", "parts", "text", "type", "message", "messages", "input", "output")
+_MORE_KEYS = ("contents", "candidates", "choices", "payload", "tool_calls", "sessionId")
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.just(SAID),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from((*_KEYS, *_MORE_KEYS)) | st.text(max_size=3),
+            inner | st.sampled_from(["user", "text", "message", "function_call"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(st.lists(_values, max_size=6))
+def test_whatever_a_file_holds_is_read_or_counted(values: list[object]) -> None:
+    said = _read(*values)
+
+    # What stands before the first word of a user is counted, but is nobody's turn.
+    assert sum(len(turn.messages) for turn in said.turns) <= said.messages
+    for turn in said.turns:
+        assert turn.tool_calls >= 0
+        assert any(spoken.role == "user" for spoken in turns([turn.contents[0]]))
