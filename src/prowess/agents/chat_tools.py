@@ -20,7 +20,7 @@ from prowess.agents.arguments import Arguments, ArgumentsRefused, closed, read_a
 from prowess.agents.channel import Channel
 from prowess.agents.events import ApprovalAsked, Choice, SkillLoaded, ToolOutput
 from prowess.agents.ports import ChatFiles
-from prowess.agents.tools import bounded, call_tool, function_schema, tool_schemas
+from prowess.agents.tools import bounded, call_tool, file_text, function_schema, tool_schemas
 from prowess.agents.toolset import instructions_of, toolset_tool
 from prowess.errors import ProwessError
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
@@ -141,13 +141,14 @@ class ChatTools:
 
     def _file_text(self, path: str) -> str:
         real = self._hands.files.real(path)
-        for skill in self._run.skills:
-            folder = self._hands.files.real(skill.folder)
+        # Every skill, ready or not: what lies in one is read through the scanner.
+        for skill in self._run.known:
             if real == self._hands.files.real(skill.path):
-                return bounded(clean(self._run.read(skill.name).text))
-            if real.startswith(folder + os.sep) and skill.resources:
+                return file_text(self._run.read(skill))
+            folder = self._hands.files.real(skill.folder)
+            if skill.path.lower().endswith("skill.md") and real.startswith(folder + os.sep):
                 inside = os.path.relpath(real, folder).replace(os.sep, "/")
-                return bounded(clean(self._run.read(skill.name, inside).text))
+                return file_text(self._run.read(skill, inside))
         return bounded(clean(self._hands.files.read(path)))
 
     async def _shell(self, command: str, call_id: str) -> str:

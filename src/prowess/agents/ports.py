@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from prowess.routing.model import Route
+from prowess.safety.model import Finding
 
 
 class ReadText(Protocol):
@@ -31,6 +32,10 @@ class ReadText(Protocol):
     @property
     def left_out(self) -> int:
         """How many characters were left out at the end."""
+
+    @property
+    def doubts(self) -> Sequence[Finding]:
+        """What in it speaks to the model and should not."""
 
 
 class Workshop(Protocol):

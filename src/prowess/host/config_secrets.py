@@ -2,7 +2,8 @@
 
 A value may be the text itself, `$NAME` or `${NAME}`, or `{source: env | file | exec, ...}`. A
 reference is followed when a run needs it, and what it leads to is kept nowhere. No message here
-repeats a value, nor anything that a command printed: it may be half a secret.
+repeats a value, nor anything that a command printed: it may be half a secret. Nor does one repeat
+what a reference says: somebody may have put the secret itself there.
 """
 
 import os
@@ -18,7 +19,9 @@ from prowess.host.roots import expand
 from prowess.runtime.environment import Value
 from prowess.runtime.ports import ChildCommand, EntryValues, Processes
 
-_NAME = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+# In capitals: a password may well begin with that sign.
+_NAME = re.compile(r"\$(?:([A-Z_][A-Z0-9_]*)|\{([A-Z_][A-Z0-9_]*)\})")
+_IN_PATH = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _MOST_BYTES = 64 * 1024
 _SECONDS, _MOST_SECONDS = 10.0, 60.0
 # Several programs write this shape, and they do not agree on the name of its one argument.
@@ -76,7 +79,8 @@ class ConfigSecrets:
     def _from_reference(self, where: str, given: Mapping[str, Any]) -> str:
         source = given.get("source")
         if source == "env":
-            return self._from_environment(where, _argument(where, given, _ENV_KEYS))
+            name = _argument(where, given, _ENV_KEYS)
+            return self._from_environment(where, name.removeprefix("$").strip("{}"))
         if source == "file":
             return self._from_file(where, _argument(where, given, _FILE_KEYS))
         if source == "exec":
@@ -86,23 +90,25 @@ class ConfigSecrets:
     def _from_environment(self, where: str, name: str) -> str:
         found = self._environ.get(name, "")
         if not found.strip():
-            raise SecretError(where, f"refers to ${name}, which is not set: set it, or change it.")
+            shown = f"the variable {name}" if _NAME.fullmatch(f"${name}") else "a variable"
+            raise SecretError(where, f"refers to {shown}, which is not set: set it, or change it.")
         return found
 
     def _from_file(self, where: str, path: str) -> str:
-        full = expand(path, self._home, os.path.dirname(self._config.path))
+        named = _IN_PATH.sub(lambda found: self._environ.get(found[1] or found[2], ""), path)
+        full = expand(named, self._home, os.path.dirname(self._config.path))
         try:
             # Without waiting: a pipe under that name would never answer.
             handle = os.open(full, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise SecretError(where, f"refers to {path}, which is no regular file.")
+                    raise SecretError(where, "refers to something that is no regular file.")
                 content = file.read(_MOST_BYTES + 1)
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or "it is no path"
-            problem = f"refers to the file {path}, which cannot be read ({said}): check it."
+            problem = f"refers to a file that cannot be read ({said}): check the path."
             raise SecretError(where, problem) from None
-        return _text(where, f"the file {path}", content)
+        return _text(where, "a file", content)
 
     def _from_command(self, where: str, given: Mapping[str, Any]) -> str:
         argv = _argv(where, given)
@@ -117,22 +123,47 @@ class ConfigSecrets:
                 most_chars=_MOST_BYTES,
             )
         )
-        what = f"the command {argv[0]}"
+        what = "a command"
         if done.code != 0:
-            ended = done.problem or (
-                "it took too long" if done.timed_out else f"it ended with {done.code}"
-            )
-            raise SecretError(where, f"refers to {what}, which gave no secret ({ended}): run it.")
+            ended = "it cannot be started" if done.problem else f"it ended with {done.code}"
+            ended = "it took too long" if done.timed_out else ended
+            problem = f"refers to {what} that gave no secret ({ended}): run it yourself."
+            raise SecretError(where, problem)
         if done.cut:
-            raise SecretError(where, f"refers to {what}, which printed far too much.")
+            raise SecretError(where, f"refers to {what} that printed far too much.")
         return _text(where, what, done.stdout.encode("utf-8", "surrogateescape"))
+
+
+def referred_variables(values: Mapping[str, Any]) -> set[str]:
+    """Return the variables that secret references of any skill point to; none is looked up."""
+    skills = values.get("skills")
+    entries = skills.get("entries") if isinstance(skills, Mapping) else None
+    found: set[str] = set()
+    for entry in entries.values() if isinstance(entries, Mapping) else ():
+        if not isinstance(entry, Mapping):
+            continue
+        variables = entry.get("env")
+        named = variables.values() if isinstance(variables, Mapping) else ()
+        for given in (entry.get("apiKey"), *named):
+            found |= _referred(given)
+    return found
+
+
+def _referred(given: object) -> set[str]:
+    if isinstance(given, str):
+        match = _NAME.fullmatch(given.strip())
+        return {match[1] or match[2]} if match else set()
+    if not isinstance(given, Mapping) or given.get("source") != "env":
+        return set()
+    texts = [given[key].strip() for key in _ENV_KEYS if isinstance(given.get(key), str)]
+    return {text.removeprefix("$").strip("{}") for text in texts if text}
 
 
 def _argument(where: str, given: Mapping[str, Any], keys: Sequence[str]) -> str:
     for key in keys:
         value = given.get(key)
         if isinstance(value, str) and value.strip():
-            return value.strip().removeprefix("$")
+            return value.strip()
     raise SecretError(where, f"is a secret reference without `{keys[0]}`: give {_SHAPES}.")
 
 
@@ -158,12 +189,12 @@ def _argv(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _text(where: str, what: str, content: bytes) -> str:
     if len(content) > _MOST_BYTES:
-        raise SecretError(where, f"refers to {what}, which holds more than {_MOST_BYTES} bytes.")
+        raise SecretError(where, f"refers to {what} that holds more than {_MOST_BYTES} bytes.")
     try:
         # The line break at the end is the editor's, not the secret's.
         text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
-        raise SecretError(where, f"refers to {what}, which is no UTF-8 text.") from None
+        raise SecretError(where, f"refers to {what} that gave no UTF-8 text.") from None
     if not text.strip():
-        raise SecretError(where, f"refers to {what}, which is empty.")
+        raise SecretError(where, f"refers to {what} that gave nothing.")
     return text

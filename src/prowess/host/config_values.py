@@ -190,6 +190,10 @@ def _env_names(reader: Reader, key: str, value: object) -> frozenset[str]:
     if not isinstance(value, Mapping):
         reader.wrong(key, "an object")
         return frozenset()
+    for name, text in value.items():
+        if not isinstance(text, str | Mapping):
+            message = "must be a text or a secret reference; it is not set"
+            reader.problems.append(SettingProblem(key=f"{key}.{name}", message=message))
     return frozenset(name for name, text in value.items() if _is_set(text))
 
 

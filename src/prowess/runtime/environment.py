@@ -17,7 +17,15 @@ Value = str | Callable[[], str]
 
 
 class Variables(dict[str, str]):
-    """Variables by name, which print as their names alone."""
+    """Variables by name, which print as their names alone, and so do copies of them."""
+
+    def copy(self) -> "Variables":
+        """Return a copy that prints as this does."""
+        return Variables(self)
+
+    # A mapping of texts alone, whatever else a `dict` may be joined with.
+    def __or__(self, other: Mapping[str, str]) -> "Variables":  # type: ignore[override]
+        return Variables({**self, **other})
 
     def __repr__(self) -> str:
         return f"Variables({', '.join(sorted(self))})"
@@ -140,7 +148,7 @@ def resolved(wishes: Wishes, is_taken: Callable[[str], bool]) -> tuple[Wishes, V
         try:
             text = value_of(wish)
         except SecretError as error:
-            warnings.append(f"{wish.name} is not set: {error}")
+            warnings.append(f"{wish.name} is not set: {str(error).removesuffix('.')}")
             continue
         ruling = judge(wish.name, text, wish.source.declared, wish.source.allowed)
         if not ruling.allowed:

@@ -10,10 +10,11 @@ next run on. The environment is as it was before when the block is left, whateve
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from prowess.errors import UnsafeSkillError
 from prowess.runtime.environment import SkillVariables, Variables, child_environment
 from prowess.runtime.environment_overlay import OverlayRun, in_thread
 from prowess.runtime.run_environment import (
@@ -21,6 +22,7 @@ from prowess.runtime.run_environment import (
     RunEnvironment,
     for_children,
     names_only,
+    strangers,
     variables_of,
     with_tools,
 )
@@ -99,6 +101,12 @@ class Run:
         return self.snapshot.usable
 
     @property
+    def known(self) -> tuple[Skill, ...]:
+        """Every skill that there is, those that the agent may not use included."""
+        report = self._tools.skills.status(self.agent_id)
+        return tuple(status.skill for status in report.skills)
+
+    @property
     def workspace(self) -> str:
         """The folder in which the agent works."""
         return self._tools.skills.workspace(self.agent_id).folder
@@ -132,15 +140,20 @@ class Run:
         """
         return find(self.skills, name)
 
-    def read(self, name: str, path: str = "") -> "SkillText":
+    def read(self, skill: str | Skill, path: str = "") -> "SkillText":
         """Return the body of a skill, or one of its files.
+
+        Args:
+            skill: the name of one that the agent may use, or any of the `known` ones.
+            path: a file in its folder; by default the skill's own text.
 
         Raises:
             SkillNotFoundError: the agent has no such skill.
             UnsafeSkillError: the scanner refuses the skill.
             PathError: the skill has no such file.
         """
-        return self._tools.texts().read(self.skill(name), path)
+        found = self.skill(skill) if isinstance(skill, str) else skill
+        return self._tools.texts().read(found, path)
 
     def command(self, text: str) -> Invoked | None:
         """Return what a slash command (`/name args`) invokes; None where it is none.
@@ -155,10 +168,23 @@ class Run:
 
     def references(self, text: str) -> References:
         """Return the skills that a message names as `$name`."""
-        report = self._tools.skills.status(self.agent_id)
-        everything = tuple(status.skill for status in report.skills)
+        everything = self.known
         callable_ones = frozenset(skill.name for skill in self.skills if skill.invocation.user)
-        return references(text, everything, callable_ones)
+        named = references(text, everything, callable_ones)
+        refused = [problem for skill in named.skills if (problem := self._refusal(skill))]
+        if not refused:
+            return named
+        # Anew, without those that the scanner refuses: nobody is sent to read them.
+        safe = callable_ones - {skill.name for skill in named.skills if self._refusal(skill)}
+        again = references(text, [skill for skill in everything if skill.name in safe], safe)
+        return replace(again, problems=(*refused, *again.problems))
+
+    def _refusal(self, skill: Skill) -> str:
+        try:
+            self._tools.texts().check(skill)
+        except UnsafeSkillError as error:
+            return str(error)
+        return ""
 
     def turn(
         self,
@@ -200,6 +226,8 @@ class Run:
     ) -> "Route":
         # Late: numbers and vectors are loaded by the first message that is routed.
         from prowess.routing.router import Context  # noqa: PLC0415
+
+        # The same.
         from prowess.runtime.routing import Asked  # noqa: PLC0415
 
         asked = Asked(
@@ -231,6 +259,11 @@ class AsyncRun:
         """What turns corrections into proposals; it may be switched off."""
         return self.sync.workshop
 
+    @property
+    def known(self) -> tuple[Skill, ...]:
+        """Every skill that there is, those that the agent may not use included."""
+        return self.sync.known
+
     async def turn(
         self,
         messages: Messages,
@@ -250,6 +283,7 @@ class RunContext:
         self._tools, self._asked = tools, asked
         self._overlay: OverlayRun | None = None
         self._entered = False
+        self._warnings: tuple[str, ...] = ()
 
     def preview(self) -> Run:
         """Return what the run would be: no secret is looked up, and nothing is set or written."""
@@ -257,7 +291,7 @@ class RunContext:
         snapshot = self._tools.skills.snapshot(self._asked.agent_id)
         base = for_children(self._tools.environment, ())
         made = child_environment(base, *map(names_only, self._variables(snapshot)))
-        return Run(self._begun(snapshot, RunEnvironment.of(made), made.values))
+        return Run(self._begun(snapshot, RunEnvironment.of(made, self._warnings), made.values))
 
     def __enter__(self) -> Run:
         snapshot, variables = self._pinned()
@@ -308,21 +342,31 @@ class RunContext:
         return snapshot, self._variables(snapshot)
 
     def _variables(self, snapshot: Snapshot) -> tuple[SkillVariables, ...]:
-        entries = self._tools.skills.settings.skills.entries
+        skills = self._tools.skills
+        entries = skills.settings.skills.entries
         wanted = [skill for skill in snapshot.usable if skill.key in entries]
         if not wanted:
             return ()
-        return tuple(variables_of(wanted, entries, self._tools.environment.secrets()))
+        known = [status.skill for status in skills.status(snapshot.agent_id).skills]
+        foreign = strangers(wanted, known, entries)
+        self._warnings = tuple(
+            f"{name} asks for what is configured for {owner}, and gets nothing of it"
+            for name, owner in foreign.items()
+        )
+        own = [skill for skill in wanted if skill.name not in foreign]
+        return tuple(variables_of(own, entries, self._tools.environment.secrets()))
 
     def _apart(self, snapshot: Snapshot, variables: tuple[SkillVariables, ...]) -> _Begun:
         base = for_children(self._tools.environment, ())
         made = child_environment(base, *variables)
-        return self._audited(self._begun(snapshot, RunEnvironment.of(made), made.values))
+        return self._audited(
+            self._begun(snapshot, RunEnvironment.of(made, self._warnings), made.values)
+        )
 
     def _within(self, snapshot: Snapshot, overlay: OverlayRun) -> Run:
         try:
             values = for_children(self._tools.environment, overlay.applied)
-            begun = self._begun(snapshot, RunEnvironment.of(overlay), values)
+            begun = self._begun(snapshot, RunEnvironment.of(overlay, self._warnings), values)
             return Run(self._audited(begun))
         except BaseException:
             overlay.__exit__(None, None, None)

@@ -21,6 +21,7 @@ from prowess.runtime.environment_overlay import EnvironmentOverlay, OverlayRun
 from prowess.runtime.ports import AuditLog, SecretSource
 from prowess.safety.environment_policy import comparable
 from prowess.settings import EntrySettings
+from prowess.skills.keys import owners
 from prowess.skills.model import Skill
 
 
@@ -37,13 +38,15 @@ class RunEnvironment:
     lent: tuple[Lent, ...] = ()
 
     @classmethod
-    def of(cls, made: ChildEnvironment | OverlayRun) -> "RunEnvironment":
+    def of(
+        cls, made: ChildEnvironment | OverlayRun, warnings: tuple[str, ...] = ()
+    ) -> "RunEnvironment":
         """Return what is to be said of an environment that was made."""
         return cls(
             applied=made.applied,
             blocked=made.blocked,
             kept=made.kept,
-            warnings=made.warnings,
+            warnings=(*warnings, *made.warnings),
             lent=made.lent,
         )
 
@@ -73,6 +76,18 @@ class EnvironmentTools:
     now: Callable[[], str]
     # Where programs of skills were installed; empty where nothing was.
     tools_bin: Callable[[], str] = lambda: ""
+
+
+def strangers(
+    usable: Iterable[Skill], known: Iterable[Skill], entries: Mapping[str, EntrySettings]
+) -> Mapping[str, str]:
+    """Return the usable skills that ask for another skill's entry, and whose it is."""
+    owned = owners(known)
+    return {
+        skill.name: owned[skill.key].name
+        for skill in usable
+        if skill.key in entries and skill.key in owned and owned[skill.key].name != skill.name
+    }
 
 
 def variables_of(

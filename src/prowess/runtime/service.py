@@ -4,7 +4,7 @@ It answers per agent: each agent has a workspace, a filter and a budget. Nothing
 the ports do.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.errors import UnknownAgentError
@@ -15,6 +15,7 @@ from prowess.skills.agent_filter import AgentFilter, MatchedBy
 from prowess.skills.catalog import Shadowed
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import Verdict
+from prowess.skills.keys import owners
 from prowess.skills.lookup import find
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
@@ -166,7 +167,11 @@ class SkillsService:
             agent_filter=AgentFilter.of(agent),
             skills=_statuses(state, agent),
             shadowed=shadowed,
-            diagnostics=(*state.scan.diagnostics, *(_shadow_note(lost) for lost in shadowed)),
+            diagnostics=(
+                *state.scan.diagnostics,
+                *(_shadow_note(lost) for lost in shadowed),
+                *_key_warnings(state),
+            ),
             problems=self.settings.problems,
         )
 
@@ -257,6 +262,16 @@ def _statuses(state: WorkspaceState, agent: AgentSettings) -> tuple[SkillStatus,
 def _shadow_note(lost: Shadowed) -> Diagnostic:
     message = f"{lost.skill.name} is shadowed by {lost.winner.path}"
     return diagnose("shadowed", message, path=lost.skill.path)
+
+
+def _key_warnings(state: WorkspaceState) -> Iterator[Diagnostic]:
+    skills = tuple(state.catalog.winners.values())
+    owned = owners(skills)
+    for skill in skills:
+        owner = owned[skill.key]
+        if owner is not skill:
+            message = f"{skill.name} asks for the key {skill.key}, which belongs to {owner.name}"
+            yield diagnose("key-taken", message, path=skill.path)
 
 
 def _limits_of(agent: AgentSettings, limits: Limits) -> Limits:

@@ -1,23 +1,28 @@
 """A skill's text for an agent: its body or one of its files, once the scanner has looked.
 
-What a run is pinned to is what an agent reads, whatever happens to the file meanwhile; the files
-beside it are read as they are now. A skill with a critical finding is not handed out at all.
+What is handed out is what was scanned, byte for byte: a file that was passed over by the scanner is
+passed over here, and nobody can exchange it in between. The body is the one that a run is pinned
+to, whatever happens to the file meanwhile. A skill with a critical finding is not handed out.
 """
 
-from collections.abc import Callable
+import posixpath
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Protocol
 
-from prowess.errors import UnsafeSkillError
+from prowess.errors import ContainmentError, PathError, UnsafeSkillError
 from prowess.runtime.scanning import ScanService, Target
 from prowess.safety.acceptance import content_hash
-from prowess.safety.model import Finding, ScanReport, ScanVerdict
+from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.skills.model import Skill
 
 SKILL_FILE = "SKILL.md"
 MOST_CHARS = 60_000
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
+# The scanner has read these as prose already.
+_PROSE = (".md", ".markdown", ".mdx", ".txt", ".rst")
+_MOST_REPORTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,11 @@ class SkillText:
     # How many characters were left out at the end.
     left_out: int = 0
 
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """What speaks to the model in a file that is none to be obeyed, such as a script."""
+        return tuple(finding for finding in self.findings if finding.level is Level.CRITICAL)
+
 
 class SkillFiles(Protocol):
     """The files of skills on the disk."""
@@ -41,36 +51,40 @@ class SkillFiles(Protocol):
     def target(self, skill: Skill) -> Target:
         """Return all of a skill, for the scanner."""
 
-    def read(self, skill: Skill, path: str) -> str:
-        """Return the text of one file inside the skill's folder.
-
-        Raises:
-            PathError: there is no such file, or it is not inside.
-        """
-
 
 class SkillTexts:
     """Hands out the texts of skills; each version of a skill is scanned once."""
 
     def __init__(self, files: SkillFiles, scanning: Callable[[], ScanService]) -> None:
         self._files, self._scanning = files, scanning
-        self._reports: dict[tuple[str, str], ScanReport] = {}
+        self._reports: dict[object, ScanReport] = {}
 
     def read(self, skill: Skill, path: str = "") -> SkillText:
         """Return the body of a skill, or one file of it.
 
         Raises:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
-            PathError: there is no such file in it.
+            PathError: there is no such file in it, or none that was scanned.
         """
-        report = self.check(skill)
-        text = skill.body if path in {"", SKILL_FILE} else self._files.read(skill, path)
+        target = self._files.target(skill)
+        report = self._passed(skill, target)
+        inner = inner_path(skill, path)
+        doubts: tuple[Finding, ...] = ()
+        if not inner:
+            text = skill.body
+        else:
+            content = _scanned(skill, target, inner)
+            text = content.decode("utf-8", "replace")
+            doubts = () if inner.lower().endswith(_PROSE) else self._spoken(target, inner, content)
+            if len({finding.rule_id for finding in doubts}) > 1:
+                # One may be a script's own matter; two are a text for whoever reads it.
+                raise _refused(skill, replace(report, findings=doubts))
         return SkillText(
             name=skill.name,
             text=text[:MOST_CHARS],
             folder=skill.folder,
             resources=skill.resources,
-            findings=report.findings,
+            findings=(*report.findings, *doubts),
             left_out=max(len(text) - MOST_CHARS, 0),
         )
 
@@ -80,22 +94,76 @@ class SkillTexts:
         Raises:
             UnsafeSkillError: it does not let it pass, or could not read it.
         """
-        report = self.report(skill)
+        return self._passed(skill, self._files.target(skill))
+
+    def _passed(self, skill: Skill, target: Target) -> ScanReport:
+        report = self._report(_pinned(skill, target))
         if report.verdict not in _PASSES:
             raise _refused(skill, report)
         return report
 
-    def report(self, skill: Skill) -> ScanReport:
-        """Return what the scanner says of a skill as it is read now."""
-        target = self._files.target(skill)
-        if not any(sha256(one).hexdigest() == skill.content_hash for one in target.files.values()):
-            # The file changed after the run began: what was pinned is what the agent reads.
-            body = skill.body.encode("utf-8", "surrogatepass")
-            target = replace(target, files={**target.files, SKILL_FILE: body})
-        key = (skill.path, content_hash(target.files) if not target.problem else target.problem)
+    def _spoken(self, target: Target, path: str, content: bytes) -> tuple[Finding, ...]:
+        """Return what a file says to a model that reads it as a text, whatever it is meant for."""
+        lines = content.split(b"\n", 1)
+        text = lines[-1] if content.startswith(b"#!") and len(lines) > 1 else content
+        report = self._report(replace(target, files={f"{path}.txt": text}, refused=(), noted=()))
+        return tuple(
+            replace(finding, file=path)
+            for finding in report.findings
+            if finding.level is Level.CRITICAL
+        )
+
+    def _report(self, target: Target) -> ScanReport:
+        scanning = self._scanning()
+        key = (
+            target.path,
+            target.problem or content_hash(target.files),
+            target.refused,
+            # What was accepted may be taken back.
+            scanning.accepted(),
+        )
         if key not in self._reports:
-            self._reports[key] = self._scanning().scan_target(target).report
+            if len(self._reports) >= _MOST_REPORTS:
+                self._reports.clear()
+            self._reports[key] = scanning.scan_target(target).report
         return self._reports[key]
+
+
+def inner_path(skill: Skill, path: str) -> str:
+    """Return a path inside a skill's folder; empty for the skill's own file.
+
+    Raises:
+        ContainmentError: it leads out of the folder.
+    """
+    inner = path
+    # What an agent writes down may begin with the folder itself.
+    if path.startswith(f"{skill.folder}/"):
+        inner = path[len(skill.folder) + 1 :].lstrip("/")
+    inner = posixpath.normpath(inner.replace("\\", "/")) if inner else "."
+    if inner.startswith(("/", "../")) or inner == ".." or "\0" in inner:
+        raise ContainmentError(path, f"is not inside {skill.name}: give a path in its folder.")
+    own = posixpath.basename(skill.path)
+    return "" if inner == "." or inner.lower() == own.lower() else inner
+
+
+def _scanned(skill: Skill, target: Target, path: str) -> bytes:
+    content = target.files.get(path)
+    if content is None:
+        passed = {entry.path: entry.reason for entry in (*target.refused, *target.noted)}
+        why = passed.get(path, "there is no such file")
+        raise PathError(path, f"is not read from {skill.name}: {why}.")
+    if b"\0" in content:
+        raise PathError(path, "is no text: use the skill's own scripts on it.")
+    return content
+
+
+def _pinned(skill: Skill, target: Target) -> Target:
+    if any(sha256(one).hexdigest() == skill.content_hash for one in target.files.values()):
+        return target
+    # The file changed after the run began: what was pinned is what the agent reads.
+    body = skill.body.encode("utf-8", "surrogatepass")
+    files: Mapping[str, bytes] = {**target.files, posixpath.basename(skill.path): body}
+    return replace(target, files=files)
 
 
 def _refused(skill: Skill, report: ScanReport) -> UnsafeSkillError:

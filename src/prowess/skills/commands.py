@@ -96,20 +96,33 @@ def build_commands(
 ) -> tuple[SkillCommand, ...]:
     """Return the commands of `skills`, all of them usable, in the order given.
 
-    Skills that no person may call have none; those hidden from the model have one.
+    Skills that no person may call have none; those hidden from the model have one. Where several
+    want one name, the highest source has it, then whoever is really called so.
     """
-    names = _Names(reserved)
+    callable_ones = [skill for skill in skills if skill.invocation.user]
+    names, given = _Names(reserved), dict[int, str]()
+    order = sorted(range(len(callable_ones)), key=lambda place: claim(callable_ones[place]))
+    for place in order:
+        given[place] = names.take(command_name(callable_ones[place].name))
     return tuple(
         SkillCommand(
-            name=names.take(command_name(skill.name)),
+            name=given[place],
             skill=skill,
             description=skill.description.strip() or skill.name,
             dispatch=_dispatch(skill),
             problems=tuple(_problems(skill)),
         )
-        for skill in skills
-        if skill.invocation.user
+        for place, skill in enumerate(callable_ones)
     )
+
+
+def claim(skill: Skill) -> tuple[int, bool]:
+    """Return how good a skill's claim to a name is, the best first: its source, then its name.
+
+    A name that only becomes another's when it is written as a command must not take it away.
+    """
+    plain = skill.name.lower().replace("-", "_")
+    return -skill.source.tier, plain != command_name(skill.name)
 
 
 def command_name(skill_name: str) -> str:

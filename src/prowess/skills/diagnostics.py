@@ -242,6 +242,11 @@ _TABLE = (
         "Rename one of the two, or remove the one that is not wanted.",
     ),
     _warning(
+        "key-taken",
+        "A skill asks for a skillKey that belongs to another skill, and gets nothing by it.",
+        "Give it another skillKey, or remove the one of the two that is not wanted.",
+    ),
+    _warning(
         "root-linked",
         "A project's root is a link out of the project, so only its SKILL.md folders are read.",
         "Add the target to skills.load.allowSymlinkTargets if you trust it.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from prowess.skills.commands import RESERVED, SkillCommand, build_commands
+from prowess.skills.commands import RESERVED, SkillCommand, build_commands, claim
 from prowess.skills.model import Skill
 from prowess.skills.placeholders import INPUT_HEADING, argument_names, fill, is_shell_variable
 from prowess.skills.text import one_line
@@ -190,23 +190,25 @@ def find_command(text: str, commands: Sequence[SkillCommand]) -> Found | None:
 
 
 def _named(rest: str, commands: Sequence[SkillCommand]) -> Found | None:
-    """Find the command by the longest beginning of `rest` that is a name."""
+    """Find the command by a beginning of `rest`: the highest source, then the longest."""
     exact, loose = _by_name(commands)
     most = max((key.count("-") + 1 for key in loose), default=0)
     ends = [word.end() for word in islice(_WORD.finditer(rest), most) if word.end() <= _MAX_TYPED]
+    found: list[Found] = []
     for end in reversed(ends):
         typed = rest[:end]
         command = exact.get(" ".join(typed.casefold().split())) or loose.get(name_key(typed))
         if command is not None:
-            return Found(command, rest[end:].strip())
-    return None
+            found.append(Found(command, rest[end:].strip()))
+    return max(found, key=lambda one: one.command.skill.source.tier, default=None)
 
 
 def _by_name(
     commands: Sequence[SkillCommand],
 ) -> tuple[dict[str, SkillCommand], dict[str, SkillCommand]]:
     """Return the commands by what they are called, as written and with separators equal."""
-    names = [(one.skill_name, one) for one in commands] + [(one.name, one) for one in commands]
+    ranked = sorted(commands, key=lambda one: claim(one.skill))
+    names = [(one.skill_name, one) for one in ranked] + [(one.name, one) for one in ranked]
     exact: dict[str, SkillCommand] = {}
     loose: dict[str, SkillCommand] = {}
     for name, command in names:

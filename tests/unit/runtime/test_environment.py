@@ -202,7 +202,7 @@ def test_a_secret_that_cannot_be_had_is_a_warning_and_the_others_are_set() -> No
     made = child_environment({}, SkillVariables(values={"A": missing, "B": "1"}))
 
     assert made.values == {"B": "1"}
-    assert made.warnings == ("A is not set: $NOPE: is not set in the environment.",)
+    assert made.warnings == ("A is not set: $NOPE: is not set in the environment",)
 
 
 def test_where_two_skills_want_a_variable_the_first_one_counts() -> None:

@@ -150,3 +150,19 @@ def test_a_dispatch_that_leads_nowhere_is_a_problem(kind: str, words: str) -> No
 
     assert command.dispatch is None
     assert words in command.problems[0]
+
+
+def test_a_name_belongs_to_the_highest_source_then_to_whoever_is_called_so() -> None:
+    lower = make_skill("deploy prod", tier=Tier.MANAGED)
+    own = make_skill("deploy-prod", tier=Tier.WORKSPACE)
+    alike = make_skill("\u00e9-notes", tier=Tier.WORKSPACE)
+    plain = make_skill("notes", tier=Tier.WORKSPACE)
+
+    names = {one.skill_name: one.name for one in build_commands([lower, alike, own, plain])}
+
+    assert names == {
+        "deploy prod": "deploy_prod_2",
+        "\u00e9-notes": "notes_2",
+        "deploy-prod": "deploy_prod",
+        "notes": "notes",
+    }

@@ -318,3 +318,13 @@ def test_a_long_message_is_read_in_one_go() -> None:
     text = "$a:" * 100_000 + " $" * 100_000 + " $deploy"
 
     assert references(text, [make_skill("deploy")], {"deploy"}).names == ("deploy",)
+
+
+def test_a_longer_name_from_a_lower_source_takes_no_argument_for_its_name() -> None:
+    own = make_skill("deploy-prod", tier=Tier.WORKSPACE)
+    other = make_skill("deploy-prod now", tier=Tier.MANAGED)
+
+    found = find_command("/skill deploy-prod now", build_commands([other, own]))
+
+    assert found is not None
+    assert (found.command.skill_name, found.arguments) == ("deploy-prod", "now")
