@@ -34,6 +34,8 @@ run: $(VENV)/.run ## Show the skills of this folder and the bundled ones, and ho
 	@echo "  $(BIN)/prowess why NAME         why a skill is, or is not, visible to the agent"
 	@echo "  $(BIN)/prowess route MESSAGE    which skill a message needs, and why, or none"
 	@echo "  $(BIN)/prowess scan PATH        what could harm you in a skill, on its exact line"
+	@echo "  $(BIN)/prowess install NAME     get the programs that a skill needs"
+	@echo "  $(BIN)/prowess workshop enable  corrections become proposals, and skills after your yes"
 	@echo "  $(BIN)/prowess check            what is missing or broken, in one page"
 	@echo "  $(BIN)/prowess prompt           the block that tells the agent about its skills"
 	@echo "  $(BIN)/prowess list -w FOLDER   the skills of another folder"
@@ -65,6 +67,8 @@ bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
 	@$(BIN)/python benchmarks/speed/core.py
 	@$(BIN)/python benchmarks/speed/routing.py
 	@$(BIN)/python benchmarks/speed/scanning.py
+	@$(BIN)/python -m benchmarks.speed.runs
+	@$(BIN)/python -m benchmarks.speed.workshop
 
 docs: $(VENV)/.dev ## Write the reference pages from the code and build the documentation into site/.
 	@$(BIN)/python tools/reference.py

@@ -1,6 +1,6 @@
 """How long runs take, as ratios to baselines of the same run.
 
-    python benchmarks/speed/runs.py [--skills 200] [--json FILE]
+    python -m benchmarks.speed.runs [--skills 200] [--json FILE]
 
 A turn of an agent begins and ends with a run, so what a run adds to a look at the files is what
 matters; a child process waits for `prowess run`, and a person for a copy that is up to date.
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from core import make_world, median_ms
+from benchmarks.speed.core import make_world, median_ms
 
 import prowess
 from prowess.skills.commands import build_commands

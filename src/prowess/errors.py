@@ -273,7 +273,8 @@ class WorkshopDisabledError(ProposalError):
 
     def __init__(self) -> None:
         super().__init__(
-            "skill-workshop is disabled: set plugins.entries.skill-workshop.enabled to true."
+            "skill-workshop is disabled: run `prowess workshop enable`, which sets"
+            " plugins.entries.skill-workshop.enabled to true."
         )
 
 

@@ -14,15 +14,20 @@ from prowess.host.store_sqlite import SqliteStore
 from prowess.learning.edit import Append, Create, Edit, Replace
 from prowess.learning.proposal import (
     DEFAULT_CAPS,
+    Begun,
     Change,
     EventKind,
     Evidence,
     Proposal,
+    Similar,
     Source,
     State,
+    Subject,
     change_hash,
 )
+from prowess.runtime.workshop_ports import ProposalStore
 from prowess.safety.model import Confidence, Finding, Level
+from prowess.testing import MemoryProposals
 
 FINDING = Finding(
     rule_id="r", level=Level.WARN, confidence=Confidence.LOW, file="SKILL.md", line=3, column=2,
@@ -58,6 +63,7 @@ def make(number: int = 1, **more: object) -> Proposal:
         quarantine_reason="q",
         evidence=(Evidence(place=3, role="user", quote="said"),),
         backup="0001",
+        similar=(Similar("notes", 0.5),),
     )
     # A test that passes the wrong kind of value fails at once, with its own line.
     return replace(base, **more)  # type: ignore[arg-type]
@@ -229,7 +235,7 @@ def test_a_state_that_does_not_exist_is_an_error_wherever_it_is_met(path: str) -
     with pytest.raises(StoreError, match="cannot be read"):
         store.counts("/work")
     with pytest.raises(StoreError, match="cannot be read"):
-        store.add(make(2), DEFAULT_CAPS)
+        store.add(make(), DEFAULT_CAPS)
 
 
 def test_a_file_that_is_no_store_is_an_error_that_names_it(path: str) -> None:
@@ -238,3 +244,81 @@ def test_a_file_that_is_no_store_is_an_error_that_names_it(path: str) -> None:
 
     with pytest.raises(StoreError, match=r"prowess\.db"):
         SqliteProposals(path).counts("/work")
+
+
+def begun(proposal: Proposal, kind: EventKind = EventKind.APPLIED) -> Begun:
+    return Begun(
+        workspace=proposal.workspace, proposal_id=proposal.id, skill=proposal.skill, kind=kind,
+        revision=proposal.revision, at=5.0, target={"SKILL.md": "digest", "assets/gone": None},
+    )  # fmt: skip
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def either(request: pytest.FixtureRequest, path: str) -> ProposalStore:
+    """The real store, and the one for tests, which follows the same rules."""
+    return SqliteProposals(path) if request.param == "sqlite" else MemoryProposals()
+
+
+def test_a_write_that_began_is_known_until_it_is_recorded(either: ProposalStore) -> None:
+    first, second = (either.add(make(number), DEFAULT_CAPS) for number in (1, 2))
+    either.begin(begun(first))
+    either.begin(begun(second))
+
+    either.change(first, replace(first, state=State.APPLIED), EventKind.APPLIED)
+
+    assert either.unfinished("/work") == (begun(second),)
+    assert either.unfinished("/elsewhere") == ()
+    either.change(second, replace(second, state=State.REJECTED), EventKind.REJECTED)
+    assert either.unfinished("/work") == (begun(second),)
+
+
+def test_a_write_that_was_lost_is_an_event(either: ProposalStore) -> None:
+    made = either.add(make(), DEFAULT_CAPS)
+    either.begin(begun(made))
+
+    either.abandon(begun(made), 9.0, "lost")
+
+    assert either.unfinished("/work") == ()
+    last = either.events("/work")[-1]
+    assert (last.kind, last.at, last.note, last.proposal_id, last.revision) == (
+        EventKind.INTERRUPTED, 9.0, "lost", made.id, made.revision,
+    )  # fmt: skip
+
+
+def test_what_was_applied_comes_in_the_order_of_the_log(either: ProposalStore) -> None:
+    made = [either.add(make(number), DEFAULT_CAPS) for number in (1, 2, 3)]
+    for place in (2, 0):
+        now = replace(made[place], state=State.APPLIED, updated_at=0.0)
+        either.change(made[place], now, EventKind.APPLIED)
+
+    assert [one.id for one in either.applied("/work", "notes")] == ["p1", "p3"]
+    assert either.applied("/work", "other") == ()
+
+
+def test_events_of_one_proposal_or_skill_are_found(either: ProposalStore) -> None:
+    first, second = (either.add(make(number), DEFAULT_CAPS) for number in (1, 2))
+
+    found = either.events("/work", about=Subject(proposal_id=second.id))
+
+    assert [event.proposal_id for event in found] == [second.id]
+    assert len(either.events("/work", about=Subject(skill=first.skill))) == 2
+    assert either.events("/work", about=Subject(skill="other")) == ()
+
+
+def test_both_stores_prune_alike(either: ProposalStore) -> None:
+    for number, state in enumerate([State.QUARANTINED, *[State.PENDING] * 4, State.QUARANTINED]):
+        either.add(make(number, state=state), {State.PENDING: 2, State.QUARANTINED: 1})
+
+    assert [one.id for one in either.listed("/work")] == ["p5", "p4", "p3"]
+    pruned = [event for event in either.events("/work") if event.kind is EventKind.PRUNED]
+    assert [(event.proposal_id, event.note) for event in pruned] == [
+        ("p1", "was pending"), ("p2", "was pending"), ("p0", "was quarantined"),
+    ]  # fmt: skip
+
+
+def test_a_row_from_before_likenesses_were_kept_is_read(path: str) -> None:
+    store = SqliteProposals(path)
+    store.add(make(), DEFAULT_CAPS)
+    execute(path, "update workshop_proposals set rest = json_remove(rest, '$.similar')")
+
+    assert store.listed("/work") == (make(similar=()),)

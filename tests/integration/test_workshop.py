@@ -11,7 +11,7 @@ import prowess
 from prowess.errors import ProposalFolderError, ProposalStaleError, ProposalStateError
 from prowess.learning.proposal import State
 from prowess.runtime.workshop import TurnSeen, WorkshopService
-from prowess.wire_runs import proposal, proposal_event
+from prowess.wire_workshop import proposal, proposal_event, proposal_history
 from prowess.wiring.workshop import open_workshop
 
 GIF = "ok, next time make sure to verify that the GIF has several frames ($1 \\1)"
@@ -282,3 +282,69 @@ def test_a_config_file_that_breaks_in_the_middle_keeps_what_was_read(place: Plac
     (place.folder / "state/prowess.json").write_text("{")
 
     assert place.workshop.enabled
+
+
+RELEASE = "Write release notes from merged pull requests. Use when a version is shipped."
+
+
+def test_a_second_skill_for_the_same_work_is_led_to_the_first(place: Place) -> None:
+    place.configure(encoder="bundled", approvalPolicy="auto")
+    page = place.write("release-notes", RELEASE, "# Release notes\n\n## Workflow\n\n- Collect.\n")
+    old = page.read_bytes()
+    asked = {
+        "action": "suggest",
+        "skillName": "changelog-writer",
+        "description": "Write release notes for a new version from merged pull requests.",
+        "body": "# Changelog\n\n- Thank the contributors.\n",
+        "apply": True,
+    }
+
+    answer = place.workshop.call(asked)
+    overruled = place.workshop.call({**asked, "overrule": True})
+
+    (found,) = place.workshop.list("pending")
+    shown = proposal(found)
+    assert (answer["status"], found.skill) == ("pending", "release-notes")
+    assert shown["similar"][0]["skillName"] == "release-notes"
+    assert shown["change"] == {
+        "kind": "append", "description": "", "section": "Workflow",
+        "body": "- Thank the contributors.",
+    }  # fmt: skip
+    assert page.read_bytes() == old
+    assert overruled["status"] == "applied"
+    place.workshop.apply(found.id)
+    assert page.read_bytes() == old + b"- Thank the contributors.\n"
+
+
+def test_no_encoder_is_loaded_where_there_is_no_skill_to_write_to(place: Place) -> None:
+    place.configure(encoder="bundled")
+
+    assert place.tell(GIF) == ("pending",)
+
+    assert not (place.folder / "state/vectors.db").exists()
+
+
+def test_clients_see_a_revision_a_rollback_and_the_history(place: Place) -> None:
+    place.configure()
+    place.tell(GIF)
+    (found,) = place.workshop.list()
+    call = place.workshop.call
+
+    revised = call({"action": "revise", "id": found.id, "body": "# GIFs\n\n- Count frames.\n"})
+    applied = call({"action": "apply", "id": found.id})
+    page = place.page("animated-gif-workflow")
+    history = call({"action": "history", "skillName": "animated-gif-workflow"})
+    back = call({"action": "rollback", "id": found.id})
+
+    assert (revised["status"], applied["status"], back["status"]) == (
+        "pending", "applied", "rolled_back",
+    )  # fmt: skip
+    assert (back["skillPath"], page.exists()) == (str(page), False)
+    assert proposal(place.workshop.inspect(found.id))["status"] == "pending"
+    shown = proposal_history(place.workshop.history(skill="animated-gif-workflow"))
+    assert [event["type"] for event in shown["events"]] == [
+        "created", "revised", "applied", "rolled_back",
+    ]  # fmt: skip
+    assert (shown["cursor"], shown["more"], shown["versions"]) == (4, False, [])
+    assert str(found.id) in str(history["versions"])
+    assert "animated-gif-workflow" not in place.runtime.skills.prompt().text

@@ -479,3 +479,18 @@ def test_no_file_makes_the_reader_raise_and_there_is_always_an_agent(
 
     assert found.default_agent in found.agents
     assert all(agent.id for agent in found.agents)
+
+
+def test_a_host_that_is_an_address_or_no_host_is_reported_and_lists_nothing() -> None:
+    hosts = [
+        "http://127.0.0.1:18765/", "10.0.0.7", "files.example.corp:8080", "[::1]:80", "a/b",
+        "*.corp", "host:port", "host:99999", "me:word@host",
+    ]  # fmt: skip
+
+    found = skills(install={"privateHosts": hosts})
+
+    assert found.skills.install.private_hosts == ("10.0.0.7", "files.example.corp:8080", "[::1]:80")
+    assert wrong(found) == [f"skills.install.privateHosts[{index}]" for index in (0, 4, 5, 6, 7, 8)]
+    assert all("`host` or `host:port`" in problem.message for problem in found.problems)
+    # An address may hold a password.
+    assert "word" not in repr(found.problems)

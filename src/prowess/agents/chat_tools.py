@@ -212,7 +212,8 @@ class _Shown:
 def _writes(arguments: Arguments) -> bool:
     """Return whether a call of the workshop would change a skill at once."""
     given = arguments if isinstance(arguments, Mapping) else {}
-    return given.get("action") in {"apply", "rollback"} or given.get("apply") is True
+    action, apply = (str(given.get(key, "")).strip().lower() for key in ("action", "apply"))
+    return action in {"apply", "rollback"} or apply == "true"
 
 
 def _report(result: ChildResult) -> str:

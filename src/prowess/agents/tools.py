@@ -42,8 +42,8 @@ _FIND_SKILLS = closed(
 _WORKSHOP = closed(
     {
         "action": {"type": "string", "enum": list(ACTIONS)},
-        "id": _text("The proposal, for inspect, apply and reject."),
-        "revision": _text("The revision that was looked at, for apply and reject."),
+        "id": _text("The proposal, for inspect, apply, reject, revise, history and rollback."),
+        "revision": _text("The revision that was looked at: apply, reject, revise, rollback."),
         "status": _text("For list_pending: another state to list."),
         "skillName": _text("The skill that is proposed or changed."),
         "title": _text("A short title of the proposal."),
@@ -54,6 +54,11 @@ _WORKSHOP = closed(
         "oldText": _text("The exact text that is replaced."),
         "newText": _text("What replaces it."),
         "apply": {"type": "boolean", "description": "Apply at once, or only queue."},
+        "overrule": {
+            "type": "boolean",
+            "description": "Make a new skill though one says nearly the same.",
+        },
+        "after": {"type": "integer", "minimum": 0, "description": "For history: the last cursor."},
         "relativePath": _text("For write_support_file: a path such as references/notes.md."),
     },
     required=("action",),

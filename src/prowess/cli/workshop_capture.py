@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.options import common
 from prowess.cli.render import print_json, print_text
 from prowess.cli.workshop_words import Collected, listening, next_steps, say
@@ -178,7 +178,7 @@ def _shown(said: Transcript, outcome: _Outcome, *, dry_run: bool) -> dict[str, o
                 "quote": one.quote or None,
                 "isNew": one.is_new,
                 "problem": one.problem or None,
-                "proposal": None if one.proposal is None else wire_runs.proposal(one.proposal),
+                "proposal": None if one.proposal is None else wire_workshop.proposal(one.proposal),
             }
             for one in outcome.heard
         ],

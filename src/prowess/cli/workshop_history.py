@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text
 from prowess.cli.workshop_words import (
@@ -57,7 +57,7 @@ def history_command(
     if word and not events and not after:
         raise ProposalNotFoundError(f"nothing happened to {word}: see `prowess workshop history`")
     if as_json:
-        shown = [wire_runs.proposal_event(event) for event in events]
+        shown = [wire_workshop.proposal_event(event) for event in events]
         cursor = events[-1].sequence if events else after
         print_json({"events": shown, "cursor": cursor, "versions": [one.id for one in versions]})
         return 0
@@ -103,7 +103,7 @@ def _print_events(events: list[Event]) -> None:
     rows = [
         [
             Cell(str(event.sequence), "dim"),
-            Cell(wire_runs.proposal_event(event)["occurredAt"]),
+            Cell(wire_workshop.proposal_event(event)["occurredAt"]),
             Cell(event.kind.value.replace("_", " "), _STYLES.get(event.kind, "")),
             Cell(event.skill),
             Cell(event.proposal_id, "bold"),
@@ -145,7 +145,7 @@ def rollback_command(
         seen = revision or found.revision
         done = service.rollback(found.id, revision=seen, agent_id=agent or "")
     if as_json:
-        print_json({"status": "rolled_back", "proposal": wire_runs.proposal(done)})
+        print_json({"status": "rolled_back", "proposal": wire_workshop.proposal(done)})
     else:
         print_text(f"rolled back {done.skill}  [{done.id}]", "yellow")
         next_steps([f"It is {done.state.value}: `prowess workshop reject {done.id}` ends it."])

@@ -2,7 +2,7 @@
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, is_terminal, print_json, print_table, print_text
 from prowess.cli.workshop_show import diff_lines, print_diff, print_findings, print_proposal
@@ -42,7 +42,7 @@ def list_command(
         wanted = _WAITING if status is None else tuple(State) if status == "all" else (status,)
         found = [one for one in runtime.workshop.list(agent_id=agent or "") if one.state in wanted]
     if as_json:
-        print_json({"proposals": [wire_runs.proposal(one) for one in found]})
+        print_json({"proposals": [wire_workshop.proposal(one) for one in found]})
         return 0
     if not found:
         print_text("No proposals." if status else "No proposals wait for you.")
@@ -83,7 +83,7 @@ def show_command(
     with open_runtime(workspace) as runtime:
         found = find_proposal(runtime.workshop, proposal_id, agent)
     if as_json:
-        shown = {"proposal": wire_runs.proposal(found)}
+        shown = {"proposal": wire_workshop.proposal(found)}
         print_json({**shown, "diff": "\n".join(diff_lines(found))} if diff else shown)
         return 0
     print_proposal(found, diff=diff)
@@ -134,6 +134,7 @@ def apply_command(
 @click.command("reject")
 @identified
 @revision_option
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept in the history.")
 @common
 def reject_command(
     proposal_id: str,
@@ -142,6 +143,7 @@ def reject_command(
     *,
     as_json: bool,
     revision: str,
+    reason: str,
 ) -> int:
     """Refuse a pending or quarantined proposal: the same one is not taken again.
 
@@ -151,5 +153,5 @@ def reject_command(
         service = runtime.workshop
         found = find_proposal(service, proposal_id, agent)
         seen = revision or found.revision
-        done = service.reject(found.id, revision=seen, agent_id=agent or "")
+        done = service.reject(found.id, revision=seen, reason=reason, agent_id=agent or "")
         return tell(done, as_json=as_json)

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.render import print_text
 from prowess.cli.scan_report import around
 from prowess.cli.workshop_words import STYLES
@@ -46,7 +46,7 @@ def _labelled(proposal: Proposal) -> Iterator[tuple[str, str]]:
     yield "Reason", proposal.reason
     yield "Source", proposal.source.value
     yield "Session", proposal.session_id
-    shown = wire_runs.proposal(proposal)
+    shown = wire_workshop.proposal(proposal)
     yield "Made", shown["createdAt"]
     if proposal.updated_at > proposal.created_at + 1:
         yield "Changed", shown["updatedAt"]

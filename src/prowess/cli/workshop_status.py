@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.options import common
 from prowess.cli.render import print_json, print_text
 from prowess.cli.workshop_words import STYLES
@@ -48,7 +48,7 @@ def status_command(
         if as_json:
             folder = runtime.skills.workspace(agent).folder
             counts = {state.value: seen.counts.get(state, 0) for state in State}
-            status = wire_runs.workshop_status(seen, found)
+            status = wire_workshop.workshop_status(seen, found)
             print_json({"workspaceDir": folder, **counts, **status})
             return 0
         print_text(f"Workspace: {runtime.skills.workspace(agent).folder}")
@@ -130,9 +130,9 @@ def _print_status(seen: Situation) -> None:
     for state in State:
         count = seen.counts.get(state, 0)
         print_text(f"  {state.value:<12}{count:>4}", STYLES[state] if count else "dim")
-    named = profile_of(wire_runs.workshop_status(seen)["settings"])
+    named = profile_of(wire_workshop.workshop_status(seen)["settings"])
     print_text(f"Settings{f' (profile {named})' if named else ''}:")
-    for name, value in wire_runs.workshop_status(seen)["settings"].items():
+    for name, value in wire_workshop.workshop_status(seen)["settings"].items():
         word = str(value).lower() if isinstance(value, bool) else str(value)
         print_text(f"  {name:<20}{word}")
     print_text(f"Next review: {to_next_review(seen)}.")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.options import common
 from prowess.cli.render import print_json, print_text
 from prowess.cli.workshop_show import print_findings
@@ -21,7 +21,7 @@ from prowess.cli.workshop_words import (
 )
 from prowess.errors import PathError, ProposalInputError, ProwessError
 from prowess.host.reading import Content, read_bounded
-from prowess.learning.proposal import Proposal, State, skill_name
+from prowess.learning.proposal import Proposal, Source, State, skill_name
 from prowess.runtime.workshop_tool import revised
 from prowess.skills.model import Diagnostic
 from prowess.wiring import open_runtime
@@ -87,7 +87,7 @@ def suggest_command(
     with open_runtime(workspace) as runtime:
         service = runtime.workshop
         call = {"action": "suggest", "skillName": skill, **asked}
-        answer: dict[str, Any] = service.call(call, agent_id=agent or "")
+        answer: dict[str, Any] = service.call(call, agent_id=agent or "", source=Source.CLI)
         done = service.inspect(answer["proposal"]["id"], agent_id=agent or "")
     code = _told(done, answer, as_json=as_json)
     if not as_json and done.skill != skill_name(skill):
@@ -120,7 +120,7 @@ def revise_command(
         edit = revised(found.edit, _asked(described))
         seen = revision or found.revision
         done = service.revise(found.id, edit, revision=seen, agent_id=agent or "")
-    answer = {"status": done.state.value, "proposal": wire_runs.proposal(done)}
+    answer = {"status": done.state.value, "proposal": wire_workshop.proposal(done)}
     return _told(done, answer, as_json=as_json)
 
 

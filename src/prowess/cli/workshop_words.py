@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ProposalInputError, ProposalNotFoundError, ProwessError
 from prowess.learning.proposal import Proposal, State
@@ -106,7 +106,7 @@ def tell(proposal: Proposal, *, as_json: bool) -> int:
     """Print what became of a proposal; a quarantined one is a finding."""
     if as_json:
         status = {"status": proposal.state.value}
-        print_json({**status, "proposal": wire_runs.proposal(proposal)})
+        print_json({**status, "proposal": wire_workshop.proposal(proposal)})
     else:
         say(proposal)
     return FAILED if proposal.state is State.QUARANTINED else 0

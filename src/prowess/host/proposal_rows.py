@@ -8,7 +8,16 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import Change, Evidence, Proposal, Source, State
+from prowess.learning.proposal import (
+    Begun,
+    Change,
+    EventKind,
+    Evidence,
+    Proposal,
+    Similar,
+    Source,
+    State,
+)
 from prowess.safety.model import Confidence, Finding, Level
 
 FORMAT = 1
@@ -33,6 +42,7 @@ def columns_of(proposal: Proposal) -> dict[str, object]:
         "quarantineReason": proposal.quarantine_reason,
         "evidence": [asdict(one) for one in proposal.evidence],
         "backup": proposal.backup,
+        "similar": [asdict(one) for one in proposal.similar],
     }
     return {
         "id": proposal.id,
@@ -76,7 +86,23 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         quarantine_reason=rest["quarantineReason"],
         evidence=tuple(Evidence(**one) for one in rest["evidence"]),
         backup=rest["backup"],
+        similar=tuple(Similar(**one) for one in rest.get("similar", ())),
     )
+
+
+def columns_of_begun(begun: Begun) -> dict[str, object]:
+    """Return the columns of the row of a write that began."""
+    return {**asdict(begun), "kind": begun.kind.value, "target": json.dumps(begun.target)}
+
+
+def begun_of(row: RowMapping) -> Begun:
+    """Return the write of a row.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    kind, target = EventKind(row["kind"]), json.loads(row["target"])
+    return Begun(**{**row, "kind": kind, "target": dict(target)})
 
 
 def _edit_of(row: Mapping[str, str] | None) -> Edit | None:

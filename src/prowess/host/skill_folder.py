@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from prowess.errors import PathError, StaleChangeError
+from prowess.errors import ContainmentError, PathError, StaleChangeError
 from prowess.host.change_journal import ChangeJournal, NotedChange
 from prowess.host.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.private_files import locked
@@ -124,6 +124,9 @@ class SkillFolder:
             except BaseException as error:
                 self._take_back(root, journal, change, error)
                 raise
+            # An empty folder is no part of a skill, so this may as well be cut off.
+            for place in reversed(self._folders([p for p, new in change.new.items() if not new])):
+                _remove_empty(root, place)
         return change.id
 
     def previous(self, change: str) -> dict[str, bytes | None]:
@@ -135,6 +138,20 @@ class SkillFolder:
         with Root.open(self._state) as state:
             journal = ChangeJournal(state)
             return dict(journal.old_files(journal.load(change)))
+
+    def last_change(self, files: Mapping[str, bytes | None]) -> str:
+        """Return the id of the last change if it wrote exactly these files, else nothing.
+
+        Raises:
+            PathError: what is kept cannot be read.
+        """
+        if not self._state.is_dir():
+            return ""
+        with Root.open(self._state) as state:
+            journal = ChangeJournal(state)
+            last = journal.ids()[-1:]
+            wanted = {path: None if body is None else _digest(body) for path, body in files.items()}
+            return last[0] if last and journal.load(last[0]).new == wanted else ""
 
     def _read(
         self,
@@ -189,7 +206,14 @@ class SkillFolder:
         for path, temporary in change.temporaries.items():
             old = change.old[path]
             mode = _NEW_FILE if old is None else old
-            root.write(f"{self.name}/{temporary}", files[path] or b"", mode=mode, exclusive=True)
+            place = f"{self.name}/{temporary}"
+            try:
+                root.write(place, files[path] or b"", mode=mode, exclusive=True)
+            except ContainmentError:
+                raise
+            except PathError as error:
+                # A person knows the file, and not the name under which it waits.
+                raise PathError(shown(f"{self.name}/{path}"), error.problem) from error
 
     def _publish(self, root: Root, change: NotedChange) -> None:
         """Let every new file take its name, `SKILL.md` last: it speaks of the others."""

@@ -14,54 +14,35 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from prowess.errors import StoreError
-from prowess.host.proposal_rows import FORMAT, columns_of, proposal_of
-from prowess.learning.proposal import Event, EventKind, Proposal, Record, State, admission
+from prowess.host.proposal_rows import (
+    FORMAT,
+    begun_of,
+    columns_of,
+    columns_of_begun,
+    proposal_of,
+)
+from prowess.host.proposal_tables import (
+    BEGUN,
+    EVENTS,
+    FILES,
+    GUARDS,
+    INDEXES,
+    METADATA,
+    PROPOSALS,
+)
+from prowess.learning.proposal import (
+    Begun,
+    Event,
+    EventKind,
+    Proposal,
+    Record,
+    State,
+    Subject,
+    admission,
+)
+from prowess.runtime.workshop_ports import EVERYTHING
 
-_metadata = sa.MetaData()
-_proposals = sa.Table(
-    "workshop_proposals",
-    _metadata,
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("id", sa.String, nullable=False, unique=True),
-    sa.Column("workspace", sa.String, nullable=False),
-    sa.Column("skill", sa.String, nullable=False),
-    sa.Column("state", sa.String, nullable=False),
-    sa.Column("revision", sa.String, nullable=False),
-    sa.Column("payload", sa.String, nullable=False),
-    sa.Column("session_id", sa.String, nullable=False),
-    sa.Column("created_at", sa.Float, nullable=False),
-    sa.Column("format", sa.Integer, nullable=False),
-    # Everything that no question asks for, as JSON.
-    sa.Column("rest", sa.Text, nullable=False),
-    sqlite_autoincrement=True,
-)
-_files = sa.Table(
-    "workshop_files",
-    _metadata,
-    sa.Column("proposal_id", sa.String, primary_key=True),
-    sa.Column("path", sa.String, primary_key=True),
-    # Null deletes the file.
-    sa.Column("body", sa.LargeBinary),
-)
-_events = sa.Table(
-    "workshop_events",
-    _metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True),
-    sa.Column("workspace", sa.String, nullable=False),
-    sa.Column("proposal_id", sa.String, nullable=False),
-    sa.Column("skill", sa.String, nullable=False),
-    sa.Column("kind", sa.String, nullable=False),
-    sa.Column("revision", sa.String, nullable=False),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
-    # A number is never given twice, so a cursor stays right.
-    sqlite_autoincrement=True,
-)
-_GUARDS = tuple(
-    f"CREATE TRIGGER IF NOT EXISTS workshop_events_{word.lower()} BEFORE {word} ON workshop_events"
-    " BEGIN SELECT RAISE(ABORT, 'events are only added'); END"
-    for word in ("UPDATE", "DELETE")
-)
+_ENDS_A_WRITE = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
 # The smallest step that a time of creation is moved by, so that the newest is always the newest.
 _STEP = 0.000_01
 
@@ -86,18 +67,17 @@ class SqliteProposals:
             StoreError: it cannot be kept.
         """
         with self._connection(writes=True) as connection:
-            known = _records(connection, proposal.workspace)
-            newest = max((record.created_at for record in known), default=0.0)
-            proposal = replace(proposal, created_at=max(proposal.created_at, newest + _STEP))
-            verdict = admission(proposal, known, caps)
-            if verdict.existing:
-                return self._load(connection, _proposals.c.id == verdict.existing)[0]
-            connection.execute(sa.insert(_proposals).values(columns_of(proposal)))
+            proposal = replace(proposal, created_at=_moment(connection, proposal))
+            same = admission(proposal, _same(connection, proposal), {}).existing
+            if same:
+                return self._load(connection, PROPOSALS.c.id == same)[0]
+            connection.execute(sa.insert(PROPOSALS).values(columns_of(proposal)))
             _write_files(connection, proposal)
             _log(connection, proposal, EventKind.CREATED, proposal.updated_at)
             if proposal.state is State.QUARANTINED:
                 _log(connection, proposal, EventKind.QUARANTINED, proposal.updated_at)
-            self._drop(connection, verdict.dropped, proposal.updated_at)
+            gone = _above(connection, proposal.workspace, caps)
+            self._drop(connection, gone, proposal.updated_at)
         return proposal
 
     def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
@@ -107,19 +87,55 @@ class SqliteProposals:
             StoreError: it cannot be kept.
         """
         same = sa.and_(
-            _proposals.c.id == was.id,
-            _proposals.c.workspace == was.workspace,
-            _proposals.c.state == was.state.value,
-            _proposals.c.revision == was.revision,
+            PROPOSALS.c.id == was.id,
+            PROPOSALS.c.workspace == was.workspace,
+            PROPOSALS.c.state == was.state.value,
+            PROPOSALS.c.revision == was.revision,
         )
         with self._connection(writes=True) as connection:
             values = columns_of(now)
-            changed = connection.execute(sa.update(_proposals).where(same).values(values))
+            changed = connection.execute(sa.update(PROPOSALS).where(same).values(values))
             if not changed.rowcount:
                 return False
             _write_files(connection, now)
             _log(connection, now, kind, now.updated_at, note)
+            if kind in _ENDS_A_WRITE:
+                _forget(connection, now.id)
         return True
+
+    def begin(self, begun: Begun) -> None:
+        """Note that the files of a skill are about to be written.
+
+        Raises:
+            StoreError: it cannot be kept, so nothing must be written.
+        """
+        with self._connection(writes=True) as connection:
+            connection.execute(sa.insert(BEGUN).values(columns_of_begun(begun)))
+
+    def unfinished(self, workspace: str) -> tuple[Begun, ...]:
+        """Return the writes that began and did not come to an end, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        columns = [column for column in BEGUN.c if column.name != "number"]
+        query = sa.select(*columns).where(BEGUN.c.workspace == workspace)
+        with self._connection() as connection:
+            rows = connection.execute(query.order_by(BEGUN.c.number)).mappings()
+            return tuple(begun_of(row) for row in rows)
+
+    def abandon(self, begun: Begun, at: float, note: str) -> None:
+        """Forget a write that did not last, and log that it was interrupted.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        row = {"workspace": begun.workspace, "proposal_id": begun.proposal_id, "note": note}
+        row |= {"skill": begun.skill, "revision": begun.revision}
+        with self._connection(writes=True) as connection:
+            if _forget(connection, begun.proposal_id):
+                values = {**row, "kind": EventKind.INTERRUPTED.value, "at": at}
+                connection.execute(sa.insert(EVENTS).values(values))
 
     def get(self, workspace: str, proposal_id: str) -> Proposal | None:
         """Return one proposal of a workspace.
@@ -128,7 +144,7 @@ class SqliteProposals:
             StoreError: it cannot be read.
         """
         with self._connection() as connection:
-            wanted = sa.and_(_proposals.c.workspace == workspace, _proposals.c.id == proposal_id)
+            wanted = sa.and_(PROPOSALS.c.workspace == workspace, PROPOSALS.c.id == proposal_id)
             found = self._load(connection, wanted)
         return found[0] if found else None
 
@@ -138,9 +154,9 @@ class SqliteProposals:
         Raises:
             StoreError: they cannot be read.
         """
-        wanted = _proposals.c.workspace == workspace
+        wanted = PROPOSALS.c.workspace == workspace
         if state is not None:
-            wanted = sa.and_(wanted, _proposals.c.state == state.value)
+            wanted = sa.and_(wanted, PROPOSALS.c.state == state.value)
         with self._connection() as connection:
             return tuple(self._load(connection, wanted))
 
@@ -151,25 +167,54 @@ class SqliteProposals:
             StoreError: they cannot be read.
         """
         query = (
-            sa.select(_proposals.c.state, sa.func.count())
-            .where(_proposals.c.workspace == workspace)
-            .group_by(_proposals.c.state)
+            sa.select(PROPOSALS.c.state, sa.func.count())
+            .where(PROPOSALS.c.workspace == workspace)
+            .group_by(PROPOSALS.c.state)
         )
         with self._connection() as connection:
             return {State(state): count for state, count in connection.execute(query)}
 
-    def events(self, workspace: str, after: int = 0, most: int = 200) -> tuple[Event, ...]:
+    def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
+        """Return what was applied to a skill and still is, the last one first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        last = (
+            sa.select(EVENTS.c.proposal_id, sa.func.max(EVENTS.c.sequence))
+            .where(EVENTS.c.workspace == workspace, EVENTS.c.skill == skill)
+            .where(EVENTS.c.kind == EventKind.APPLIED.value)
+            .group_by(EVENTS.c.proposal_id)
+        )
+        wanted = sa.and_(
+            PROPOSALS.c.workspace == workspace,
+            PROPOSALS.c.skill == skill,
+            PROPOSALS.c.state == State.APPLIED.value,
+        )
+        with self._connection() as connection:
+            # The number of an event says what came first, whatever the clock did.
+            order = {row[0]: row[1] for row in connection.execute(last)}
+            found = self._load(connection, wanted)
+        return tuple(sorted(found, key=lambda one: -order.get(one.id, 0)))
+
+    def events(
+        self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
+    ) -> tuple[Event, ...]:
         """Return what happened after event number `after`, oldest first.
 
         Raises:
             StoreError: they cannot be read.
         """
         query = (
-            sa.select(_events)
-            .where(_events.c.workspace == workspace, _events.c.sequence > after)
-            .order_by(_events.c.sequence)
+            sa.select(EVENTS)
+            .where(EVENTS.c.workspace == workspace, EVENTS.c.sequence > after)
+            .order_by(EVENTS.c.sequence)
             .limit(most)
         )
+        if about.proposal_id:
+            query = query.where(EVENTS.c.proposal_id == about.proposal_id)
+        if about.skill:
+            query = query.where(EVENTS.c.skill == about.skill)
         with self._connection() as connection:
             return tuple(
                 Event(**{**row, "kind": EventKind(row["kind"])})
@@ -177,11 +222,11 @@ class SqliteProposals:
             )
 
     def _load(self, connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Proposal]:
-        query = sa.select(_proposals).where(wanted).order_by(_proposals.c.created_at.desc())
+        query = sa.select(PROPOSALS).where(wanted).order_by(PROPOSALS.c.created_at.desc())
         rows = connection.execute(query).mappings().all()
         bodies: dict[str, dict[str, bytes | None]] = {row["id"]: {} for row in rows}
-        chosen = sa.select(_proposals.c.id).where(wanted)
-        for file in connection.execute(sa.select(_files).where(_files.c.proposal_id.in_(chosen))):
+        chosen = sa.select(PROPOSALS.c.id).where(wanted)
+        for file in connection.execute(sa.select(FILES).where(FILES.c.proposal_id.in_(chosen))):
             bodies[file.proposal_id][file.path] = file.body
         if any(row["format"] > FORMAT for row in rows):
             raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
@@ -189,9 +234,9 @@ class SqliteProposals:
 
     def _drop(self, connection: sa.Connection, ids: Iterable[str], at: float) -> None:
         for proposal_id in ids:
-            gone = self._load(connection, _proposals.c.id == proposal_id)[0]
-            connection.execute(sa.delete(_proposals).where(_proposals.c.id == proposal_id))
-            connection.execute(sa.delete(_files).where(_files.c.proposal_id == proposal_id))
+            gone = self._load(connection, PROPOSALS.c.id == proposal_id)[0]
+            connection.execute(sa.delete(PROPOSALS).where(PROPOSALS.c.id == proposal_id))
+            connection.execute(sa.delete(FILES).where(FILES.c.proposal_id == proposal_id))
             _log(connection, gone, EventKind.PRUNED, at, f"was {gone.state.value}")
 
     @contextmanager
@@ -219,28 +264,66 @@ class SqliteProposals:
         except OSError as error:
             raise StoreError(self._path, f"cannot be created: {error.strerror}.") from error
         with self._engine.execution_options(prowess_writes=True).begin() as connection:
-            for table in _metadata.sorted_tables:
+            for table in METADATA.sorted_tables:
                 connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-            for guard in _GUARDS:
+            for index in INDEXES:
+                connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+            for guard in GUARDS:
                 connection.exec_driver_sql(guard)
         self._is_ready = True
 
 
-def _records(connection: sa.Connection, workspace: str) -> list[Record]:
-    """Return what is needed to know a proposal again, without its text and its files."""
+def _moment(connection: sa.Connection, proposal: Proposal) -> float:
+    """Return when a proposal was made, after all others whatever the clock says."""
+    newest = sa.select(sa.func.max(PROPOSALS.c.created_at))
+    known = connection.scalar(newest.where(PROPOSALS.c.workspace == proposal.workspace))
+    return max(proposal.created_at, (known or 0.0) + _STEP)
+
+
+def _same(connection: sa.Connection, new: Proposal) -> list[Record]:
+    """Return what may be the same as a proposal, without text and files."""
     names = ("id", "revision", "created_at", "payload", "session_id")
-    query = sa.select(_proposals.c.state, *(_proposals.c[name] for name in names))
-    rows = connection.execute(query.where(_proposals.c.workspace == workspace)).mappings()
+    query = sa.select(PROPOSALS.c.state, *(PROPOSALS.c[name] for name in names))
+    # Two questions: with one that has an `or`, every row of the workspace would be read.
+    likenesses = (PROPOSALS.c.payload == new.payload, PROPOSALS.c.revision == new.revision)
+    rows = [
+        row
+        for likeness in likenesses
+        for row in connection.execute(
+            query.where(PROPOSALS.c.workspace == new.workspace, likeness)
+        ).mappings()
+    ]
     return [
         Record(state=State(row["state"]), **{name: row[name] for name in names}) for row in rows
     ]
 
 
+def _above(connection: sa.Connection, workspace: str, caps: Mapping[State, int]) -> list[str]:
+    """Return the ids of the oldest of each state that has more than its cap, oldest first."""
+    gone: list[tuple[float, str]] = []
+    for state, cap in caps.items():
+        query = (
+            sa.select(PROPOSALS.c.created_at, PROPOSALS.c.id)
+            .where(PROPOSALS.c.workspace == workspace, PROPOSALS.c.state == state.value)
+            .order_by(PROPOSALS.c.created_at.desc(), PROPOSALS.c.id.desc())
+            .offset(max(cap, 0))
+            .limit(-1)
+        )
+        gone += [(row[0], row[1]) for row in connection.execute(query)]
+    return [proposal_id for _, proposal_id in sorted(gone)]
+
+
+def _forget(connection: sa.Connection, proposal_id: str) -> bool:
+    """Remove the note about a write that began; return whether there was one."""
+    done = connection.execute(sa.delete(BEGUN).where(BEGUN.c.proposal_id == proposal_id))
+    return bool(done.rowcount)
+
+
 def _write_files(connection: sa.Connection, proposal: Proposal) -> None:
-    connection.execute(sa.delete(_files).where(_files.c.proposal_id == proposal.id))
+    connection.execute(sa.delete(FILES).where(FILES.c.proposal_id == proposal.id))
     for path, body in proposal.change.files.items():
         row = {"proposal_id": proposal.id, "path": path, "body": body}
-        connection.execute(sa.insert(_files).values(row))
+        connection.execute(sa.insert(FILES).values(row))
 
 
 def _log(
@@ -255,7 +338,7 @@ def _log(
         "at": at,
         "note": note,
     }
-    connection.execute(sa.insert(_events).values(row))
+    connection.execute(sa.insert(EVENTS).values(row))
 
 
 def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
@@ -263,7 +346,8 @@ def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
+    # What is noted before a write must be there after a power cut.
+    cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
 
 

@@ -54,6 +54,9 @@ class EventKind(StrEnum):
     QUARANTINED = "quarantined"
     STALE = "stale"
     PRUNED = "pruned"
+    ROLLED_BACK = "rolled_back"
+    # A write was cut off or refused, and the skill is as it was.
+    INTERRUPTED = "interrupted"
 
 
 # What is not in here never happens, whoever asks for it.
@@ -110,6 +113,14 @@ class Evidence:
     quote: str
 
 
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A skill that says nearly the same, and how nearly, from 0 to 1."""
+
+    skill: str
+    score: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Record):
     """A change that somebody proposed for one skill of a workspace."""
@@ -129,11 +140,45 @@ class Proposal(Record):
     evidence: tuple[Evidence, ...] = ()
     # Names the files that were replaced when it was applied, for a way back.
     backup: str = ""
+    # The skills that said nearly the same when it was made, the nearest first.
+    similar: tuple[Similar, ...] = ()
 
     @property
     def skill(self) -> str:
         """The name of the skill, which is the name of its folder."""
         return self.change.skill
+
+    @property
+    def was_rolled_back(self) -> bool:
+        """True where somebody applied it and took it back: only a person applies it again."""
+        return self.state is State.PENDING and bool(self.backup)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A write to a skill that began, noted so that a crash leaves no doubt about its end."""
+
+    workspace: str
+    proposal_id: str
+    skill: str
+    # What it will be when it is done: applied, or rolled back.
+    kind: EventKind
+    revision: str
+    at: float
+    # By path: the digest of the file that will be there; None for one that will be gone.
+    target: Mapping[str, str | None]
+
+    def is_done(self, files: Mapping[str, bytes]) -> bool:
+        """Return whether a skill with these files is what the write leads to."""
+        return targets({path: files.get(path) for path in self.target}) == dict(self.target)
+
+
+def targets(files: Mapping[str, bytes | None]) -> dict[str, str | None]:
+    """Return the digest of each file; None for one that is not there."""
+    return {
+        path: None if body is None else hashlib.sha256(body).hexdigest()
+        for path, body in files.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +194,14 @@ class Event:
     revision: str
     at: float
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a question about events is about; what is empty takes no part in it."""
+
+    proposal_id: str = ""
+    skill: str = ""
 
 
 @dataclass(frozen=True, slots=True)

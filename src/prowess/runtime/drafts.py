@@ -41,6 +41,10 @@ class Draft:
     session_id: str = ""
     # What makes it the same wish as another; by default the edit and the files.
     payload: str = ""
+    # Whether skills that say nearly the same are looked for before a new one is made.
+    compare: bool = True
+    # Whether a new skill is wanted even where one says nearly the same.
+    overrule: bool = False
 
     @property
     def wish(self) -> str:
@@ -59,17 +63,12 @@ class Plan:
     @property
     def is_safe(self) -> bool:
         """True where the outcome may be written; a scan that failed never is."""
-        return self.report.verdict in _PASSES
+        return not self.refusal
 
     @property
     def refusal(self) -> str:
         """Why it must not be written; empty where it may."""
-        if self.is_safe:
-            return ""
-        if self.report.verdict is ScanVerdict.ERROR:
-            return f"the scan did not finish ({self.report.error or 'nothing was said'})"
-        heaviest = min(self.report.findings, key=lambda found: found.level.rank, default=None)
-        return heaviest.message if heaviest else "the scanner refuses it"
+        return refusal_of(self.report)
 
     def revise(self, proposal: Proposal) -> Proposal:
         """Return a proposal with this plan in place of its own."""
@@ -81,6 +80,16 @@ class Plan:
             findings=self.report.findings,
             quarantine_reason=self.refusal,
         )
+
+
+def refusal_of(report: ScanReport) -> str:
+    """Return why a skill with this report must not be written; empty where it may."""
+    if report.verdict in _PASSES:
+        return ""
+    if report.verdict is ScanVerdict.ERROR:
+        return f"the scan did not finish ({report.error or 'nothing was said'})"
+    heaviest = min(report.findings, key=lambda found: found.level.rank, default=None)
+    return (heaviest.message if heaviest else "") or "the scanner refuses it"
 
 
 def plan(

@@ -4,40 +4,35 @@ What is stored is what would be written, byte for byte. Applying believes none o
 read again, scanned again and compared with what the proposal was made against.
 """
 
-import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from prowess.errors import (
     PathError,
-    ProposalError,
     ProposalFolderError,
+    ProposalInputError,
     ProposalNotFoundError,
-    ProposalStaleError,
-    ProposalStateError,
-    ProposalUnsafeError,
-    QuarantinedError,
-    StaleChangeError,
 )
-from prowess.learning.edit import is_ours
+from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit, is_ours
 from prowess.learning.proposal import (
     DEFAULT_CAPS,
-    EventKind,
     Proposal,
+    Similar,
     State,
+    admission,
     change_hash,
-    may_become,
-    result_of,
 )
-from prowess.runtime.applying import SKILL_FILE, apply_change
-from prowess.runtime.drafts import Draft, Plan, draft_of, joined, plan
+from prowess.learning.secret_guard import refuse_secrets
+from prowess.learning.similar import Neighbour, as_addition, nearest, same, shares_subject
+from prowess.runtime.applying import SKILL_FILE
+from prowess.runtime.drafts import Draft, draft_of, joined
+from prowess.runtime.proposal_moves import Moves, check, say
+from prowess.runtime.proposal_writes import ProposalWrites
 from prowess.runtime.workshop_ports import WorkshopTools
-from prowess.safety.model import Finding, ScanReport
 from prowess.settings import ApprovalPolicy
 
-log = logging.getLogger("prowess.workshop")
+_DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
 
 
 class Proposed(NamedTuple):
@@ -52,6 +47,8 @@ class Proposals:
 
     def __init__(self, tools: WorkshopTools) -> None:
         self._tools = tools
+        self._moves = Moves(tools)
+        self._writes = ProposalWrites(tools, self._moves)
 
     def get(self, workspace: str, proposal_id: str) -> Proposal:
         """Return one proposal of a workspace.
@@ -60,10 +57,16 @@ class Proposals:
             ProposalNotFoundError: there is none of that id.
             StoreError: the store cannot be read.
         """
-        found = self._tools.store.get(workspace, proposal_id)
-        if found is None:
-            raise ProposalNotFoundError(f"proposal not found: {proposal_id}")
-        return found
+        self.settle(workspace)
+        return self._moves.get(workspace, proposal_id)
+
+    def settle(self, workspace: str) -> None:
+        """Bring record and files together wherever a write was cut off.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self._writes.settle(workspace)
 
     def propose(self, workspace: str, draft: Draft) -> Proposed:
         """Keep a draft as a proposal, pending or quarantined, or return the same one from before.
@@ -72,7 +75,12 @@ class Proposals:
             ProposalError: it cannot be made; nothing was stored.
             StoreError: it cannot be kept.
         """
-        planned = self._plan(draft, self.current(workspace, draft.skill))
+        self.settle(workspace)
+        current = self.current(workspace, draft.skill)
+        similar = self._compared(draft, current)
+        other = self._instead(workspace, draft, similar)
+        draft, current = other or (draft, current)
+        planned = self._moves.plan(draft, current)
         at = self._tools.now()
         made = Proposal(
             id=self._tools.new_id(draft.skill),
@@ -93,11 +101,12 @@ class Proposals:
             findings=planned.report.findings,
             quarantine_reason=planned.refusal,
             evidence=draft.evidence,
+            similar=similar,
         )
         caps = {**DEFAULT_CAPS, State.PENDING: self._tools.settings().max_pending}
         kept = self._tools.store.add(made, caps)
         if kept.id == made.id:
-            _say("queued" if planned.is_safe else "quarantined", kept)
+            say("queued" if planned.is_safe else "quarantined", kept)
         return Proposed(kept, kept.id == made.id)
 
     def decide(self, proposal: Proposal, *, apply: bool | None = None) -> Proposal:
@@ -110,7 +119,8 @@ class Proposals:
         if apply is None:
             # Nobody looked at it: what a person wrote by hand is left to a person.
             auto = self._tools.settings().approval_policy is ApprovalPolicy.AUTO
-            apply = auto and not self.is_hand_written(proposal.workspace, proposal.skill)
+            wanted = auto and not proposal.was_rolled_back
+            apply = wanted and not self.is_hand_written(proposal.workspace, proposal.skill)
         if not apply or proposal.state is not State.PENDING:
             return proposal
         return self.apply(proposal)
@@ -123,42 +133,65 @@ class Proposals:
             revision: the revision that was reviewed, if the caller says which.
 
         Raises:
-            ProposalStateError: it is not pending.
-            ProposalStaleError: it, or the skill, is not what was reviewed.
-            ProposalUnsafeError: the scanner refuses it now.
-            ProposalFolderError: the skill cannot be read or written.
+            ProposalError: it cannot be applied.
             StoreError: the store cannot be used.
         """
-        _check(proposal, State.APPLIED, revision)
-        try:
-            done = apply_change(
-                proposal.change,
-                reviewed_hash=proposal.revision,
-                base_hash=proposal.base_hash,
-                folder=self._tools.folder(proposal.workspace, proposal.skill),
-                scan=lambda files: self._scan_pending(proposal, files),
-            )
-        except StaleChangeError as error:
-            return self._went_stale(proposal, error)
-        except QuarantinedError as error:
-            findings = tuple(found for found in error.findings if isinstance(found, Finding))
-            now = replace(proposal, findings=findings, quarantine_reason=error.problem)
-            self._move(proposal, now, State.QUARANTINED)
-            raise ProposalUnsafeError(str(error)) from error
-        except PathError as error:
-            raise ProposalFolderError(str(error)) from error
-        return self._was_applied(proposal, replace(proposal, backup=done.backup))
+        return self._writes.apply(proposal, revision)
 
-    def reject(self, proposal: Proposal, revision: str = "") -> Proposal:
-        """Refuse a proposal for good: the same one is not taken again.
+    def rollback(self, proposal: Proposal, revision: str = "") -> Proposal:
+        """Bring back what the last applied change of a skill replaced.
+
+        Raises:
+            ProposalError: it cannot be rolled back.
+            StoreError: the store cannot be used.
+        """
+        return self._writes.rollback(proposal, revision)
+
+    def last_applied(self, workspace: str, skill: str) -> Proposal:
+        """Return what was applied to a skill last and still is.
+
+        Raises:
+            ProposalNotFoundError: nothing is.
+            StoreError: the store cannot be read.
+        """
+        found = self._tools.store.applied(workspace, skill)
+        if not found:
+            raise ProposalNotFoundError(f"nothing was applied to {skill}: nothing to roll back")
+        return found[0]
+
+    def revise(self, proposal: Proposal, edit: Edit, revision: str = "") -> Proposal:
+        """Put another edit in the place of a pending proposal's own, against the skill as it is.
+
+        Raises:
+            ProposalStateError: it is not pending.
+            ProposalStaleError: it is not the revision that was seen.
+            ProposalError: the edit cannot be made, or is known from another proposal.
+            StoreError: the store cannot be used.
+        """
+        with self._writes.held(proposal) as folder:
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.PENDING, revision)
+            draft = replace(draft_of(latest), edit=edit)
+            planned = self._moves.plan(draft, folder.read_all())
+            now = replace(planned.revise(latest), edit=edit)
+            renamed = replace(now, payload=replace(draft, payload="").wish)
+            if not planned.is_safe:
+                # What was asked for at first was good, and may be asked for again.
+                return self._moves.move(latest, renamed, State.QUARANTINED, "revised")
+            self._refuse_known(renamed)
+            return self._moves.move(latest, now, State.PENDING)
+
+    def reject(self, proposal: Proposal, revision: str = "", note: str = "") -> Proposal:
+        """Refuse a proposal for good, for the reason in `note`: the same one is not taken again.
 
         Raises:
             ProposalStateError: it is neither pending nor quarantined.
             ProposalStaleError: it is not the revision that was seen.
             StoreError: the store cannot be used.
         """
-        _check(proposal, State.REJECTED, revision)
-        return self._move(proposal, proposal, State.REJECTED)
+        check(proposal, State.REJECTED, revision)
+        refuse_secrets({"reason": note})
+        return self._moves.move(proposal, proposal, State.REJECTED, note)
 
     def attach(self, workspace: str, draft: Draft) -> Proposed:
         """Add support files to what is proposed for a skill, or propose them for one that exists.
@@ -169,18 +202,19 @@ class Proposals:
         """
         waiting = self._tools.store.listed(workspace, State.PENDING)
         host = next((one for one in waiting if one.skill == draft.skill), None)
-        current = self.current(workspace, draft.skill)
         if host is None:
-            if SKILL_FILE not in current:
+            if SKILL_FILE not in self.current(workspace, draft.skill):
                 raise ProposalNotFoundError(f"skill does not exist: {draft.skill}")
             return self.propose(workspace, draft)
-        both = joined(host, draft.files)
-        planned = self._plan(both, current)
-        if not planned.is_safe:
-            # What was good stays as it was, and the whole is kept as evidence.
-            return self.propose(workspace, both)
-        revised = self._move(host, planned.revise(host), State.PENDING)
-        return Proposed(revised, is_new=True)
+        with self._writes.held(host) as folder:
+            latest = self._moves.get(workspace, host.id)
+            both = joined(latest, draft.files)
+            planned = self._moves.plan(both, folder.read_all())
+            if planned.is_safe:
+                revised = self._moves.move(latest, planned.revise(latest), State.PENDING)
+                return Proposed(revised, is_new=True)
+        # What was good stays as it was, and the whole is kept as evidence.
+        return self.propose(workspace, both)
 
     def current(self, workspace: str, skill: str) -> Mapping[str, bytes]:
         """Return every file of a skill; none where it does not exist.
@@ -205,83 +239,47 @@ class Proposals:
         page = self.current(workspace, skill).get(SKILL_FILE)
         return page is not None and not is_ours(page)
 
-    def _plan(self, draft: Draft, current: Mapping[str, bytes]) -> Plan:
-        most = self._tools.settings().max_skill_bytes
-        return plan(draft, current, scan=self._tools.scan, max_bytes=most)
+    def _compared(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
+        """Return the skills that say nearly what a new one would say."""
+        if not isinstance(draft.edit, Create) or not draft.compare or SKILL_FILE in current:
+            return ()
+        about, agent_id = draft.edit.description, draft.agent_id
+        new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
+        found = self._tools.neighbours(agent_id)
+        others = [other for other in found if other.name != draft.skill]
+        if shares_subject(new, others):
+            scores = self._tools.scores(f"{draft.title}. {about}", agent_id)
+            others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]
+        return nearest(new, others)
 
-    def _scan_pending(self, proposal: Proposal, files: Mapping[str, bytes]) -> ScanReport:
-        """Scan under the folder's lock, if nobody decided about the proposal meanwhile."""
-        _check(self.get(proposal.workspace, proposal.id), State.APPLIED, proposal.revision)
-        return self._tools.scan(proposal.skill, files)
+    def _instead(
+        self, workspace: str, draft: Draft, similar: tuple[Similar, ...]
+    ) -> tuple[Draft, Mapping[str, bytes]] | None:
+        """Return a draft for the skill that says the same already, if one clearly does."""
+        other = None if draft.overrule else same(similar)
+        if other is None or not isinstance(draft.edit, Create):
+            return None
+        current = self.current(workspace, other.skill)
+        page = current.get(SKILL_FILE, b"").decode(errors="replace")
+        body = as_addition(draft.edit.body, page)
+        if not page:
+            return None
+        if not body.strip():
+            raise ProposalInputError(f"nothing to change: {other.skill} says this already")
+        why = f"append to {other.skill} instead: it says nearly the same ({other.score:.2f})"
+        edit = Append(section=DEFAULT_SECTION, body=body)
+        return replace(
+            draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit
+        ), current
 
-    def _move(self, was: Proposal, now: Proposal, state: State, note: str = "") -> Proposal:
-        _check(was, state, "")
-        now = replace(now, state=state, updated_at=self._tools.now())
-        kind = EventKind(_done(state))
-        if not self._tools.store.change(was, now, kind, note):
-            latest = self.get(was.workspace, was.id)
-            raise ProposalStateError(latest.state.value, _done(state))
-        _say(kind.value, now)
-        return now
-
-    def _was_applied(self, was: Proposal, now: Proposal, note: str = "") -> Proposal:
-        now = replace(now, state=State.APPLIED, updated_at=self._tools.now())
-        if not self._tools.store.change(was, now, EventKind.APPLIED, note):
-            # The files are written, so that is what the record says, whatever came in between.
-            latest = self.get(was.workspace, was.id)
-            self._tools.store.change(latest, now, EventKind.APPLIED, f"was {latest.state.value}")
-        _say("applied", now)
-        self._tools.refresh()
-        self._follow(now)
-        return now
-
-    def _went_stale(self, proposal: Proposal, error: StaleChangeError) -> Proposal:
-        """Set a proposal aside, unless the skill already is what it would become."""
-        current = self.current(proposal.workspace, proposal.skill)
-        if current and result_of(current, proposal.change) == current:
-            return self._was_applied(proposal, proposal, "was written before")
-        # Whoever decided about it meanwhile was first; nothing is written here either way.
-        with suppress(ProposalStateError):
-            self._move(proposal, proposal, State.STALE, error.problem)
-        raise ProposalStaleError(
-            proposal.id, error.problem, expected=error.expected, found=error.found
-        ) from error
-
-    def _follow(self, applied: Proposal) -> None:
-        """Work out the other pending changes of a skill anew: we know what changed, we did it."""
-        current = self.current(applied.workspace, applied.skill)
-        for other in self._tools.store.listed(applied.workspace, State.PENDING):
-            if other.skill == applied.skill:
-                # Somebody may decide about it at this moment, and that counts.
-                with suppress(ProposalStateError):
-                    self._work_out_again(other, current, f"after {applied.id}")
-
-    def _work_out_again(self, other: Proposal, current: Mapping[str, bytes], note: str) -> None:
-        try:
-            planned = self._plan(draft_of(other), current)
-        except ProposalError as error:
-            self._move(other, other, State.STALE, str(error))
-            return
-        state = State.PENDING if planned.is_safe else State.QUARANTINED
-        self._move(other, planned.revise(other), state, note)
-
-
-def _check(proposal: Proposal, wanted: State, revision: str) -> None:
-    if not may_become(proposal.state, wanted):
-        raise ProposalStateError(proposal.state.value, _done(wanted))
-    if revision and revision != proposal.revision:
-        problem = "the proposal is not the one that was reviewed"
-        raise ProposalStaleError(proposal.id, problem, expected=revision, found=proposal.revision)
-
-
-def _done(wanted: State) -> str:
-    return EventKind.REVISED.value if wanted is State.PENDING else wanted.value
-
-
-def _say(what: str, proposal: Proposal) -> None:
-    log.info(
-        "skill-workshop: %s %s",
-        what,
-        proposal.skill,
-        extra={"proposal": proposal.id, "revision": proposal.revision},
-    )
+    def _refuse_known(self, new: Proposal) -> None:
+        """Refuse to turn a proposal into one that was decided about, or waits, already."""
+        others = [
+            one
+            for one in self._tools.store.listed(new.workspace)
+            if one.id != new.id and one.state in _DECIDED_OR_WAITING
+        ]
+        known = admission(new, others, {}).existing
+        if known:
+            state = next(one.state for one in others if one.id == known)
+            raise ProposalInputError(f"the same change is {state} already: {known}")

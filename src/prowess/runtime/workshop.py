@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from prowess.errors import ProposalError, WorkshopDisabledError
 from prowess.learning.capture import Capture, capture
-from prowess.learning.edit import DEFAULT_SECTION, Append, Create
-from prowess.learning.proposal import Event, Evidence, Proposal, Source, State
+from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit
+from prowess.learning.proposal import Event, Evidence, Proposal, Source, State, Subject
 from prowess.learning.turns import turns
 from prowess.runtime.drafts import Draft
 from prowess.runtime.proposals import Proposals
-from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.runtime.workshop_ports import History, WorkshopTools
 from prowess.runtime.workshop_review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
-from prowess.runtime.workshop_tool import Desk, answer, state_named
+from prowess.runtime.workshop_tool import Desk, answer, history, state_named
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 
 log = logging.getLogger("prowess.workshop")
@@ -127,9 +127,14 @@ class WorkshopService:
             return ()
 
     def call(
-        self, arguments: Mapping[str, object], *, agent_id: str = "", session_id: str = ""
+        self,
+        arguments: Mapping[str, object],
+        *,
+        agent_id: str = "",
+        session_id: str = "",
+        source: Source = Source.TOOL,
     ) -> dict[str, object]:
-        """Answer one call of the tool `skill_workshop`.
+        """Answer one call of the tool `skill_workshop`; `source` says who calls.
 
         Raises:
             ProposalError: it is switched off, or cannot do what it is asked for.
@@ -140,9 +145,10 @@ class WorkshopService:
         desk = Desk(
             proposals=self._proposals,
             store=self._tools.store,
-            workspace=self._tools.workspace(agent_id),
+            workspace=self._settled(agent_id),
             agent_id=agent_id,
             session_id=session_id,
+            source=source,
         )
         return self._tools.show(answer(desk, arguments))
 
@@ -163,7 +169,7 @@ class WorkshopService:
             StoreError: the store cannot be read.
         """
         state = None if status is None else state_named(str(status))
-        return self._tools.store.listed(self._tools.workspace(agent_id), state)
+        return self._tools.store.listed(self._settled(agent_id), state)
 
     def inspect(self, proposal_id: str, *, agent_id: str = "") -> Proposal:
         """Return one proposal.
@@ -184,7 +190,9 @@ class WorkshopService:
         found = self.inspect(proposal_id, agent_id=agent_id)
         return self._proposals.apply(found, revision)
 
-    def reject(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+    def reject(
+        self, proposal_id: str, *, revision: str = "", reason: str = "", agent_id: str = ""
+    ) -> Proposal:
         """Refuse a pending or quarantined proposal; `revision` is the one that was seen.
 
         Raises:
@@ -192,7 +200,42 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.reject(found, revision)
+        return self._proposals.reject(found, revision, reason)
+
+    def revise(
+        self, proposal_id: str, edit: Edit, *, revision: str = "", agent_id: str = ""
+    ) -> Proposal:
+        """Put another edit in the place of a pending proposal's own; `revision` is the one seen.
+
+        Raises:
+            ProposalError: it cannot be revised.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.revise(found, edit, revision)
+
+    def rollback(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+        """Bring back what the last change of a skill replaced; the proposal is pending again.
+
+        Raises:
+            ProposalError: it cannot be rolled back.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.rollback(found, revision)
+
+    def history(
+        self, proposal_id: str = "", *, skill: str = "", after: int = 0, agent_id: str = ""
+    ) -> History:
+        """Return what happened to a proposal, to a skill or at all, after event number `after`.
+
+        Raises:
+            ProposalNotFoundError: there never was such a proposal.
+            StoreError: the store cannot be read.
+        """
+        workspace = self._settled(agent_id)
+        about = Subject(proposal_id=proposal_id, skill=skill)
+        return history(self._tools.store, workspace, about, after)
 
     def events(self, after: int = 0, *, agent_id: str = "") -> tuple[Event, ...]:
         """Return what happened after event number `after`, oldest first.
@@ -200,7 +243,13 @@ class WorkshopService:
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._tools.store.events(self._tools.workspace(agent_id), after)
+        return self._tools.store.events(self._settled(agent_id), after)
+
+    def _settled(self, agent_id: str) -> str:
+        """Return an agent's workspace, where nothing that was cut off is left open."""
+        workspace = self._tools.workspace(agent_id)
+        self._proposals.settle(workspace)
+        return workspace
 
     def _learn(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
         return self._proposed(self._draft(found, turn))
@@ -226,6 +275,8 @@ class WorkshopService:
             session_id=turn.session_id,
             # The same words are the same wish, whichever skill they would go to by now.
             payload=_words_hash(found.instruction),
+            # The router is asked below; skills of topics are alike in all but one line.
+            compare=False,
         )
         owner = self._tools.route(found.instruction, turn.agent_id)
         if owner is None or owner[0] == topic.skill:

@@ -4,14 +4,35 @@ The store decides alone whether a proposal is new and whether it is still as it 
 may ask at the same moment.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from prowess.learning.proposal import Event, EventKind, Proposal, State
+from prowess.learning.proposal import Begun, Event, EventKind, Proposal, State, Subject
+from prowess.learning.similar import Neighbour
 from prowess.runtime.applying import SkillFolderPort
 from prowess.safety.model import ScanReport
 from prowess.settings import WorkshopSettings
+
+EVERYTHING = Subject()
+
+
+class KeptFolder(SkillFolderPort, Protocol):
+    """The folder of one skill, with what its changes replaced."""
+
+    def previous(self, change: str) -> Mapping[str, bytes | None]:
+        """Return the files that a change replaced; None for one that was not there.
+
+        Raises:
+            PathError: nothing is kept of that change.
+        """
+
+    def last_change(self, files: Mapping[str, bytes | None]) -> str:
+        """Return the id of the last change if it wrote exactly these files, else nothing.
+
+        Raises:
+            PathError: what is kept cannot be read.
+        """
 
 
 class ProposalStore(Protocol):
@@ -28,6 +49,29 @@ class ProposalStore(Protocol):
 
     def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
         """Replace `was` by `now` and log it; False where it is no longer what it was.
+
+        To be applied or rolled back is the end of the write that began for it.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def begin(self, begun: Begun) -> None:
+        """Note that the files of a skill are about to be written.
+
+        Raises:
+            StoreError: it cannot be kept, so nothing must be written.
+        """
+
+    def unfinished(self, workspace: str) -> tuple[Begun, ...]:
+        """Return the writes that began and did not come to an end, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def abandon(self, begun: Begun, at: float, note: str) -> None:
+        """Forget a write that did not last, and log that it was interrupted.
 
         Raises:
             StoreError: it cannot be kept.
@@ -54,7 +98,16 @@ class ProposalStore(Protocol):
             StoreError: they cannot be read.
         """
 
-    def events(self, workspace: str, after: int = 0, most: int = 200) -> tuple[Event, ...]:
+    def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
+        """Return what was applied to a skill and still is, the last one first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def events(
+        self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
+    ) -> tuple[Event, ...]:
         """Return what happened after event number `after`, oldest first.
 
         Raises:
@@ -95,6 +148,8 @@ class Decided:
     proposal: Proposal
     # Set where the skill was written.
     skill_path: str = ""
+    # Whether it was pending before, or came back to that from the skill.
+    rolled_back: bool = False
     kind: Literal["decided"] = "decided"
 
 
@@ -106,7 +161,21 @@ class Written:
     kind: Literal["written"] = "written"
 
 
-Answer = Counted | Listed | Inspected | Decided | Written
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What happened, oldest first, and what was applied to a skill, the last one first."""
+
+    events: tuple[Event, ...]
+    # The number to ask with for what comes after.
+    cursor: int
+    # Whether more has happened already.
+    more: bool = False
+    # Of one skill, where the question is about one; only the first can be rolled back.
+    versions: tuple[Proposal, ...] = ()
+    kind: Literal["history"] = "history"
+
+
+Answer = Counted | Listed | Inspected | Decided | Written | History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +188,7 @@ class WorkshopTools:
     workspace: Callable[[str], str]
     store: ProposalStore
     # From a workspace and a skill's name to its folder, whether there is one or not.
-    folder: Callable[[str, str], SkillFolderPort]
+    folder: Callable[[str, str], KeptFolder]
     # Scans the whole of a skill, by its name and its files, as text that an agent wrote.
     scan: Callable[[str, Mapping[str, bytes]], ScanReport]
     # From a message and an agent's id to the writable skill that it clearly belongs to.
@@ -132,3 +201,7 @@ class WorkshopTools:
     new_id: Callable[[str], str]
     # From an answer to what a client sees.
     show: Callable[[Answer], dict[str, object]]
+    # From an agent's id to the writable skills that a new one is compared with.
+    neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
+    # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.
+    scores: Callable[[str, str], Mapping[str, float]] = lambda _text, _agent: {}

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from prowess.errors import ProposalInputError
+from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import Proposal, Source, State, skill_name
+from prowess.learning.proposal import Proposal, Source, State, Subject, skill_name
 from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
 from prowess.runtime.proposals import Proposals
@@ -18,6 +18,7 @@ from prowess.runtime.workshop_ports import (
     Answer,
     Counted,
     Decided,
+    History,
     Inspected,
     Listed,
     ProposalStore,
@@ -30,6 +31,9 @@ _SECTION = re.compile(r"[^\W_][\w ./:-]{0,80}")
 # No file and no store can hold one.
 _HALF_LETTER = re.compile("[\ud800-\udfff]")
 _WORDS = {"true": True, "false": False}
+_MOST_EVENTS = 200
+# No store counts further.
+_HIGHEST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,7 @@ class Desk:
     workspace: str
     agent_id: str = ""
     session_id: str = ""
+    source: Source = Source.TOOL
 
 
 def answer(desk: Desk, arguments: Mapping[str, object]) -> Answer:
@@ -81,13 +86,17 @@ def _suggest(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         skill=name,
         title=title or f"Skill update: {name}",
         reason=_line(arguments, "reason") or "Suggested by the agent",
-        source=Source.TOOL,
+        source=desk.source,
         edit=_edit(arguments),
         agent_id=desk.agent_id,
         session_id=desk.session_id,
+        overrule=bool(_choice(arguments, "overrule")),
     )
     apply = _choice(arguments, "apply")
     proposal = desk.proposals.propose(desk.workspace, draft).proposal
+    if apply and proposal.skill != name:
+        # That was said of a new skill: about the one that is appended to the policy decides.
+        apply = None
     return _decided(desk, desk.proposals.decide(proposal, apply=apply))
 
 
@@ -98,7 +107,58 @@ def _apply(desk: Desk, arguments: Mapping[str, object]) -> Answer:
 
 def _reject(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     revision = _text(arguments, "revision").strip()
-    return _decided(desk, desk.proposals.reject(_named(desk, arguments), revision))
+    return _decided(
+        desk, desk.proposals.reject(_named(desk, arguments), revision, _line(arguments, "reason"))
+    )
+
+
+def _revise(desk: Desk, arguments: Mapping[str, object]) -> Answer:
+    proposal = _named(desk, arguments)
+    edit = revised(proposal.edit, arguments)
+    revision = _text(arguments, "revision").strip()
+    return _decided(desk, desk.proposals.revise(proposal, edit, revision))
+
+
+def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
+    revision = _text(arguments, "revision").strip()
+    if _text(arguments, "id").strip():
+        found = _named(desk, arguments)
+    else:
+        name = _text(arguments, "skillName").strip()
+        if not name:
+            raise ProposalInputError("id or skillName required")
+        found = desk.proposals.last_applied(desk.workspace, skill_name(name))
+    done = desk.proposals.rollback(found, revision)
+    path = f"{desk.workspace}/skills/{done.skill}/{SKILL_FILE}"
+    return Decided(proposal=done, skill_path=path, rolled_back=True)
+
+
+def _history(desk: Desk, arguments: Mapping[str, object]) -> Answer:
+    name = _text(arguments, "skillName").strip()
+    about = Subject(
+        proposal_id=_text(arguments, "id").strip(), skill=skill_name(name) if name else ""
+    )
+    return history(desk.store, desk.workspace, about, _number(arguments, "after"))
+
+
+def history(store: ProposalStore, workspace: str, about: Subject, after: int = 0) -> History:
+    """Return what happened to a proposal, to a skill or at all, from a cursor on.
+
+    Raises:
+        ProposalNotFoundError: nothing ever happened to that proposal.
+        StoreError: the store cannot be read.
+    """
+    found = store.events(workspace, after, _MOST_EVENTS + 1, about)
+    events = found[:_MOST_EVENTS]
+    if about.proposal_id and not events and not store.events(workspace, 0, 1, about):
+        raise ProposalNotFoundError(f"proposal not found: {shown(about.proposal_id)}")
+    skill = about.skill or (events[0].skill if about.proposal_id and events else "")
+    return History(
+        events=events,
+        cursor=events[-1].sequence if events else after,
+        more=len(found) > len(events),
+        versions=store.applied(workspace, skill) if skill else (),
+    )
 
 
 def _write_support_file(desk: Desk, arguments: Mapping[str, object]) -> Answer:
@@ -109,7 +169,7 @@ def _write_support_file(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         skill=name,
         title=_line(arguments, "title") or f"Support file for {name}: {path}",
         reason=_line(arguments, "reason") or "Suggested by the agent",
-        source=Source.TOOL,
+        source=desk.source,
         edit=None,
         files={path: body},
         agent_id=desk.agent_id,
@@ -132,8 +192,13 @@ _ACTIONS: Mapping[str, Callable[[Desk, Mapping[str, object]], Answer]] = {
     "apply": _apply,
     "reject": _reject,
     "write_support_file": _write_support_file,
+    "revise": _revise,
+    "history": _history,
+    "rollback": _rollback,
 }
 ACTIONS = tuple(_ACTIONS)
+# What a revision may say anew.
+_EDITING = ("body", "section", "description", "oldText", "newText")
 
 
 def state_named(word: str) -> State:
@@ -174,6 +239,32 @@ def _edit(arguments: Mapping[str, object]) -> Edit:
     return Append(section=section, body=_needed(arguments, "body"), description=description)
 
 
+def revised(edit: Edit | None, arguments: Mapping[str, object]) -> Edit:
+    """Return an edit with the given arguments in place of its own; what is not given stays.
+
+    Raises:
+        ProposalInputError: nothing is given, or it does not fit the edit.
+    """
+    given = {name for name in _EDITING if _text(arguments, name)}
+    if not given:
+        raise ProposalInputError(f"nothing to revise: give {', '.join(_EDITING[:-1])} or newText")
+    mine: dict[str, object] = {} if edit is None else _arguments_of(edit)
+    if isinstance(edit, Replace) and not given & {"oldText", "newText", "section"}:
+        raise ProposalInputError("this proposal replaces text: give oldText, newText or section")
+    if given & {"oldText", "newText"}:
+        return _edit({**mine, **{name: arguments[name] for name in _EDITING[3:] if name in given}})
+    # Text that was to be replaced is no part of what is added instead.
+    kept = {name: value for name, value in mine.items() if name not in {"oldText", "newText"}}
+    return _edit({**kept, **{name: arguments[name] for name in given}})
+
+
+def _arguments_of(edit: Edit) -> dict[str, object]:
+    if isinstance(edit, Replace):
+        return {"oldText": edit.old_text, "newText": edit.new_text}
+    section = {"section": edit.section} if isinstance(edit, Append) else {}
+    return {"body": edit.body, "description": edit.description, **section}
+
+
 def _support_path(path: str) -> str:
     try:
         return "/".join(support_file(path.strip()))
@@ -211,3 +302,12 @@ def _choice(arguments: Mapping[str, object], name: str) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     raise ProposalInputError(f"{name} must be true or false")
+
+
+def _number(arguments: Mapping[str, object], name: str) -> int:
+    value = arguments.get(name, 0)
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HIGHEST:
+        return value
+    raise ProposalInputError(f"{name} must be a number")

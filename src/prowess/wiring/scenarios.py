@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prowess import wire_runs
+from prowess import wire_workshop
 from prowess.host import config
 from prowess.host.private_files import write_private
 from prowess.learning.scenario_steps import DEFAULT_SESSION, Say
@@ -161,8 +161,8 @@ class _Stage:
         workshop = self._runtime.workshop
         found = reversed(workshop.list(agent_id=agent))
         return Seen(
-            proposals=[wire_runs.proposal(one) for one in found],
-            events=[wire_runs.proposal_event(one) for one in workshop.events(agent_id=agent)],
+            proposals=[wire_workshop.proposal(one) for one in found],
+            events=[wire_workshop.proposal_event(one) for one in workshop.events(agent_id=agent)],
             skills=skills,
             log=self._log.lines(),
             questions=self._questions(),

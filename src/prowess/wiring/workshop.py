@@ -13,6 +13,7 @@ from prowess.host.skill_folder import SkillFolder
 from prowess.host.store_proposals import SqliteProposals
 from prowess.host.workshop_counters import SqliteCounters
 from prowess.learning.proposal import skill_name
+from prowess.learning.similar import Neighbour
 from prowess.routing.model import Decision, Match
 from prowess.runtime.routing import Asked
 from prowess.runtime.scanning import Target
@@ -21,8 +22,8 @@ from prowess.runtime.workshop_ports import WorkshopTools
 from prowess.runtime.workshop_review import Reviewer, Reviews, ReviewTools
 from prowess.safety.model import Profile, ScanReport
 from prowess.settings import WorkshopSettings
-from prowess.skills.model import Tier
-from prowess.wire_runs import workshop_answer
+from prowess.skills.model import Skill, Tier
+from prowess.wire_workshop import workshop_answer
 from prowess.wiring.runtime import STORE_FILE, Runtime
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ def open_workshop(runtime: Runtime) -> WorkshopService:
         now=time.time,
         new_id=lambda skill: f"{skill[:_LONGEST_IN_ID]}-{secrets.token_hex(5)}",
         show=workshop_answer,
+        neighbours=lambda agent_id: _neighbours(runtime, agent_id),
+        scores=lambda text, agent_id: _scores(runtime, text, agent_id),
     )
     return WorkshopService(tools, open_reviews(runtime))
 
@@ -129,6 +132,10 @@ def _scan(runtime: Runtime, skill: str, files: Mapping[str, bytes]) -> ScanRepor
 
 def _route(runtime: Runtime, message: str, agent_id: str) -> tuple[str, float] | None:
     """Return the skill of the workspace that a message would load, if the workshop may write it."""
+    workspace = runtime.skills.workspace(agent_id or None).folder
+    if not _writable_skills(runtime, agent_id):
+        # Nothing to find: an encoder takes a second to load, and the user waits for the turn.
+        return None
     try:
         found = runtime.routing.route(message, Asked(agent_id=agent_id or None))
     except ProwessError as error:
@@ -138,12 +145,42 @@ def _route(runtime: Runtime, message: str, agent_id: str) -> tuple[str, float] |
     if found.decision is not Decision.LOAD or not found.matches:
         return None
     best = found.matches[0]
-    workspace = runtime.skills.workspace(agent_id or None).folder
     return (best.skill.id, best.score) if _is_writable(best, workspace) else None
 
 
+def _neighbours(runtime: Runtime, agent_id: str) -> list[Neighbour]:
+    """Return the skills of the workspace that the workshop may write."""
+    return [
+        Neighbour(name=skill.id, description=skill.description, body=skill.body)
+        for skill in _writable_skills(runtime, agent_id)
+    ]
+
+
+def _scores(runtime: Runtime, text: str, agent_id: str) -> dict[str, float]:
+    """Return what the router says of the skills that the workshop may write."""
+    workspace = runtime.skills.workspace(agent_id or None).folder
+    asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
+    try:
+        found = runtime.routing.route(text, asked).considered
+    except ProwessError as error:
+        # Words alone can tell copies.
+        log.warning("routing.unusable: %s", error)
+        return {}
+    return {match.skill.id: match.score for match in found if _is_writable(match, workspace)}
+
+
+def _writable_skills(runtime: Runtime, agent_id: str) -> list[Skill]:
+    workspace = runtime.skills.workspace(agent_id or None)
+    found = workspace.state(runtime.skills.settings).scan.skills
+    return [skill for skill in found if _may_write(skill, workspace.folder)]
+
+
 def _is_writable(match: Match, workspace: str) -> bool:
-    skill = match.skill
+    return _may_write(match.skill, workspace)
+
+
+def _may_write(skill: Skill, workspace: str) -> bool:
+    """Return whether a skill lies where the workshop writes, under its own name."""
     if skill.source.tier is not Tier.WORKSPACE or os.path.basename(skill.path) != "SKILL.md":
         return False
     name = os.path.basename(skill.folder)

@@ -507,7 +507,18 @@ def _by_hand_step(body: str) -> Step:
     return lambda world: world.write("notes", f"## Workflow\n\n{body}\n")
 
 
+def _revise_step(body: str, place: int) -> Step:
+    def step(world: World) -> None:
+        known = world.workshop.list()
+        if known:
+            world.call("revise", id=known[place % len(known)].id, body=body)
+
+    return step
+
+
 STEPS = st.one_of(
+    st.builds(_revise_step, BODIES, st.integers(0, 6)),
+    st.builds(_decide_step, st.just("rollback"), st.integers(0, 6)),
     st.builds(_suggest_step, BODIES, apply=st.sampled_from([None, True, False])),
     st.builds(_decide_step, st.sampled_from(["apply", "apply", "reject"]), st.integers(0, 6)),
     st.builds(_policy_step, st.sampled_from(list(ApprovalPolicy))),
@@ -527,7 +538,7 @@ def test_no_sequence_of_actions_applies_what_was_quarantined(steps: list[Step]) 
             continue
 
     quarantined: set[str] = set()
-    for event in world.workshop.events():
+    for event in world.store.log:
         if event.kind is EventKind.APPLIED:
             assert event.proposal_id not in quarantined
         if event.kind is EventKind.QUARANTINED:

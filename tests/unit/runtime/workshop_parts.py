@@ -5,81 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from prowess.errors import PathError, StaleChangeError
-from prowess.learning.proposal import (
-    Event,
-    EventKind,
-    Proposal,
-    State,
-    admission,
-    content_hash,
-)
+from prowess.learning.proposal import Proposal, State, content_hash
+from prowess.learning.similar import Neighbour
 from prowess.runtime.applying import DEFAULT_LIMITS, FolderLimits
 from prowess.runtime.workshop import WorkshopService
 from prowess.runtime.workshop_ports import Answer, WorkshopTools
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 from prowess.settings import WorkshopSettings
+from prowess.testing import MemoryProposals
 
 WORKSPACE = "/work"
-
-
-class MemoryProposals:
-    """A store that follows the rules of the real one."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Proposal] = {}
-        self.log: list[Event] = []
-
-    def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
-        own = [one for one in self.kept.values() if one.workspace == proposal.workspace]
-        verdict = admission(proposal, own, caps)
-        if verdict.existing:
-            return self.kept[verdict.existing]
-        self.kept[proposal.id] = proposal
-        self._note(proposal, EventKind.CREATED)
-        if proposal.state is State.QUARANTINED:
-            self._note(proposal, EventKind.QUARANTINED)
-        for gone in verdict.dropped:
-            self._note(self.kept.pop(gone), EventKind.PRUNED)
-        return proposal
-
-    def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
-        known = self.kept.get(was.id)
-        if known is None or (known.state, known.revision) != (was.state, was.revision):
-            return False
-        self.kept[was.id] = now
-        self._note(now, kind, note)
-        return True
-
-    def get(self, workspace: str, proposal_id: str) -> Proposal | None:
-        found = self.kept.get(proposal_id)
-        return found if found and found.workspace == workspace else None
-
-    def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
-        found = [one for one in self.kept.values() if one.workspace == workspace]
-        found.sort(key=lambda one: -one.created_at)
-        return tuple(one for one in found if state in {None, one.state})
-
-    def counts(self, workspace: str) -> Mapping[State, int]:
-        states = [one.state for one in self.listed(workspace)]
-        return {state: states.count(state) for state in states}
-
-    def events(self, workspace: str, after: int = 0, most: int = 200) -> tuple[Event, ...]:
-        found = [one for one in self.log if one.workspace == workspace and one.sequence > after]
-        return tuple(found[:most])
-
-    def _note(self, proposal: Proposal, kind: EventKind, note: str = "") -> None:
-        self.log.append(
-            Event(
-                sequence=len(self.log) + 1,
-                workspace=proposal.workspace,
-                proposal_id=proposal.id,
-                skill=proposal.skill,
-                kind=kind,
-                revision=proposal.revision,
-                at=proposal.updated_at,
-                note=note,
-            )
-        )
 
 
 @dataclass(slots=True)
@@ -89,6 +24,10 @@ class MemoryFolder:
     name: str
     files: dict[str, bytes] = field(default_factory=dict)
     refusal: str = ""
+    # What each change replaced and what it wrote, oldest first.
+    changes: list[tuple[Mapping[str, bytes | None], Mapping[str, bytes | None]]] = field(
+        default_factory=list
+    )
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -104,10 +43,20 @@ class MemoryFolder:
         found = content_hash(self.files)
         if found != expected:
             raise StaleChangeError(self.name, "changed", expected=expected, found=found)
+        self.changes.append(({path: self.files.get(path) for path in files}, dict(files)))
         self.files = {
             path: body for path, body in {**self.files, **files}.items() if body is not None
         }
-        return "backup-1"
+        return f"backup-{len(self.changes)}"
+
+    def previous(self, change: str) -> Mapping[str, bytes | None]:
+        if change not in {f"backup-{number + 1}" for number in range(len(self.changes))}:
+            raise PathError(change, "is not kept")
+        return self.changes[int(change.removeprefix("backup-")) - 1][0]
+
+    def last_change(self, files: Mapping[str, bytes | None]) -> str:
+        is_last = bool(self.changes) and self.changes[-1][1] == files
+        return f"backup-{len(self.changes)}" if is_last else ""
 
 
 def scan(_skill: str, files: Mapping[str, bytes]) -> ScanReport:
@@ -134,6 +83,9 @@ class World:
         self.settings = settings or WorkshopSettings(selected=True)
         self.store = MemoryProposals()
         self.folders: dict[str, MemoryFolder] = {}
+        self.neighbours: list[Neighbour] = []
+        # What the router was asked about, in order.
+        self.routed: list[str] = []
         self.routes: Callable[[str], tuple[str, float] | None] = lambda _message: None
         self.refreshed = 0
         self._ticks = 0
@@ -149,6 +101,8 @@ class World:
                 now=self._now,
                 new_id=lambda skill: f"{skill}-{len(self.store.log)}-{self._ticks}",
                 show=show,
+                neighbours=lambda _agent: self.neighbours,
+                scores=self._scores,
             )
         )
 
@@ -161,6 +115,11 @@ class World:
         mark = "metadata:\n  prowess: workshop\n" if ours else ""
         page = f"---\nname: {skill}\ndescription: d\n{mark}---\n{body}"
         self.folder(skill).files["SKILL.md"] = page.encode()
+
+    def know(self, skill: str, description: str, body: str, *, ours: bool = False) -> None:
+        """Let a skill exist that new ones are compared with."""
+        self.write(skill, body, ours=ours)
+        self.neighbours.append(Neighbour(name=skill, description=description, body=body))
 
     def page(self, skill: str) -> str:
         """Return the text of a skill."""
@@ -187,6 +146,10 @@ class World:
     def states(self) -> Sequence[State]:
         """Return the state of every proposal, newest first."""
         return [one.state for one in self.store.listed(WORKSPACE)]
+
+    def _scores(self, text: str, _agent: str) -> Mapping[str, float]:
+        self.routed.append(text)
+        return dict.fromkeys((one.name for one in self.neighbours), 1.0)
 
     def _refresh(self) -> None:
         self.refreshed += 1

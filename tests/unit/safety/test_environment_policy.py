@@ -67,6 +67,39 @@ def test_a_denied_variable_is_known_by_its_group(key: str, group: str) -> None:
     assert denied_group(key) == group
 
 
+@pytest.mark.parametrize(
+    ("group", "keys"),
+    [
+        ("loader", "ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS MSAN_OPTIONS"),
+        ("package_managers", "APT_CONFIG"),
+        ("home_and_config", "MPLCONFIGDIR"),
+        ("python", "MPLBACKEND GUNICORN_CMD_ARGS COVERAGE_PROCESS_START"),
+        ("other_runtimes", "TCL_LIBRARY IBM_JAVA_OPTIONS OPENJ9_JAVA_OPTIONS"),
+        ("build", "M4"),
+        ("hooked_tools", "VIMRUNTIME LESSECHO LESSGLOBALTAGS KUBECTL_EXTERNAL_DIFF KUBE_EDITOR"),
+        ("network_trust", "DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS"),
+        (
+            "libc_and_gui_plugins",
+            "ODBCINI ODBCSYSINI ODBCINSTINI GDAL_DRIVER_PATH OPENCV_VIDEOIO_PLUGIN_PATH",
+        ),
+        (
+            "model_and_cloud_redirect",
+            "PERPLEXITY_BASE_URL OTEL_EXPORTER_OTLP_ENDPOINT LANGSMITH_ENDPOINT LANGCHAIN_ENDPOINT"
+            " PYDANTIC_AI_GATEWAY_BASE_URL",
+        ),
+    ],
+)
+def test_less_known_switches_are_denied_as_well(group: str, keys: str) -> None:
+    assert {denied_group(key) for key in keys.split()} == {group}
+
+
+@pytest.mark.parametrize(
+    "key", ["WEATHER_BASE_URL", "AWS_PROFILE", "PGHOST", "NODE_ENV", "LANGSMITH_PROJECT", "OTEL_X"]
+)
+def test_names_that_redirect_nothing_but_their_own_skill_stay_open(key: str) -> None:
+    assert judge(key, "x", []).allowed
+
+
 @pytest.mark.parametrize("key", ["MY_TOOL_MODE", "WEATHER_UNITS", "LDAP_HOST", "PATHS", "GITHUB_X"])
 def test_a_variable_of_a_skill_of_its_own_is_in_no_group(key: str) -> None:
     assert denied_group(key) is None

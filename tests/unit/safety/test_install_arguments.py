@@ -127,6 +127,26 @@ def test_a_module_that_names_no_version_or_no_host_is_refused(module: str) -> No
 
 
 @pytest.mark.parametrize(
+    "module",
+    ["metadata.internal/x@v1", "a.local/x@v1", "foo.corp/x@main", "metadata.google.internal/x@v1",
+     "box.lan/x@v1", "git.home.arpa/o/x@v1", "metadata.goog/x@v1"],
+)  # fmt: skip
+def test_a_module_on_a_host_of_the_inside_is_refused_as_a_download_from_there_is(
+    module: str,
+) -> None:
+    host = module.partition("/")[0]
+
+    with pytest.raises(InstallArgumentError, match="not on the public internet"):
+        download_plan(InstallSpec(kind="download", target=f"https://{host}/x"))
+    with pytest.raises(InstallArgumentError, match="not on the public internet"):
+        go_plan(module)
+    # The operator may vouch for a host, for both.
+    assert go_plan(module, [host]).argv[-1] == module
+    with pytest.raises(InstallArgumentError):
+        go_plan(module, [f"{host}:8443"])
+
+
+@pytest.mark.parametrize(
     "requirement",
     ["ruff", "ruff==0.6.1", "tool[extra]", "tool[a,b]>=1.2,<2", "tool~=1.4.2", "zope.interface",
      "tool==1.*", "tool!=1.0"],
