@@ -7,7 +7,8 @@ that no requirement is without a test and that no test names a requirement that 
 from .requirement import Requirement
 from .requirements_reading import READING
 from .requirements_routing import ROUTING
+from .requirements_runs import RUNS
 from .requirements_safety import SAFETY
 from .requirements_serving import SERVING
 
-REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING, *SAFETY)
+REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING, *SAFETY, *RUNS)

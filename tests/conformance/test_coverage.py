@@ -16,6 +16,7 @@ SOURCES = (
     r"spec skills/(Homes and configuration|Sources|Discovery|What a Skill holds|Eligibility"
     r"|Agent filter|Snapshot|Watcher|Prompt block|Terminal)"
     r"|spec safety/(Scanner|Bars)|spec routing/(What it does|Bars|Terminal)|issue skill discovery"
+    r"|spec runs/(A run|Slash commands|Sandbox copy|Install|Agents)"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 

@@ -31,7 +31,7 @@ _SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (provider.ModelTimeoutError, "was silent for too long: try again, or raise the timeout"),
     (
         provider.ModelConnectionError,
-        "cannot be reached, or broke off: is it running, and can it be reached?",
+        "cannot be reached, or broke off: check that it runs and can be reached",
     ),
     (provider.ModelUnavailableError, "is not available now: try again later"),
     (provider.ModelServerError, "failed on its provider's side: try again later"),

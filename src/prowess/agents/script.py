@@ -3,7 +3,7 @@
 A script is a JSON array, or one JSON object a line. Each answer has `text` (a string, or a list of
 strings that are streamed one by one), `tools` (a list of `{"name": ..., "arguments": {...}}`), or
 both; `when` limits it to requests whose last user message contains that text, `repeat` keeps it for
-further requests, and `fail` breaks the request off with that sentence. Each request takes the first
+further requests, and `fail` breaks the request off. Each request takes the first
 answer left that fits.
 """
 

@@ -24,7 +24,7 @@ from prowess.agents.failures import trouble_of
             ),
             "check the model's name",
         ),
-        (provider.ModelConnectionError("m", "sk-secret"), "can it be reached"),
+        (provider.ModelConnectionError("m", "sk-secret"), "can be reached"),
         (provider.ModelTimeoutError("m", "sk-secret"), "silent for too long"),
         (provider.ModelRequestTimeout("m", 7.0), "silent for 7 seconds"),
         (provider.UnexpectedModelBehavior("sk-secret"), "try again"),
