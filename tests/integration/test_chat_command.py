@@ -331,7 +331,7 @@ def test_an_endpoint_that_is_not_there_is_said(
         code, _, err = _chat(capsys, "--once", "hi")
 
     assert code == 1
-    assert "is it running" in err
+    assert "check that it runs" in err
 
 
 def test_tools_are_called_through_a_real_provider(

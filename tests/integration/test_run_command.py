@@ -232,6 +232,30 @@ def test_a_command_finds_signals_as_they_are_by_default() -> None:
     assert [int(line.split()[1], 16) & 0x7FFFFFFF for line in masks.splitlines()] == [0, 0]
 
 
+@pytest.mark.parametrize("stream", ["gone", "/dev/full"])
+def test_a_command_runs_where_nobody_reads_what_we_say(world: Path, stream: str) -> None:
+    if stream == "gone":
+        reading, error = os.pipe()
+        os.close(reading)
+    else:
+        error = os.open(stream, os.O_WRONLY)
+    # What is blocked is said before the command starts, and saying it fails.
+    with pytest.raises(OSError, match=r"Broken pipe|No space left"):
+        os.write(error, b"x")
+
+    done = subprocess.run(
+        [*PROWESS, "run", "--", "sh", "-c", "echo ran; exit 7"],
+        stdout=subprocess.PIPE,
+        stderr=error,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    os.close(error)
+
+    assert (done.stdout, done.returncode) == (b"ran\n", 7)
+    assert _temporary(world) == []
+
+
 # Its prompt and its environment
 
 
@@ -262,6 +286,22 @@ def test_a_command_may_tidy_up_after_us_and_leave_more_than_there_was(world: Pat
     assert _run("sh", "-c", f'{folder}; rm -r "$d"').returncode == 0
     assert _run("sh", "-c", f'{folder}; mkdir "$d/more"; touch "$d/more/file"').returncode == 0
     assert _temporary(world) == []
+
+
+def test_a_link_in_the_place_of_the_prompt_is_removed_and_its_target_stays(world: Path) -> None:
+    kept = world / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("mine\n", encoding="utf-8")
+    folder = 'd="$(dirname "$PROWESS_SKILLS_PROMPT_FILE")"'
+
+    done = _run("sh", "-c", f'{folder}; rm -r "$d"; ln -s {kept} "$d"; exit 3')
+
+    assert done.returncode == 3
+    assert _temporary(world) == []
+    assert (kept / "file").read_text(encoding="utf-8") == "mine\n"
+    said = done.stderr.decode()
+    assert "put a link in the place of" in said
+    assert "None" not in said
 
 
 @pytest.mark.usefixtures("world")
@@ -384,6 +424,54 @@ def test_a_command_that_ends_by_our_signal_takes_the_prompt_with_it(world: Path)
             assert process.wait(PATIENCE_S) == 128 + number
 
         assert _temporary(world) == []
+
+
+_ENDING = [
+    "SIGXCPU", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGXFSZ", "SIGPIPE",
+    "SIGABRT", "SIGRTMIN", "SIGRTMAX",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _ENDING)
+def test_a_signal_that_would_end_us_ends_the_command_and_leaves_nothing(
+    world: Path, name: str
+) -> None:
+    number = getattr(signal, name, None)
+    if number is None:
+        pytest.skip(f"there is no {name} here")
+    # By default it ends a program: that it would have been us is the attack.
+    alone = subprocess.run(["sh", "-c", f"kill -{int(number)} $$"], check=False)
+    assert alone.returncode == -number
+
+    with _started("sh", "-c", "echo ready $$; exec sleep 1000") as process:
+        child = int(_line(process).split()[1])
+        process.send_signal(number)
+        code = process.wait(PATIENCE_S)
+
+    assert code == 128 + number
+    assert _temporary(world) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_a_real_time_signal_between_the_first_and_the_last_is_handed_on(world: Path) -> None:
+    number = signal.SIGRTMIN + 5
+    script = (
+        "import signal\n"
+        f"signal.pthread_sigmask(signal.SIG_BLOCK, [{number}])\n"
+        "print('ready', flush=True)\n"
+        f"print('took', signal.sigwait([{number}]), flush=True)"
+    )
+
+    with _started(sys.executable, "-c", script) as process:
+        assert _line(process) == "ready"
+        process.send_signal(number)
+        taken = _line(process)
+        process.communicate(timeout=PATIENCE_S)
+
+    assert taken == f"took {number}"
+    assert process.returncode == 0
+    assert _temporary(world) == []
 
 
 @pytest.mark.usefixtures("world")

@@ -177,6 +177,19 @@ def test_repositories_and_vendored_modules_stay_behind(world: World) -> None:
     assert copied == {"SKILL.md", "lib/c.md"}
 
 
+@pytest.mark.parametrize("name", [".GIT", ".Git", "NODE_MODULES", "Node_Modules"])
+def test_a_repository_in_capitals_is_one_to_some_systems_and_stays_behind(
+    world: World, name: str
+) -> None:
+    folder = world.skill("notes")
+    (folder / name / "hooks").mkdir(parents=True)
+    (folder / name / "hooks/post-checkout").write_text("#!/bin/sh\n", encoding="utf-8")
+
+    world.sync()
+
+    assert set(_tree(world.skills / "notes")) == {"SKILL.md"}
+
+
 def test_links_pipes_and_odd_names_are_left_out_and_named(world: World) -> None:
     folder = world.skill("notes", **{"a.md": "a", "A.md": "b", "co:lon": "c", "con.txt": "d"})
     (folder / "inner").symlink_to("a.md")

@@ -1,13 +1,25 @@
 """`install`: the programs that a skill needs, shown before, watched meanwhile, checked after."""
 
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
 from prowess import wire_runs
 from prowess.cli.install_live import Live
 from prowess.cli.options import common, complete_skill
-from prowess.cli.render import Cell, Column, asks, print_json, print_table, print_text
+from prowess.cli.render import (
+    Cell,
+    Column,
+    asks,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+    silence,
+)
 from prowess.runtime.installing import (
     InstallRequest,
     InstallResult,
@@ -24,7 +36,7 @@ _FAILED = 1
 
 @click.command("install")
 @click.argument("skill", shell_complete=complete_skill)
-@click.option("--option", "option_id", default="", metavar="ID", help="Another way than offered.")
+@click.option("--option", "option_id", metavar="ID", help="Another way than offered.")
 @click.option("--list", "listing", is_flag=True, help="Show the options and install nothing.")
 @click.option("--dry-run", is_flag=True, help="Show exactly what would be run or fetched.")
 @click.option(
@@ -41,7 +53,7 @@ def install_command(
     agent: str | None,
     *,
     as_json: bool,
-    option_id: str,
+    option_id: str | None,
     listing: bool,
     dry_run: bool,
     timeout: int | None,
@@ -56,9 +68,11 @@ def install_command(
     """
     if not (yes or listing or dry_run or asks()):
         raise click.UsageError("Give --yes: there is no terminal to ask on")
+    if option_id is not None and not option_id.strip():
+        raise click.UsageError("--option needs an id: --list shows them")
     milliseconds = None if timeout is None else timeout * 1000
     request = InstallRequest(
-        skill=skill, option_id=option_id, timeout_ms=milliseconds, agent_id=agent
+        skill=skill, option_id=option_id or "", timeout_ms=milliseconds, agent_id=agent
     )
     with open_runtime(workspace) as runtime:
         service = open_installing(runtime)
@@ -71,7 +85,8 @@ def install_command(
             return _preview(prepared, as_json=as_json)
         result = _install(service, prepared, yes=yes, as_json=as_json)
         if result.ok and not as_json:
-            _say_where_it_stands(runtime, prepared.skill.name, agent)
+            with _whoever_reads():
+                _say_where_it_stands(runtime, prepared.skill.name, agent)
         return 0 if result.ok else _FAILED
 
 
@@ -89,8 +104,19 @@ def _install(
         return declined
     with live:
         result = service.carry_out(prepared, Watch(output=live.output, progress=live.progress))
-    _answered(result, as_json=as_json, told=len(prepared.warnings), after=live.elapsed)
+    with _whoever_reads():
+        _answered(result, as_json=as_json, told=len(prepared.warnings), after=live.elapsed)
     return result
+
+
+@contextmanager
+def _whoever_reads() -> Iterator[None]:
+    """Print after the work: who stopped reading still gets the exit code of what was done."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
 
 
 def _question(prepared: Prepared) -> str:
@@ -139,11 +165,12 @@ def _answered(result: InstallResult, *, as_json: bool, told: int = 0, after: str
     """Print the result; the first `told` warnings were said before."""
     if as_json:
         print_json(wire_runs.install_result(result))
-    else:
-        style = "green" if result.ok else "red"
-        print_text(f"{result.message}{f' in {after}' if result.ok and after else ''}", style)
+    elif result.ok:
+        print_text(f"{result.message}{f' in {after}' if after else ''}", "green")
         for warning in result.warnings[told:]:
             print_text(f"note: {warning}", "yellow")
+    else:
+        print_error(result.message)
     return 0 if result.ok else _FAILED
 
 

@@ -1,7 +1,7 @@
 """What a person sees while something is installed: on the error stream, cleaned, and dim.
 
 A program's output comes in pieces that end anywhere, also in the middle of an escape sequence, so
-only whole lines are cleaned and shown.
+only whole lines are cleaned and shown. Where nobody reads them any more, the install goes on.
 """
 
 import os
@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import Self
 
+from prowess.cli.render import silence_errors
 from prowess.skills.text import clean, one_line
 
 _MIB = 1 << 20
@@ -87,6 +88,11 @@ class Live:
         self._draw(f"{text}\n" if plain else f"\x1b[{code}m{text}\x1b[0m\n")
 
     def _draw(self, text: str) -> None:
-        if self._stream is not None:
+        if self._stream is None:
+            return
+        try:
             self._stream.write(text)
             self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
+            silence_errors()

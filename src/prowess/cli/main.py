@@ -4,8 +4,11 @@ Groups are imported only when one of their commands is called, so that a quick c
 """
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -52,6 +55,9 @@ COMMANDS = {
     "completion": ("completion", "Print the shell completion script."),
 }
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE, _FAILED = 130, 70, 2, 1
+_SIGNAL_BASE = 128
+# What a supervisor, a shell that logs out or a terminal that closes sends.
+_ORDERLY = ("SIGTERM", "SIGHUP")
 
 
 class LazyGroup(click.Group):
@@ -98,7 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if argv is None else argv)
     code: object = 0
     try:
-        code = app.main(args=args, prog_name="prowess", standalone_mode=False)
+        with _ended_in_order():
+            code = app.main(args=args, prog_name="prowess", standalone_mode=False)
         sys.stdout.flush()
     except (click.ClickException, ProwessError) as error:
         return _refused(error, as_json=_wants_json(args))
@@ -106,14 +113,52 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_error("stopped.")
         return _INTERRUPTED
     except OSError as error:
-        return _output_lost(error, code if isinstance(code, int) else 0)
+        # click draws a line when somebody interrupts, also where nobody can read it.
+        interrupted = isinstance(error.__context__, KeyboardInterrupt)
+        return _output_lost(error, _INTERRUPTED if interrupted else code)
     except SystemExit as stop:
-        # click leaves by itself when the reader of a pipe went away.
-        return _output_lost(BrokenPipeError()) if stop.code == 1 else int(stop.code or 0)
+        return _left(stop)
     # The outermost loop: whatever is left becomes a sentence, or a traceback on request.
     except Exception as error:  # noqa: BLE001
         return _internal(error)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Have a signal that ends us unwind everything first: children end, half-made things go.
+
+    The second one ends us at once. A signal that is ignored (nohup) or taken by somebody else stays
+    so, and `prowess run` takes them all while its command runs.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in _ORDERLY if hasattr(signal, name)]
+    mine = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+
+    def leave(number: int, _frame: object) -> None:
+        for one in mine:
+            signal.signal(one, signal.SIG_DFL)
+        raise SystemExit(_SIGNAL_BASE + number)
+
+    for number in mine:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _left(stop: SystemExit) -> int:
+    """Return the code of what left by itself: click for a lost pipe, or a signal."""
+    if stop.code == 1:
+        return _output_lost(BrokenPipeError())
+    code = stop.code if isinstance(stop.code, int) else 0
+    if code > _SIGNAL_BASE:
+        print_error("stopped.")
+    return code
 
 
 def _wants_json(args: Sequence[str]) -> bool:
@@ -160,12 +205,12 @@ def _failed(error: ProwessError, *, as_json: bool) -> int:
     return _FAILED
 
 
-def _output_lost(error: OSError, code: int = 0) -> int:
+def _output_lost(error: OSError, code: object = 0) -> int:
     """`prowess list | head` closes the pipe early, which is fine; a full disk is not."""
     # Python would complain once more when it flushes at exit.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     if isinstance(error, BrokenPipeError):
-        return code
+        return code if isinstance(code, int) else 0
     print_error(f"the output cannot be written: {error.strerror}.")
     return _FAILED
 

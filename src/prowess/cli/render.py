@@ -52,9 +52,19 @@ def print_json(value: object) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print one sentence where errors go."""
-    if sys.stderr is not None:
-        print(f"prowess: {one_line(message)}", file=sys.stderr)
+    """Print one sentence where errors go; nobody there to read it stops nothing."""
+    if sys.stderr is None:
+        return
+    try:
+        print(f"prowess: {one_line(message)}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        silence_errors()
+
+
+def silence_errors() -> None:
+    """Write no more to an error stream that is gone, full or closed: what it is for goes on."""
+    # Open until the process ends, like the stream it stands for.
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
 
 
 def print_text(text: str = "", style: str = "") -> None:

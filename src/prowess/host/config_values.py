@@ -3,7 +3,8 @@
 What is not understood is reported and never an error: another program may have written it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 from prowess.host.config_reader import NOT_KNOWN, Reader, is_words, strays, switch
@@ -103,12 +104,27 @@ def _skills(reader: Reader) -> SkillsSettings:
         install=InstallSettings(
             prefer_brew=reader.flag("skills.install.preferBrew", default=True),
             node_manager=manager or "npm",
-            private_hosts=reader.words("skills.install.privateHosts") or (),
+            private_hosts=_hosts(reader, "skills.install.privateHosts"),
         ),
         routing=routing_settings(reader),
         model=model_settings(reader),
         safety=safety_settings(reader),
     )
+
+
+def _hosts(reader: Reader, key: str) -> tuple[str, ...]:
+    """Return hosts, less what is none: such an entry would open nothing, and say nothing."""
+    words = reader.words(key) or ()
+    if not words:
+        return ()
+    # Late: most people list none, and what reads addresses takes time to load.
+    is_host: Callable[[str], bool] = import_module("prowess.safety.web_addresses").is_host_entry
+    for index, word in enumerate(words):
+        if not is_host(word):
+            # By its place and not as it stands: an address may hold a password.
+            message = "must be `host` or `host:port`, such as 10.0.0.7:8080; it lists nothing"
+            reader.problems.append(SettingProblem(key=f"{key}[{index}]", message=message))
+    return tuple(filter(is_host, words))
 
 
 def _spec_mode(reader: Reader) -> SpecMode:

@@ -7,28 +7,21 @@ hashed before anybody sees it. On any failure nothing stays behind.
 """
 
 import hashlib
-import io
-import os
 import socket
 import ssl
-import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import TYPE_CHECKING
+from threading import Event
 from urllib.parse import urljoin
 
 from prowess.errors import DownloadError
+from prowess.host.download_files import PrivateFile
+from prowess.host.download_streams import CHUNK_BYTES, Call, Clock, Wire
 from prowess.safety.web_addresses import WebAddress, address_problem, read_address, shown
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
-_CHUNK_BYTES = 65_536
 _CONNECT_SECONDS = 15.0
 _MOST_ADDRESSES = 4
 _FOLLOWED = frozenset({301, 302, 303, 307, 308})
@@ -49,6 +42,8 @@ class Bounds:
     redirects: int = 5
     # Small hexadecimal letters; "" where nothing is known.
     sha256: str = ""
+    # Set by whoever no longer wants the file; looked at several times a second.
+    stop: Event | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,84 +106,6 @@ class PublicHttps:
             raise
 
 
-class _Clock:
-    """The time that is left for everything: each byte that drips in would restart a socket's."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Return the seconds that are left.
-
-        Raises:
-            TimeoutError: there are none.
-        """
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-
-class _Stream(io.RawIOBase):
-    """Reads a socket, never waiting longer than the clock allows."""
-
-    def __init__(self, connected: socket.socket, clock: _Clock) -> None:
-        self._socket, self._clock = connected, clock
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        self._socket.settimeout(self._clock.left())
-        return self._socket.recv_into(buffer)
-
-
-class _Wire:
-    """The part of a socket that the HTTP library uses."""
-
-    def __init__(self, connected: socket.socket, clock: _Clock) -> None:
-        self._socket, self._clock = connected, clock
-
-    def sendall(self, data: bytes) -> None:
-        """Send a request, which is small enough to be sent at once."""
-        self._socket.settimeout(self._clock.left())
-        self._socket.sendall(data)
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what the answer is read from."""
-        return io.BufferedReader(_Stream(self._socket, self._clock), _CHUNK_BYTES)
-
-    def close(self) -> None:
-        """Leave the socket open: the library closes it before the answer is read."""
-
-
-class _PrivateFile:
-    """A file under a private name that is either whole and on disk, or gone."""
-
-    def __init__(self, folder: str) -> None:
-        handle, self.path = tempfile.mkstemp(dir=folder, prefix=".download-", suffix=".part")
-        self._file = os.fdopen(handle, "wb")
-        self._whole = False
-
-    def write(self, chunk: bytes) -> None:
-        """Add to the file."""
-        self._file.write(chunk)
-
-    def finish(self) -> None:
-        """Have all of it on disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._whole = True
-
-    def close(self) -> None:
-        """Close the file, and remove it unless it was finished."""
-        try:
-            self._file.close()
-        finally:
-            if not self._whole:
-                os.unlink(self.path)
-
-
 def download(
     url: str,
     folder: str,
@@ -201,14 +118,15 @@ def download(
 
     Raises:
         DownloadError: the address is refused, or what comes is not what was asked for.
+        DownloadStopped: somebody no longer wants it.
     """
     bounds, transport = bounds or Bounds(), transport or PublicHttps()
     with ExitStack() as stack:
-        way = _Way(transport, _Clock(bounds.seconds), stack)
+        way = _Way(transport, Clock(bounds.seconds, bounds.stop), stack)
         address, response = way.follow(url, bounds.redirects)
         announced = _announced(address, response, bounds.most_bytes)
         with _on_disk(address, folder):
-            file = _PrivateFile(folder)
+            file = PrivateFile(folder)
         stack.callback(file.close)
         hashed, size = hashlib.sha256(), 0
         for chunk in _chunks(address, response, announced, bounds.most_bytes):
@@ -229,7 +147,7 @@ def download(
 class _Way:
     """The way from the first address to the file, each step checked like the first."""
 
-    def __init__(self, transport: PublicHttps, clock: _Clock, stack: ExitStack) -> None:
+    def __init__(self, transport: PublicHttps, clock: Clock, stack: ExitStack) -> None:
         self._transport, self._clock, self._stack = transport, clock, stack
 
     def follow(self, url: str, redirects: int) -> tuple[WebAddress, HTTPResponse]:
@@ -271,7 +189,7 @@ class _Way:
         connection = HTTPConnection(address.host, address.port)
         # Without a socket the library would connect by itself, to whatever the name means by then.
         connection.auto_open = 0
-        connection.sock = _Wire(connected, self._clock)
+        connection.sock = Wire(connected, self._clock)
         headers = {
             "Host": address.authority,
             "User-Agent": "prowess",
@@ -295,30 +213,28 @@ class _Way:
         failure: OSError | None = None
         for numeric in numerics[:_MOST_ADDRESSES]:
             try:
-                seconds = min(self._clock.left(), _CONNECT_SECONDS)
-                return self._transport.connect(address, numeric, seconds)
+                return self._connected(address, numeric)
             except ssl.SSLCertVerificationError:
                 raise
             except OSError as error:
                 failure = failure or error
         raise failure or OSError
 
+    def _connected(self, address: WebAddress, numeric: str) -> socket.socket:
+        seconds = min(self._clock.left(), _CONNECT_SECONDS)
+        call = Call(lambda: self._transport.connect(address, numeric, seconds), socket.socket.close)
+        return call.result(self._clock)
+
     def _resolve(self, address: WebAddress) -> Sequence[str]:
-        """Look a host up; in a thread, because the system's look-up knows no time limit."""
-        found: list[Sequence[str]] = []
+        """Look a host up, which the system does without a limit of time."""
 
-        def look_up() -> None:
+        def look_up() -> Sequence[str]:
             try:
-                found.append(self._transport.resolve(address.host, address.port))
+                return self._transport.resolve(address.host, address.port)
             except (OSError, UnicodeError):
-                found.append(())
+                return ()
 
-        thread = threading.Thread(target=look_up, daemon=True)
-        thread.start()
-        thread.join(self._clock.left())
-        if not found:
-            self._clock.left()
-        return found[0] if found else ()
+        return Call(look_up, tuple).result(self._clock)
 
 
 def _announced(address: WebAddress, response: HTTPResponse, most: int) -> int | None:
@@ -349,7 +265,7 @@ def _chunks(
     size = 0
     while True:
         with _explained(address.url):
-            chunk = response.read1(_CHUNK_BYTES)
+            chunk = response.read1(CHUNK_BYTES)
         size += len(chunk)
         if size > most:
             raise _error(address.url, f"sends more than the {most:,} bytes that are allowed.")

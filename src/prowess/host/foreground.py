@@ -33,8 +33,17 @@ def _existing(*names: str) -> frozenset[int]:
 
 _JOB_CONTROL = _existing("SIGTSTP", "SIGTTIN", "SIGTTOU")
 _OF_TERMINAL = _JOB_CONTROL | _existing("SIGHUP", "SIGINT", "SIGQUIT", "SIGWINCH", "SIGINFO")
+# Each of these would end us and leave the program behind. Those that tell of a fault in our own
+# code (SIGSEGV and its like) are not among them: nobody could go on after one.
+_ENDING = _existing(
+    "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGXFSZ",
+    "SIGPIPE", "SIGIO", "SIGPOLL", "SIGPWR", "SIGSTKFLT", "SIGLOST", "SIGABRT",
+)  # fmt: skip
+_REAL_TIME = frozenset(
+    range(signal.SIGRTMIN, signal.SIGRTMAX + 1) if hasattr(signal, "SIGRTMIN") else ()
+)
 # CONT is among them for a program that was stopped together with us.
-_HANDED_ON = _OF_TERMINAL | _existing("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCONT")
+_HANDED_ON = _OF_TERMINAL | _ENDING | _REAL_TIME | _existing("SIGCONT")
 _WAITED_FOR = _HANDED_ON | _existing("SIGCHLD")
 # Python ignores these for itself; a program expects them as they are by default.
 _AS_BY_DEFAULT = _existing("SIGPIPE", "SIGXFSZ", "SIGCHLD")
@@ -163,8 +172,9 @@ def _has_already(child: int, received: signal.struct_siginfo) -> bool:
     if received.si_signo == signal.SIGCHLD:
         return True
     if received.si_code in _BY_A_PROCESS:
-        # Its own doing, such as a signal to its whole group, does not come back to it.
-        return received.si_pid == child
+        # Its own doing, such as a signal to its whole group, does not come back to it; and ours,
+        # such as a line for an error stream that nobody reads, is none of its business.
+        return received.si_pid in {child, os.getpid()}
     # A terminal that goes away tells only the leader of the session.
     is_told_alone = received.si_signo == signal.SIGHUP and os.getsid(0) == os.getpid()
     return received.si_signo in _OF_TERMINAL and not is_told_alone
@@ -177,7 +187,9 @@ def _watch_with_handlers(child: int, mask: Collection[int]) -> int:
         if number not in _OF_TERMINAL or not _has_terminal():
             _hand_on(child, number)
 
-    before = {number: signal.signal(number, hand_on) for number in _HANDED_ON}
+    # What Python ignores does not end us, and here nothing would tell ours from somebody else's.
+    handed_on = _HANDED_ON - _AS_BY_DEFAULT
+    before = {number: signal.signal(number, hand_on) for number in handed_on}
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         code = None

@@ -17,6 +17,7 @@ from prowess.errors import PathError
 
 VARIABLE = "PROWESS_SKILLS_PROMPT_FILE"
 _FILE_NAME = "skills-prompt.md"
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -60,11 +61,24 @@ def _no_room(error: OSError) -> PathError:
 
 def _remove(folder: str) -> None:
     try:
-        if folder:
+        if os.path.islink(folder):
+            _remove_link(folder)
+        elif folder:
             shutil.rmtree(folder)
     except FileNotFoundError:
         # The program tidied up by itself.
         return
     except OSError as error:
         # What the program returned matters more than a file that is private anyway.
-        logging.getLogger(__name__).warning("prompt.left: %s: %s", folder, error.strerror)
+        said = error.strerror or "the system does not say why"
+        _log.warning("the skills prompt stays in %s, remove it yourself (%s)", folder, said)
+
+
+def _remove_link(folder: str) -> None:
+    """Remove a link that the program put in the place of our folder, and nothing behind it."""
+    os.unlink(folder)
+    _log.warning(
+        "the command put a link in the place of %s: the link is removed, and what it leads to"
+        " is as it was",
+        folder,
+    )

@@ -70,7 +70,8 @@ class _Walker:
         spelled: dict[str, str] = {}
         for name, state in self.root.list(folder):
             self.count()
-            if name in SKIPPED:
+            # Whatever its case: some systems take `.GIT` for a repository, hooks and all.
+            if collision_key(name) in SKIPPED:
                 continue
             path = f"{folder}/{name}" if folder else name
             reason = _refusal(path, state)

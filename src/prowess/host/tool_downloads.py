@@ -6,12 +6,15 @@ a link in its place meanwhile, nothing is written where that leads, and the inst
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from prowess.errors import ArchiveError, DownloadError, PathError
 from prowess.host.archives import ArchiveLimits, extract
 from prowess.host.containment import Root
+from prowess.host.download_streams import DownloadStopped
 from prowess.host.downloads import Bounds, Download, PublicHttps, download
+from prowess.host.folder_steps import BY_HANDLE
 from prowess.host.private_files import locked
 from prowess.host.tool_links import BIN, link_programs, search_path_note
 from prowess.host.tool_stage import Stage, check_place, path_of, publish, staged
@@ -46,11 +49,6 @@ class ListedHosts(PublicHttps):
         return super().refusal(address, numeric)
 
 
-# Not an error: it ends a download that somebody no longer wants.
-class _Stopped(Exception):  # noqa: N818
-    """Somebody stopped the install."""
-
-
 class ToolDownloads:
     """Fetches files into the tools folder, one install at a time for each skill."""
 
@@ -74,19 +72,20 @@ class ToolDownloads:
                 return self._installed(tools, job, watch)
         except (ArchiveError, DownloadError, PathError, OSError) as error:
             return Outcome(ok=False, problem=str(error))
-        except _Stopped:
+        except DownloadStopped:
             return Outcome(ok=False, problem="it was stopped.")
 
     def _installed(self, tools: Root, job: Job, watch: Watch) -> Outcome:
         plan = _plan(job)
-        tools.make_folder(job.key)
-        with tools.inside(job.key) as home, staged(home) as stage:
+        with _own_folder(tools, job.key) as home, staged(home) as stage:
             fetched = _fetch(stage, job, watch)
             files = _unpack(stage, plan, fetched)
             programs = _programs(job, files)
             for path in programs.values():
                 stage.set_mode(path, 0o755)
             check_place(tools, home, job.key)
+            if watch.stop is not None and watch.stop.is_set():
+                raise DownloadStopped
             publish(
                 stage, job.option_id, plan.target_dir, lambda: check_place(tools, home, job.key)
             )
@@ -107,24 +106,51 @@ def _plan(job: Job) -> DownloadPlan:
     return job.plan
 
 
+@contextmanager
+def _own_folder(tools: Root, key: str) -> Iterator[Root]:
+    """Hold the folder of a skill's tools; one that was made for an install that fails goes again.
+
+    Raises:
+        PathError: it cannot be made or opened.
+    """
+    is_new = not tools.exists(key)
+    tools.make_folder(key)
+    try:
+        with tools.inside(key) as home:
+            yield home
+    except BaseException:
+        # Not empty, or another one by now: then it is not what was made here.
+        with suppress(PathError, OSError):
+            if is_new:
+                _remove_empty(tools, key)
+        raise
+
+
+def _remove_empty(tools: Root, key: str) -> None:
+    if BY_HANDLE:
+        with tools.handle() as folder:
+            os.rmdir(key, dir_fd=folder)
+    else:
+        os.rmdir(os.path.join(str(tools.path), key))
+
+
 def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:
     plan = _plan(job)
-
-    def progress(done: int, total: int | None) -> None:
-        if watch.stop is not None and watch.stop.is_set():
-            raise _Stopped
-        if watch.progress is not None:
-            watch.progress(done, total)
-
-    progress(0, None)
+    if watch.progress is not None:
+        watch.progress(0, None)
     with path_of(stage.home, stage.fetched) as folder:
         try:
             return download(
                 plan.url,
                 folder,
-                Bounds(most_bytes=MOST_BYTES, seconds=job.seconds, sha256=plan.sha256),
+                Bounds(
+                    most_bytes=MOST_BYTES,
+                    seconds=job.seconds,
+                    sha256=plan.sha256,
+                    stop=watch.stop,
+                ),
                 transport=ListedHosts(job.private_hosts),
-                progress=progress,
+                progress=watch.progress,
             )
         except DownloadError as error:
             # The path by the handle means nothing to a person.

@@ -5,6 +5,7 @@ that are none of its business. What says where packages come from stays: registr
 proxies and certificates are the operator's decision, and skills cannot set those.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -20,7 +21,8 @@ _REGISTRIES = "package_managers"
 _KEPT = frozenset(
     (
         "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOAUTH",
-        "GOVCS", "GOPATH", "GOROOT", "GOENV", "GOTOOLCHAIN", "NODE_EXTRA_CA_CERTS",
+        "GOVCS", "GOPATH", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE",
+        "NODE_EXTRA_CA_CERTS",
         "NODE_USE_ENV_PROXY", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "NVM_DIR", "VOLTA_HOME",
         "NPM_TOKEN", "NODE_AUTH_TOKEN",
     )
@@ -35,6 +37,20 @@ _DROPPED = frozenset(
         "NPM_CONFIG_LOCATION", "NPM_CONFIG_DRY_RUN", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR",
     )
 )  # fmt: skip
+# Words by which people call their secrets. Too many for what a skill may declare; an installer
+# needs none of them, and those of registries are kept by name above.
+_SECRET_WORDS = frozenset(
+    (
+        "APIKEY", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "COOKIES", "CRED", "CREDENTIAL",
+        "CREDENTIALS", "CREDS", "JWT", "KEY", "KEYS", "OTP", "PASS", "PASSCODE", "PASSPHRASE",
+        "PASSWD", "PASSWORD", "PAT", "PSK", "PW", "SECRET", "SECRETS", "SK", "TOKEN", "TOKENS",
+    )
+)  # fmt: skip
+# Run together with the word before, or plain words in other places.
+_SECRET_END = re.compile(
+    r"(?:APIKEY|COOKIES?|CREDS?|PASS|PASSPHRASE|PASSWD|PASSWORD|SECRET|TOKEN|[A-Z0-9]_PWD)$"
+)
+_LOGIN_IN_ADDRESS = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +94,23 @@ def installer_environment(
 ) -> dict[str, str]:
     """Return `base` as an installer may see it; `configured` names the secrets of skills."""
     secret = {comparable(name) for name in configured}
-    return {name: value for name, value in base.items() if _stays(comparable(name), secret)}
+    return {name: value for name, value in base.items() if _stays(comparable(name), value, secret)}
 
 
-def _stays(name: str, secret: Collection[str]) -> bool:
+def _stays(name: str, value: str, secret: Collection[str]) -> bool:
     if name in _KEPT or name.startswith(_KEPT_PREFIXES):
         return True
     group = denied_group(name)
     if group == _REGISTRIES:
         return name not in _DROPPED
-    # A skill may not set those anyway, so none of them is a skill's secret.
-    if group is None and name in secret:
+    if group in loader_groups or is_secret_like(name):
         return False
-    return group not in loader_groups and not is_secret_like(name)
+    # A skill may not set those anyway, so none of them is a skill's secret: PATH, HOME, proxies.
+    return group is not None or not (name in secret or _is_secret(name, value))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Say whether a variable of nobody's looks like a secret to an installer, by a wide guess."""
+    if not _SECRET_WORDS.isdisjoint(name.split("_")) or _SECRET_END.search(name):
+        return True
+    return _LOGIN_IN_ADDRESS.search(value) is not None

@@ -8,7 +8,6 @@ where programs are linked. A manager that is missing is explained, never fetched
 import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from prowess.host.private_files import locked
 from prowess.host.programs import find_program
 from prowess.host.tool_environment import Directions, directions, installer_environment
 from prowess.host.tool_links import BIN, link_programs, search_path_note
+from prowess.host.tool_work import work_folder
 from prowess.runtime.installing import Command, Job, Outcome, Preview, Watch
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.safety.install_arguments import DownloadPlan, InstallPlan, brew_plan
@@ -97,7 +97,7 @@ class ToolInstalls:
         if way.home:
             tools.make_folder(_programs_folder(way))
         before = _listed(tools, way)
-        with tempfile.TemporaryDirectory(dir=str(tools.path), prefix=".work-") as folder:
+        with work_folder(tools) as folder:
             outcome = self._run_all(preview.commands, job, watch, folder)
         if not outcome.ok or not way.home:
             return outcome

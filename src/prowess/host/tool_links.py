@@ -6,6 +6,7 @@ put there stays: a skill must not get to exchange the program of another one, no
 
 import errno
 import os
+import re
 import secrets
 import shlex
 import stat
@@ -18,6 +19,21 @@ from prowess.host.containment import TEMPORARY_PREFIX, Root
 from prowess.safety.install_arguments import is_portable_name
 
 BIN = "bin"
+# Programs that people type secrets into, that act with more rights, or that run what others wrote.
+# Where one is missing, a tool of that name would be called in its place.
+_NEVER = frozenset(
+    (
+        "sudo", "sudoedit", "visudo", "su", "doas", "pkexec", "run0", "runuser", "login", "passwd",
+        "chsh", "chfn", "newgrp", "ssh", "sshd", "sshpass", "scp", "sftp", "ssh-add", "ssh-agent",
+        "ssh-askpass", "ssh-keygen", "ssh-copy-id", "rsh", "rlogin", "git", "git-shell", "gpg",
+        "gpg2", "gpgv", "gpgsm", "gpg-agent", "gpgconf", "pinentry", "pass", "secret-tool",
+        "security", "sh", "ash", "bash", "rbash", "dash", "zsh", "fish", "ksh", "mksh", "csh",
+        "tcsh", "busybox", "toybox", "cmd", "powershell", "pwsh", "env", "nodejs", "irb", "wish",
+        "awk", "gawk", "mawk", "osascript", "prowess",
+    )
+)  # fmt: skip
+# With a version behind: python3.12, lua5.4, perl5.36, ruby3.2.
+_NEVER_NUMBERED = re.compile(r"(?:python|pypy|lua|luajit|perl|ruby|php|node|tclsh)[0-9.]*w?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +77,8 @@ def _link(tools: Root, home: str, name: str, path: str) -> str:
     """Make one link in one step, and return why it could not be made."""
     if not is_portable_name(name):
         return "that is no plain name for a program"
+    if _is_kept(name):
+        return "that name is kept for the system's own program"
     temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
     try:
         with tools.handle(BIN) as folder:
@@ -78,6 +96,12 @@ def _link(tools: Root, home: str, name: str, path: str) -> str:
     except OSError as error:
         return error.strerror or "the system makes no links"
     return ""
+
+
+def _is_kept(name: str) -> bool:
+    plain = name.lower().removesuffix(".exe")
+    is_pinentry = plain.startswith("pinentry-")
+    return plain in _NEVER or is_pinentry or _NEVER_NUMBERED.fullmatch(plain) is not None
 
 
 def _is_ours(tools: Root, folder: int, home: str, name: str) -> bool:

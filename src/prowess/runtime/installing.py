@@ -24,6 +24,7 @@ from prowess.safety.install_arguments import (
     plan_install,
 )
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
+from prowess.skills.keys import owners
 from prowess.skills.model import InstallSpec, Skill
 from prowess.skills.text import one_line
 
@@ -186,7 +187,7 @@ class InstallService:
         except SkillNotFoundError as error:
             return _refused(Refusal("skill-not-found", str(error)))
         settings = self._skills.settings
-        refusal = refusal_of(status, platform, settings)
+        refusal = self._stranger(status.skill, request) or refusal_of(status, platform, settings)
         chosen = refusal or choose(status, platform, request.option_id)
         if isinstance(chosen, Refusal):
             return _refused(chosen)
@@ -230,6 +231,16 @@ class InstallService:
             code=outcome.code,
             warnings=warnings,
         )
+
+    def _stranger(self, skill: Skill, request: InstallRequest) -> Refusal | None:
+        """Refuse a skill that names another's key: the folder of that key is not its own."""
+        known = self._skills.status(request.agent_id).skills
+        owner = owners(row.skill for row in known)[skill.key]
+        if owner.name == skill.name:
+            return None
+        name, theirs = one_line(skill.name), one_line(owner.name)
+        message = f"{name} asks for the key of {theirs}, so nothing is installed for it:"
+        return Refusal("not-allowed", f"{message} see `prowess check`.")
 
     def _found(self, name: str, agent_id: str | None) -> tuple[SkillStatus, str]:
         """Return the skill as it stands, and the platform of this machine."""

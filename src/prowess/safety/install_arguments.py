@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from prowess.errors import InstallArgumentError
 from prowess.safety.portable_paths import PathRefused, segments
-from prowess.safety.web_addresses import WebAddress, is_listed, read_address, shown
+from prowess.safety.web_addresses import (
+    WebAddress,
+    host_problem,
+    is_listed,
+    read_address,
+    shown,
+)
 from prowess.skills.model import InstallSpec
 
 MOST_NAME_CHARACTERS = 214
@@ -61,6 +67,8 @@ _ARCHIVES = {
     ".txz": "tar.xz",
     ".tar": "tar",
 }
+# Where `go` fetches a module whose host says nothing else.
+_HTTPS_PORT = 443
 _OUTSIDE = "Refusing to install outside the skill tools directory"
 
 
@@ -108,7 +116,7 @@ def plan_install(
     if spec.kind == "node":
         return node_plan(spec.target, node_manager)
     if spec.kind == "go":
-        return go_plan(spec.target)
+        return go_plan(spec.target, private_hosts)
     if spec.kind == "uv":
         return uv_plan(spec.target)
     if spec.kind == "download":
@@ -153,13 +161,18 @@ def node_plan(name: str, manager: str = "npm") -> InstallPlan:
     )
 
 
-def go_plan(module: str) -> InstallPlan:
-    """Plan a Go module, which must say its version.
+def go_plan(module: str, private_hosts: Collection[str] = ()) -> InstallPlan:
+    """Plan a Go module, which must say its version and be on a public host, or on a listed one.
 
     Raises:
-        InstallArgumentError: it is no module path with a version.
+        InstallArgumentError: it is no module path with a version, or on a host of the inside.
     """
     _check("go", module, _GO_MODULE, "a module with a version: example.com/owner/tool@v1.2.3")
+    host = module.partition("/")[0]
+    problem = "" if is_listed(host, _HTTPS_PORT, private_hosts) else host_problem(host)
+    if problem:
+        allowed = "only modules on public hosts and on those of skills.install.privateHosts"
+        raise InstallArgumentError("go", f"{_quoted(module)} {problem}: {allowed}.")
     return InstallPlan(tool="go", argv=("go", "install", "--", module))
 
 

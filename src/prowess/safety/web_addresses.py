@@ -118,20 +118,23 @@ def read_address(
     return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], target, url)
 
 
+def is_host_entry(entry: str) -> bool:
+    """Say whether an entry of a list of hosts is one: `host` or `host:port`, and nothing more."""
+    if not _AUTHORITY.fullmatch(entry):
+        return False
+    try:
+        named = urlsplit(f"//{entry}")
+        return bool(named.hostname) and named.port != 0
+    except ValueError:
+        # A port that is none, or brackets around what is no address.
+        return False
+
+
 def is_listed(host: str, port: int, hosts: Collection[str]) -> bool:
     """Say whether `hosts` has this one: as `host` for each of its ports, or as `host:port`."""
-    for entry in hosts:
-        # Anything else in an entry would be read as a part of some other host.
-        if not _AUTHORITY.fullmatch(entry):
-            continue
-        try:
-            named = urlsplit(f"//{entry}")
-            if named.hostname == host.lower() and named.port in {None, port}:
-                return True
-        except ValueError:
-            # A port that is none: the entry lists nothing.
-            continue
-    return False
+    # Anything else in an entry would be read as a part of some other host.
+    listed = [urlsplit(f"//{entry}") for entry in hosts if is_host_entry(entry)]
+    return any(one.hostname == host.lower() and one.port in {None, port} for one in listed)
 
 
 def _scheme_problem(parts: SplitResult, schemes: Collection[str]) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 
+from prowess.host.config_secrets import referred_variables
 from prowess.host.facts import LocalFacts
 from prowess.host.processes import ChildProcesses
 from prowess.host.scan_targets import place_of, read
@@ -39,15 +40,21 @@ def _scan(runtime: Runtime, skill: Skill) -> ScanReport:
     """Scan a skill as it lies there, which must be the text that the install entry is from."""
     target = next(read(place_of(skill)))
     text = target.files.get(os.path.basename(skill.path))
+    if text is None and not target.problem:
+        # Whoever moves it away for a moment must not have the rest pass for the whole.
+        return failed("its own text could not be read: try again")
     if text is not None and hashlib.sha256(text).hexdigest() != skill.content_hash:
         return failed("the skill changed while it was read: try again")
     return runtime.scanning.scan_target(target).report
 
 
 def _configured(runtime: Runtime) -> set[str]:
-    """Return the variables that hold what the config gives to skills."""
-    entries = runtime.skills.settings.skills.entries
+    """Return the variables that hold what the config gives to skills, and keys of our own."""
+    settings = runtime.skills.settings.skills
+    entries = settings.entries
     names = {name for entry in entries.values() for name in entry.env_names}
+    names |= referred_variables(runtime.config.values())
+    names |= {settings.model.key_env, settings.routing.encoder.key_env, *settings.safety.egress}
     state = runtime.skills.workspace().state(runtime.skills.settings)
     for skill in state.catalog.skills:
         entry = entries.get(skill.key)
