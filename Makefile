@@ -41,7 +41,7 @@ run: $(VENV)/.run ## Show the skills of this folder and the bundled ones, and ho
 	@echo "  $(BIN)/prowess list -w FOLDER   the skills of another folder"
 
 test: $(VENV)/.dev ## Run every test, with coverage.
-	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered -q
+	@$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term:skip-covered -q
 
 check: lint types imports generated ## Everything but the tests: style, types, layers, generated pages.
 

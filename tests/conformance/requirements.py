@@ -10,5 +10,6 @@ from .requirements_routing import ROUTING
 from .requirements_runs import RUNS
 from .requirements_safety import SAFETY
 from .requirements_serving import SERVING
+from .requirements_workshop import WORKSHOP
 
-REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING, *SAFETY, *RUNS)
+REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING, *SAFETY, *RUNS, *WORKSHOP)

@@ -17,6 +17,7 @@ SOURCES = (
     r"|Agent filter|Snapshot|Watcher|Prompt block|Terminal)"
     r"|spec safety/(Scanner|Bars)|spec routing/(What it does|Bars|Terminal)|issue skill discovery"
     r"|spec runs/(A run|Slash commands|Sandbox copy|Install|Agents)"
+    r"|spec workshop/(Configuration|Three ways in|Proposals|Writes|Prompt guidance|Terminal|Logs)"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 

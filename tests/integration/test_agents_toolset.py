@@ -80,6 +80,8 @@ def test_skills_are_found_by_what_is_to_be_done(run: Run) -> None:
     ("name", "arguments", "said"),
     [
         ("read_skill", "no json", "not JSON"),
+        ("read_skill", json.dumps(json.dumps({"name": "release-notes"})), "one JSON object"),
+        ("read_skill", "null", "one JSON object"),
         ("read_skill", {"name": "nonesuch"}, "not found"),
         ("read_skill", {"name": "release-notes", "path": "../../../etc/passwd"}, "Error"),
         ("read_skill", {"name": "cloud-sync"}, "Error"),

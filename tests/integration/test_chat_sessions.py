@@ -90,3 +90,17 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match="cannot be written"):
         ChatSessions(str(tmp_path)).save("s1", _chat())
+
+
+def test_what_could_not_be_read_again_does_not_take_the_place_of_what_can(tmp_path: Path) -> None:
+    sessions = ChatSessions(str(tmp_path))
+    sessions.save("s1", _chat())
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    for bad in ({"turns": "x" * 33_000_000}, {"turns": deep}):
+        with pytest.raises(StoreError, match="kept"):
+            sessions.save("s1", bad)
+
+    assert sessions.load("s1") == _chat()

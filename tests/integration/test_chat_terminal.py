@@ -25,11 +25,11 @@ class Terminal:
     """A pseudo terminal and what was drawn on it so far."""
 
     def __init__(self, ours: int) -> None:
-        self._ours, self._place, self.drawn = ours, 0, ""
+        self.ours, self._place, self.drawn = ours, 0, ""
 
     def type(self, keys: str) -> None:
         """Press keys."""
-        os.write(self._ours, keys.encode())
+        os.write(self.ours, keys.encode())
 
     def say(self, line: str) -> None:
         """Answer the prompt."""
@@ -59,9 +59,9 @@ class Terminal:
 
     def _came(self, words: str) -> bool:
         """Read what there is and return whether the words are in it."""
-        if select.select([self._ours], [], [], 0.3)[0]:
+        if select.select([self.ours], [], [], 0.3)[0]:
             try:
-                raw = os.read(self._ours, 65536)
+                raw = os.read(self.ours, 65536)
             except OSError:
                 # A pseudo terminal ends with an error once nobody holds its other side.
                 pytest.fail(f"the chat ended before {words!r} came: {self.drawn[-2000:]!r}")

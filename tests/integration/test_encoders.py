@@ -398,9 +398,7 @@ def test_a_key_is_sent_where_there_is_one(endpoint: Endpoint, key: str) -> None:
     assert endpoint.requests[0][1].get("Authorization") == (f"Bearer {KEY}" if key else None)
 
 
-@pytest.mark.parametrize(
-    "passing", [reply(429, ""), reply(500, ""), reply(503, "later"), hang_up], ids=str
-)
+@pytest.mark.parametrize("passing", [reply(429, ""), reply(500, ""), reply(503, "later"), hang_up])
 def test_what_may_pass_is_tried_once_more(
     endpoint: Endpoint, passing: Callable[[BaseHTTPRequestHandler], None]
 ) -> None:

@@ -108,7 +108,7 @@ def test_a_model_is_asked_with_instructions_and_question(server: Server) -> None
     }
 
 
-@pytest.mark.parametrize("passing", [reply(429, ""), reply(503, KEY), hang_up], ids=str)
+@pytest.mark.parametrize("passing", [reply(429, ""), reply(503, KEY), hang_up])
 def test_what_may_pass_is_tried_once_more(server: Server, passing: Answer) -> None:
     server.answers = [passing, said("Because."), passing, passing]
     model = ask(server)

@@ -16,7 +16,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
     "boolean": (bool,),
 }
-_MOST_CHARS = 1_000_000
+_MOST_CHARS = 200_000
+# Stands for arguments that are no object, so that nothing takes them for one.
+NO_OBJECT = "(no object)"
 
 
 # No error of ours: it is caught near by and becomes a sentence.
@@ -32,6 +34,15 @@ def closed(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) -> 
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+def as_object(parsed: object) -> dict[str, Any]:
+    """Return what was parsed if it is an object, else one that `read_arguments` refuses.
+
+    A string is never parsed a second time: whoever decides about a call and whoever acts on it must
+    see the same arguments.
+    """
+    return parsed if isinstance(parsed, dict) else {NO_OBJECT: True}
 
 
 def read_arguments(arguments: Arguments, schema: Schema) -> dict[str, Any]:
@@ -64,8 +75,10 @@ def _parsed(arguments: object) -> dict[str, Any]:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError) as error:
             raise ArgumentsRefused(f"the arguments are not JSON ({error})") from error
-    if not isinstance(arguments, Mapping):
-        raise ArgumentsRefused("the arguments must be one JSON object")
+    if not isinstance(arguments, Mapping) or NO_OBJECT in arguments:
+        raise ArgumentsRefused(
+            "the arguments must be one JSON object, and not a string that holds one"
+        )
     return {str(name): value for name, value in arguments.items()}
 
 

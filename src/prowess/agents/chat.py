@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError, UserError
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.usage import RunUsage, UsageLimits
 
@@ -36,7 +36,7 @@ from prowess.agents.events import (
     TurnEnded,
     Used,
 )
-from prowess.agents.failures import MOST_REQUESTS, trouble_of
+from prowess.agents.failures import MOST_CALLS, MOST_REQUESTS, internal_trouble, trouble_of
 from prowess.agents.models import Opened
 from prowess.errors import ProwessError
 from prowess.runtime.run import AsyncRun, RunContext
@@ -61,6 +61,8 @@ class ChatPlace:
     record_use: Callable[[str, str], None]
     # Keeps the conversation after each turn.
     keep: Callable[[Conversation], None]
+    # Hears of what should not have happened, for whoever looks for the cause.
+    report: Callable[[Exception], None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -96,6 +98,11 @@ class ChatAgent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        task = self._task
+        if task is not None and not task.done():
+            # A signal ended the chat in the midst of a turn: what was said is kept first.
+            self.interrupt()
+            await asyncio.wait([task])
         await self._stack.__aexit__(kind, error, trace)
 
     def interrupt(self) -> None:
@@ -129,6 +136,10 @@ class ChatAgent:
             channel.put(Interrupted())
         except ProwessError as error:
             channel.put(Trouble(code=error.code, message=str(error)))
+        # The outermost guard of a turn: whatever went wrong in it, the chat goes on.
+        except Exception as error:  # noqa: BLE001
+            self._place.report(error)
+            channel.put(internal_trouble(error))
         finally:
             channel.put(TurnEnded(ok=ok))
             channel.close()
@@ -144,22 +155,26 @@ class ChatAgent:
             message_history=history,
             instructions=_GUIDE.format(workspace=workspace),
             toolsets=[toolset],
-            usage_limits=UsageLimits(request_limit=MOST_REQUESTS),
+            usage_limits=UsageLimits(request_limit=MOST_REQUESTS, tool_calls_limit=MOST_CALLS),
             infer_name=False,
         )
         outcome, usage = _Outcome(), RunUsage()
+        new: Callable[[], list[ModelMessage]] = list
         try:
             async with running as events:
+                new = events.new_messages
                 async for event in events:
                     streamed.take(event)
                     usage = events.usage
             outcome.ok = True
-            outcome.messages = tuple(events.new_messages())
+            outcome.messages = tuple(new())
         except asyncio.CancelledError:
             outcome.interrupted = True
-            outcome.messages = broken_off(_new(events.new_messages), streamed.said, _STOPPED)
-        except (AgentRunError, UserError) as error:
-            outcome.messages = broken_off(_new(events.new_messages), streamed.said, _FAILED)
+            outcome.messages = broken_off(_new(new), streamed.said, _STOPPED)
+        # A provider's library has errors of its own for what a server may send.
+        except Exception as error:  # noqa: BLE001
+            self._place.report(error)
+            outcome.messages = broken_off(_new(new), streamed.said, _FAILED)
             channel.put(trouble_of(error, self.model_name))
         channel.put(_used(usage))
         return outcome

@@ -1,8 +1,9 @@
 """The tools of a chat: those of skills, `read_file`, and `shell`, which a person allows each time.
 
 `shell` never runs unasked: "always" holds for the very same command and ends with the chat. The
-same goes for a call of the workshop that would change a skill at once. A file that belongs to a
-skill is read through the run, so that the scanner has looked at it first.
+same goes for a call of the workshop that would change a skill. Arguments are parsed once, and all
+that follows sees the parsed ones alone. A file that belongs to a skill is read through the run, so
+that the scanner has looked at it first.
 """
 
 import asyncio
@@ -16,11 +17,22 @@ from typing import Any
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from prowess.agents.arguments import Arguments, ArgumentsRefused, closed, read_arguments
+from prowess.agents.arguments import ArgumentsRefused, closed, read_arguments
 from prowess.agents.channel import Channel
+from prowess.agents.chat_workshop import Question, Shelf, WorkshopCalls
 from prowess.agents.events import ApprovalAsked, Choice, SkillLoaded, ToolOutput
+from prowess.agents.keys import for_commands
 from prowess.agents.ports import ChatFiles
-from prowess.agents.tools import bounded, call_tool, file_text, function_schema, tool_schemas
+from prowess.agents.showing import NotShown, shown_command
+from prowess.agents.tools import (
+    bounded,
+    call_checked,
+    checked,
+    file_text,
+    function_schema,
+    refusal,
+    tool_schemas,
+)
 from prowess.agents.toolset import instructions_of, toolset_tool
 from prowess.errors import ProwessError
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
@@ -74,6 +86,9 @@ class Hands:
     # The start of a command line that hands text to the system's shell.
     shell: tuple[str, ...] = ("/bin/sh", "-c")
     approvals: Approvals = field(default_factory=Approvals)
+    # Variables that no command sees unless a skill declares them.
+    keys: frozenset[str] = frozenset()
+    shelf: Shelf
 
 
 class ChatTools:
@@ -93,26 +108,40 @@ class ChatTools:
         """Return what the tools are called."""
         return tuple(schema["function"]["name"] for schema in self.schemas())
 
-    async def call(self, name: str, arguments: Arguments, call_id: str) -> str:
+    async def call(self, name: str, arguments: Mapping[str, Any], call_id: str) -> str:
         """Call a tool and return its answer, or what was wrong with the call."""
-        if name not in _OWN:
-            return await self._call_plain(name, arguments, call_id)
         try:
-            given = read_arguments(arguments, _OWN[name][1])
+            given = self._checked(name, arguments)
         except ArgumentsRefused as refused:
-            return f"Error: {refused}. Call {name} again with arguments that fit."
+            return refusal(name, refused)
         if name == "shell":
             return await self._shell(given["command"], call_id)
-        return await asyncio.to_thread(self._read_file, given["path"])
-
-    async def _call_plain(self, name: str, arguments: Arguments, call_id: str) -> str:
-        if name == "skill_workshop" and _writes(arguments):
-            asked = json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
-            if not await self._allowed(name, asked, call_id):
-                return _DENIED
-        answer = await asyncio.to_thread(call_tool, self._run, name, arguments)
-        self._note_skill(name, arguments, answer)
+        if name == "read_file":
+            return await asyncio.to_thread(self._read_file, given["path"])
+        if name == "skill_workshop":
+            return await self._workshop(given, call_id)
+        answer = await asyncio.to_thread(call_checked, self._run, name, given)
+        self._note_skill(name, given, answer)
         return answer
+
+    def _checked(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if name in _OWN:
+            return read_arguments(arguments, _OWN[name][1])
+        return checked(self._run, name, arguments)
+
+    async def _workshop(self, given: Mapping[str, Any], call_id: str) -> str:
+        async def allowed(question: Question) -> bool:
+            call = json.dumps(question.call, ensure_ascii=False, sort_keys=True)
+            asked = ApprovalAsked(
+                call_id=call_id,
+                tool="skill_workshop",
+                command=call,
+                shown=question.shown,
+                folder=self._run.workspace,
+            )
+            return await self._allowed(asked)
+
+        return await WorkshopCalls(self._run, self._hands.shelf, allowed).call(given)
 
     async def dispatch(self, name: str, call: Mapping[str, Any], call_id: str) -> str:
         """Do what a slash command that goes straight to a tool asks for."""
@@ -120,14 +149,11 @@ class ChatTools:
         arguments = {main: str(call.get("command", ""))} if main is not None else {}
         return await self.call(name, arguments, call_id)
 
-    def _note_skill(self, name: str, arguments: Arguments, answer: str) -> None:
+    def _note_skill(self, name: str, given: Mapping[str, Any], answer: str) -> None:
         """Remember a skill whose instructions the model has read, under its own name."""
-        if name != "read_skill" or answer.startswith("Error:"):
+        if name != "read_skill" or given.get("path") or answer.startswith("Error:"):
             return
-        given = arguments if isinstance(arguments, Mapping) else {}
-        if given.get("path"):
-            return
-        skill = self._run.skill(str(given.get("name", ""))).name
+        skill = self._run.skill(given["name"]).name
         self.read_skills.append(skill)
         self._channel.put(SkillLoaded(name=skill, by="model", chars=len(answer)))
 
@@ -154,27 +180,42 @@ class ChatTools:
     async def _shell(self, command: str, call_id: str) -> str:
         if not command.strip():
             return "Error: the command is empty."
-        if not await self._allowed("shell", command, call_id):
+        try:
+            shown = shown_command(command)
+        except NotShown as problem:
+            return f"Error: the command {problem}. It did not run."
+        question = ApprovalAsked(
+            call_id=call_id,
+            tool="shell",
+            command=command,
+            shown=shown,
+            folder=self._run.workspace,
+        )
+        if not await self._allowed(question):
             return _DENIED
         return _report(await self._run_child(command, call_id))
 
-    async def _allowed(self, tool: str, command: str, call_id: str) -> bool:
-        approvals = self._hands.approvals
+    async def _allowed(self, question: ApprovalAsked) -> bool:
+        approvals, asked = self._hands.approvals, (question.tool, question.command)
         async with approvals.lock:
-            if (tool, command) in approvals.commands:
+            if asked in approvals.commands:
                 return True
-            question = ApprovalAsked(
-                call_id=call_id, tool=tool, command=command, folder=self._run.workspace
-            )
             choice = await self._channel.ask(question)
             if choice is Choice.ALWAYS:
-                approvals.commands.add((tool, command))
+                approvals.commands.add(asked)
             return choice is not Choice.NO
+
+    def _environment(self) -> Mapping[str, str]:
+        declared = {name for skill in self._run.skills for name in skill.metadata.requires.env}
+        primary = {skill.metadata.primary_env or "" for skill in self._run.skills}
+        # What the config sets for a skill is meant for the commands of its instructions.
+        given = {*declared, *primary, *self._run.environment.applied}
+        return for_commands(self._run.environ, self._hands.keys, given)
 
     async def _run_child(self, command: str, call_id: str) -> ChildResult:
         child = ChildCommand(
             argv=(*self._hands.shell, command),
-            environment=self._run.environ,
+            environment=self._environment(),
             folder=self._run.workspace,
             seconds=_SECONDS,
             most_chars=_MOST_OUTPUT,
@@ -207,13 +248,6 @@ class _Shown:
         note = "" if self._left > 0 else "\n[more is printed and not shown]\n"
         event = ToolOutput(call_id=self._call_id, stream=stream, text=piece + note)
         self._channel.put_from_thread(event)
-
-
-def _writes(arguments: Arguments) -> bool:
-    """Return whether a call of the workshop would change a skill at once."""
-    given = arguments if isinstance(arguments, Mapping) else {}
-    action, apply = (str(given.get(key, "")).strip().lower() for key in ("action", "apply"))
-    return action in {"apply", "rollback"} or apply == "true"
 
 
 def _report(result: ChildResult) -> str:

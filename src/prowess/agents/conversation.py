@@ -18,16 +18,23 @@ from pydantic_ai.messages import (
     ModelResponse,
     ModelResponsePart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
+    UserPromptPart,
 )
 
 from prowess.errors import StoreError
 
 MOST_SENT_CHARS = 200_000
 MOST_KEPT_CHARS = 2_000_000
+# A turn is always kept, so that one alone must be small enough to be read again.
+MOST_TURN_CHARS = 1_000_000
 _VERSION = 1
 _MOST_TOOL_CHARS = 2_000
+# How much of each text is kept, tried one after the other.
+_SHORTER = (100_000, 20_000, 2_000, 200)
+_NOT_KEPT = "[this turn was too long to be kept]"
 # A turn as learning reads it.
 Lines = list[dict[str, object]]
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -56,8 +63,9 @@ class Conversation:
 
     def add(self, turn: Turn) -> None:
         """Keep a turn; the oldest go where there are too many."""
+        words = _cut(turn.words, MOST_TURN_CHARS // 10)
         plain = tuple(_without_instructions(turn.messages))
-        self.turns.append(replace(turn, messages=plain, chars=len(_dumped(plain))))
+        self.turns.append(_fitting(replace(turn, words=words, messages=plain)))
         while len(self.turns) > 1 and sum(one.chars for one in self.turns) > MOST_KEPT_CHARS:
             del self.turns[0]
 
@@ -196,6 +204,49 @@ def _writable(parts: Sequence[_Part]) -> list[_Part]:
             if isinstance(text, str) and _SURROGATE.search(text):
                 written[index] = replace(some, **{name: _SURROGATE.sub("\ufffd", text)})
     return written
+
+
+def _fitting(turn: Turn) -> Turn:
+    """Return a turn with its size, its texts shortened as far as it takes to keep it."""
+    messages = turn.messages
+    for most in _SHORTER:
+        size = len(_dumped(messages))
+        if size <= MOST_TURN_CHARS:
+            return replace(turn, messages=messages, chars=size)
+        messages = tuple(_shorter(one, most) for one in turn.messages)
+    # So many parts that even their beginnings are too much.
+    asked = ModelRequest(parts=[UserPromptPart(content=_cut(turn.words, _SHORTER[-1]))])
+    told = (asked, ModelResponse(parts=[TextPart(content=_NOT_KEPT)]))
+    return replace(turn, messages=told, chars=len(_dumped(told)))
+
+
+def _shorter(message: ModelMessage, most: int) -> ModelMessage:
+    if isinstance(message, ModelRequest):
+        return replace(message, parts=_shortened(message.parts, most))
+    return replace(message, parts=_shortened(message.parts, most))
+
+
+def _shortened(parts: Sequence[_Part], most: int) -> list[_Part]:
+    """Return parts whose texts are cut; thoughts go whole, for half a thought has no signature."""
+    kept: list[_Part] = []
+    for part in parts:
+        # Parts are of many kinds, and no kind has both fields as text.
+        some: Any = part
+        if isinstance(part, ThinkingPart):
+            continue
+        content, args = getattr(some, "content", None), getattr(some, "args", None)
+        if isinstance(content, str) and len(content) > most:
+            some = replace(some, content=_cut(content, most))
+        elif args is not None and len(str(args)) > most:
+            # Half a JSON text is none.
+            some = replace(some, args={"left_out": f"{len(str(args))} characters"})
+        kept.append(some)
+    return kept
+
+
+def _cut(text: str, most: int) -> str:
+    left_out = len(text) - most
+    return text if left_out <= 0 else f"{text[:most]}\n[{left_out} characters were not kept]"
 
 
 def _dumped(messages: Sequence[ModelMessage]) -> bytes:

@@ -76,6 +76,8 @@ class ApprovalAsked:
     # `shell`, or the tool that would change skills.
     tool: str
     command: str
+    # The same for a person: all of it, with nothing hidden; of a change to a skill the difference.
+    shown: str
     folder: str
     choice: Choice = field(default=Choice.NO)
 

@@ -46,9 +46,14 @@ class Workshop(Protocol):
         """Whether the user switched it on."""
 
     def call(
-        self, arguments: Mapping[str, object], *, agent_id: str = "", session_id: str = ""
+        self,
+        arguments: Mapping[str, object],
+        *,
+        agent_id: str = "",
+        session_id: str = "",
+        by_person: bool = False,
     ) -> Mapping[str, object]:
-        """Do what one call of the tool asks."""
+        """Do what one call of the tool asks; `by_person` where a person said yes to this call."""
 
     def guidance(self) -> str:
         """Tell the agent when to use it."""

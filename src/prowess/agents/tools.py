@@ -11,7 +11,7 @@ from typing import Any
 
 from prowess.agents.arguments import Arguments, ArgumentsRefused, Schema, closed, read_arguments
 from prowess.agents.ports import ReadText, SkillsRun
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, WorkshopDisabledError
 from prowess.runtime.workshop_tool import ACTIONS
 from prowess.skills.text import clean
 
@@ -92,14 +92,40 @@ def function_schema(name: str, description: str, parameters: Schema) -> dict[str
 
 def call_tool(run: SkillsRun, name: str, arguments: Arguments) -> str:
     """Call one of the run's tools and return its answer, or what was wrong with the call."""
-    if name not in tool_names(run):
-        return f"Error: there is no tool {clean(name)!r}: use {', '.join(tool_names(run))}."
     try:
-        answer = _CALLS[name](run, read_arguments(arguments, _SCHEMAS[name]))
+        return call_checked(run, name, checked(run, name, arguments))
     except ArgumentsRefused as refused:
-        return f"Error: {refused}. Call {name} again with arguments that fit."
+        return refusal(name, refused)
+
+
+def checked(run: SkillsRun, name: str, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments for one of the run's tools, parsed once; decide and act on these alone.
+
+    Raises:
+        ArgumentsRefused: they do not fit, or there is no such tool.
+    """
+    if name not in tool_names(run):
+        raise ArgumentsRefused(
+            f"there is no tool {clean(name)!r}: use {', '.join(tool_names(run))}"
+        )
+    return read_arguments(arguments, _SCHEMAS[name])
+
+
+def refusal(name: str, refused: ArgumentsRefused) -> str:
+    """Return what a model is told about arguments that do not fit."""
+    return f"Error: {clean(str(refused))}. Call {clean(name)} again with arguments that fit."
+
+
+def call_checked(run: SkillsRun, name: str, given: Mapping[str, Any]) -> str:
+    """Call one of the run's tools with arguments that `checked` gave."""
+    try:
+        answer = _CALLS[name](run, given)
     except ProwessError as error:
         return f"Error: {clean(str(error))}"
+    return _whole(answer)
+
+
+def _whole(answer: str) -> str:
     # A skill's text is bounded already; the few lines around it are not counted.
     return bounded(answer, MOST_CHARS + _MOST_AROUND)
 
@@ -154,12 +180,29 @@ def _find_skills(run: SkillsRun, given: Mapping[str, Any]) -> str:
     return clean("\n".join([*lines, "Read one with read_skill before you follow it."]))
 
 
-def _skill_workshop(run: SkillsRun, given: Mapping[str, Any]) -> str:
+def workshop_call(
+    run: SkillsRun, given: Mapping[str, Any], *, by_person: bool = False
+) -> Mapping[str, object]:
+    """Do what a checked call of the workshop asks for; `by_person` where one said yes to it.
+
+    Raises:
+        ProwessError: it cannot be done.
+    """
     workshop = run.workshop
     if workshop is None:
-        return "Error: the workshop is switched off."
-    answer = workshop.call(given, agent_id=run.agent_id, session_id=run.session_id)
-    return json.dumps(answer, ensure_ascii=False, default=str)
+        raise WorkshopDisabledError
+    return workshop.call(
+        given, agent_id=run.agent_id, session_id=run.session_id, by_person=by_person
+    )
+
+
+def workshop_text(answer: Mapping[str, object]) -> str:
+    """Return what a model gets to see of the workshop's answer."""
+    return _whole(json.dumps(answer, ensure_ascii=False, default=str))
+
+
+def _skill_workshop(run: SkillsRun, given: Mapping[str, Any]) -> str:
+    return workshop_text(workshop_call(run, given))
 
 
 _CALLS: Mapping[str, Callable[[SkillsRun, Mapping[str, Any]], str]] = {

@@ -13,11 +13,12 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from prowess.agents.arguments import as_object
 from prowess.agents.ports import SkillsRun
 from prowess.agents.tools import call_tool, tool_schemas
 
 # Our own reader says what is wrong with arguments in words that a model can act on.
-_ANYTHING = SchemaValidator(core_schema.any_schema())
+_OBJECT = SchemaValidator(core_schema.no_info_plain_validator_function(as_object))
 _MOST_RETRIES = 3
 
 
@@ -79,5 +80,5 @@ def toolset_tool(toolset: AbstractToolset[Any], schema: dict[str, Any]) -> Tools
         toolset=toolset,
         tool_def=definition,
         max_retries=_MOST_RETRIES,
-        args_validator=_ANYTHING,
+        args_validator=_OBJECT,
     )

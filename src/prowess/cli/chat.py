@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _MOST_LINE_BYTES, _MOST_HISTORY = 1_000_000, 500
 _HISTORY_FILE = "chat_history"
 _PROMPT, _QUESTION = "you> ", "Run it? [y]es, [n]o, [a]lways this very command: "
+# What a supervisor, or a terminal that closes, sends; and what its number is added to.
+_ENDING, _SIGNAL_BASE = ("SIGTERM", "SIGHUP"), 128
+_CHANGE_QUESTION = "Change it? [y]es, [n]o: "
 _EPILOG = (
     "Examples: prowess chat --model anthropic:claude-sonnet-4-5; prowess chat --once 'Summarise the"
     " open pull requests'; prowess chat --model script:answers.jsonl"
@@ -176,12 +179,13 @@ class _Talk:
         """Ask the person at the terminal; where there is none, nothing is answered, which is no."""
         screens = import_module("prowess.cli.chat_screen")
         is_text = isinstance(self._screen, screens.TextScreen)
-        if not (is_text and asks() and screens.approval_text(question.command)):
+        if not (is_text and asks() and screens.can_judge(question)):
             return
         with _plain_interrupts(self._chat):
             try:
                 _forget_typed()
-                question.answer(screens.choice_of(input(_QUESTION)))
+                asked = _QUESTION if question.tool == "shell" else _CHANGE_QUESTION
+                question.answer(screens.choice_of(input(asked)))
             except EOFError:
                 self._screen.note("no")
             except KeyboardInterrupt:
@@ -190,29 +194,60 @@ class _Talk:
 
 @contextmanager
 def _interrupts(chat: "Chat") -> Iterator[None]:
-    """Let Ctrl-C stop the turn, and the turn alone."""
+    """Let Ctrl-C stop the turn alone, and a signal that ends us stop the turn first."""
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in _numbers()}
+    ending: list[int] = []
+
+    def end(number: int) -> None:
+        ending.append(number)
+        chat.agent.interrupt()
+
     # Elsewhere than in a main thread on a Unix, the runner's own way to stop is left in place.
     with suppress(NotImplementedError, RuntimeError, ValueError):
         loop.add_signal_handler(signal.SIGINT, chat.agent.interrupt)
+        for number, handler in before.items():
+            # One that is ignored (nohup) stays so.
+            if callable(handler):
+                loop.add_signal_handler(number, end, number)
     try:
         yield
     finally:
         with suppress(NotImplementedError, RuntimeError, ValueError):
             loop.remove_signal_handler(signal.SIGINT)
+            for number, handler in before.items():
+                if loop.remove_signal_handler(number):
+                    signal.signal(number, handler)
+    if ending:
+        # The turn is over and kept: now whoever ends the program hears of it.
+        signal.raise_signal(ending[0])
+
+
+def _numbers() -> list[int]:
+    return [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
 
 
 @contextmanager
 def _plain_interrupts(chat: "Chat") -> Iterator[None]:
-    """Let Ctrl-C end a question, while the event loop stands still."""
+    """Let Ctrl-C, or a signal that ends us, end a question while the event loop stands still."""
     loop = asyncio.get_running_loop()
+    taken = {number: signal.getsignal(number) for number in _numbers()}
     with suppress(NotImplementedError, RuntimeError, ValueError):
         loop.remove_signal_handler(signal.SIGINT)
+        for number, handler in taken.items():
+            if callable(handler):
+                signal.signal(number, _leave)
     try:
         yield
     finally:
         with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number, handler in taken.items():
+                signal.signal(number, handler)
             loop.add_signal_handler(signal.SIGINT, chat.agent.interrupt)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(_SIGNAL_BASE + number)
 
 
 def _forget_typed() -> None:

@@ -7,6 +7,7 @@ come, which is why this writes to the streams itself and not through `render`.
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -17,11 +18,14 @@ import click
 from prowess import wire_runs
 from prowess.agents import events as happened
 from prowess.agents.events import ApprovalAsked, Choice, Event
+from prowess.agents.showing import rows
 from prowess.cli.chat_text import StreamCleaner
 from prowess.cli.render import asks, is_terminal
 from prowess.skills.text import clean, one_line
 
-_MOST_LINE, _MOST_COMMAND = 160, 8_000
+_MOST_LINE = 160
+# What stands before each line of a question, and the rows around it.
+_INDENT, _OTHER_ROWS = 4, 4
 _BY = {
     "router": "for this message",
     "command": "by your command",
@@ -145,13 +149,15 @@ class TextScreen:
         if not asks():
             self.note("! denied: nobody is there to allow the command.", "warning")
             return
-        shown = approval_text(event.command)
-        if not shown:
-            self.note("! denied: the command is too long to be shown and judged.", "warning")
+        if not can_judge(event):
+            self.note("! denied: the window is too small to show the whole command.", "warning")
             return
-        what = "run this" if event.tool == "shell" else f"call {one_line(event.tool)} with this"
+        lines = event.shown.split("\n")
+        what = "run this" if event.tool == "shell" else "change a skill like this"
         self.note(f"The model wants to {what} in {one_line(event.folder)}:", "bold")
-        self.note("\n".join(f"    {line}" for line in shown.split("\n")), "tool")
+        self.note("\n".join(f"    {line}" for line in lines), "tool")
+        if event.tool != "shell" and not _fits(event.shown):
+            self.note(f"These were {len(lines)} lines: scroll up to see them all.", "warning")
 
     def _proposed(self, event: happened.Proposed) -> None:
         name, title = one_line(event.skill_name), one_line(event.title)
@@ -197,12 +203,15 @@ class JsonScreen:
         sys.stdout.flush()
 
 
-def approval_text(command: str) -> str:
-    """Return a command as a person must see it: all of it, nothing hidden; empty if too long."""
-    if len(command) > _MOST_COMMAND:
-        return ""
-    # Characters that nobody sees are written out instead of dropped.
-    return command if clean(command) == command else json.dumps(command)
+def can_judge(question: ApprovalAsked) -> bool:
+    """Return whether a person sees enough to say yes; a change of a skill may be scrolled."""
+    return question.tool != "shell" or _fits(question.shown)
+
+
+def _fits(shown: str) -> bool:
+    """Return whether all of it is on the screen at once, together with the question."""
+    size = shutil.get_terminal_size()
+    return rows(shown, size.columns - _INDENT) <= max(1, size.lines - _OTHER_ROWS)
 
 
 def choice_of(answer: str) -> Choice:

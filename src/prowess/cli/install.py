@@ -34,9 +34,18 @@ from prowess.wiring.installing import open_installing
 _FAILED = 1
 
 
+def _given(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Refuse an id that is empty: it would mean what is offered."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("needs an id: --list shows them")
+    return value
+
+
 @click.command("install")
 @click.argument("skill", shell_complete=complete_skill)
-@click.option("--option", "option_id", metavar="ID", help="Another way than offered.")
+@click.option(
+    "--option", "option_id", metavar="ID", callback=_given, help="Another way than offered."
+)
 @click.option("--list", "listing", is_flag=True, help="Show the options and install nothing.")
 @click.option("--dry-run", is_flag=True, help="Show exactly what would be run or fetched.")
 @click.option(
@@ -68,8 +77,6 @@ def install_command(
     """
     if not (yes or listing or dry_run or asks()):
         raise click.UsageError("Give --yes: there is no terminal to ask on")
-    if option_id is not None and not option_id.strip():
-        raise click.UsageError("--option needs an id: --list shows them")
     milliseconds = None if timeout is None else timeout * 1000
     request = InstallRequest(
         skill=skill, option_id=option_id or "", timeout_ms=milliseconds, agent_id=agent

@@ -21,6 +21,7 @@ from prowess.learning.proposal import Proposal, State
 from prowess.learning.transcripts import Shape, Transcript, UserTurn, transcript
 from prowess.learning.turns import turns
 from prowess.runtime.workshop import TurnSeen, WorkshopService
+from prowess.runtime.workshop_review import REVIEW_SESSION_PREFIX
 from prowess.wire_safety import visible
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.workshop_capture import open_capture, open_rehearsal
@@ -146,7 +147,7 @@ def _fed(
                 place=turn.messages[found.turn.place].place,
                 proposal=proposal,
                 is_new=is_new,
-                problem="" if proposal else _why(log.lines),
+                problem="" if proposal else _why(log.lines, said.session_id),
             )
         )
     return outcome
@@ -160,7 +161,9 @@ def _corrections(said: Transcript) -> Iterator[tuple[UserTurn, Capture]]:
             yield turn, found
 
 
-def _why(lines: list[str]) -> str:
+def _why(lines: list[str], session_id: str) -> str:
+    if session_id.startswith(REVIEW_SESSION_PREFIX):
+        return "it is a review's own conversation, from which nothing is learned"
     told = [line.removeprefix(_SKIPPED) for line in lines if line.startswith(_SKIPPED)]
     return told[-1] if told else "it was decided about before"
 

@@ -4,7 +4,6 @@ What is shown must be what would be written. So nothing is cleaned away from the
 cannot be seen is spelled out, and a secret-looking text would not have been stored at all.
 """
 
-import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from prowess.cli.render import print_text
 from prowess.cli.scan_report import around
 from prowess.cli.workshop_words import STYLES
 from prowess.host.reading import read_bounded
+from prowess.learning.difference import Live, difference
 from prowess.learning.proposal import Proposal, State
 from prowess.safety.model import Finding, Level
 from prowess.skills.model import Diagnostic
@@ -20,8 +20,6 @@ from prowess.wire_safety import visible
 
 _LEVELS = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
 _MOST_BYTES = 1_000_000
-_NO_FILE = "/dev/null"
-_NO_END = "\\ No newline at end of file"
 
 
 def print_proposal(proposal: Proposal, *, diff: bool) -> None:
@@ -103,29 +101,12 @@ def _style_of(line: str) -> str:
 
 
 def diff_lines(proposal: Proposal) -> Iterator[str]:
-    """Yield the unified difference between the live files and the proposal, without line ends."""
-    for path, body in proposal.change.files.items():
-        named = f"skills/{proposal.skill}/{path}"
-        found = read_bounded(str(Path(proposal.workspace) / named), _MOST_BYTES)
-        if isinstance(found, Diagnostic):
-            # Applying looks at it again, and refuses what is no plain file.
-            yield f"! {named} {found.message}"
-            continue
-        before = None if found is None else found.data
-        if before == body:
-            continue
-        yield from difflib.unified_diff(
-            _lines(before),
-            _lines(body),
-            fromfile=_NO_FILE if before is None else f"a/{named}",
-            tofile=_NO_FILE if body is None else f"b/{named}",
-            lineterm="",
-        )
+    """Return the unified difference between the live files and the proposal, without line ends."""
+    return difference(proposal, lambda named: _live(str(Path(proposal.workspace) / named)))
 
 
-def _lines(body: bytes | None) -> list[str]:
-    if not body:
-        return []
-    lines = body.decode(errors="replace").split("\n")
-    # A file ends with a line end; one that does not differs from one that does.
-    return lines[:-1] if not lines[-1] else [*lines, _NO_END]
+def _live(path: str) -> Live:
+    found = read_bounded(path, _MOST_BYTES)
+    if isinstance(found, Diagnostic):
+        return found.message
+    return None if found is None else found.data

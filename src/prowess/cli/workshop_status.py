@@ -21,7 +21,8 @@ from prowess.runtime.workshop_explain import (
     switched_off,
     to_next_review,
 )
-from prowess.settings import WorkshopSettings
+from prowess.settings import SettingProblem, WorkshopSettings
+from prowess.wire import setting_problem
 from prowess.wiring import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ def status_command(
             folder = runtime.skills.workspace(agent).folder
             counts = {state.value: seen.counts.get(state, 0) for state in State}
             status = wire_workshop.workshop_status(seen, found)
-            print_json({"workspaceDir": folder, **counts, **status})
+            problems = [setting_problem(one) for one in _problems(runtime)]
+            print_json({"workspaceDir": folder, **counts, **status, "configProblems": problems})
             return 0
         print_text(f"Workspace: {runtime.skills.workspace(agent).folder}")
         _print_status(seen)
-        for problem in runtime.config.read().problems:
-            if problem.key.startswith(ENTRY):
-                print_text(f"! {problem.key} {problem.message}", "yellow")
+        for problem in _problems(runtime):
+            print_text(f"! {problem.key} {problem.message}", "yellow")
         _print_answers(found)
     return 0
 
@@ -118,6 +119,10 @@ def _visibility(runtime: Runtime, skill: str, agent: str) -> Visibility:
     if step is None:
         return Visibility(skill=skill, visible=True)
     return Visibility(skill=skill, visible=False, reason=step.detail, fix=step.fix)
+
+
+def _problems(runtime: Runtime) -> list[SettingProblem]:
+    return [one for one in runtime.config.read().problems if one.key.startswith(ENTRY)]
 
 
 def _print_status(seen: Situation) -> None:

@@ -87,10 +87,13 @@ def suggest_command(
     with open_runtime(workspace) as runtime:
         service = runtime.workshop
         call = {"action": "suggest", "skillName": skill, **asked}
-        answer: dict[str, Any] = service.call(call, agent_id=agent or "", source=Source.CLI)
+        answer: dict[str, Any] = service.call(
+            call, agent_id=agent or "", source=Source.CLI, by_person=True
+        )
         done = service.inspect(answer["proposal"]["id"], agent_id=agent or "")
     code = _told(done, answer, as_json=as_json)
-    if not as_json and done.skill != skill_name(skill):
+    name = skill_name(skill)
+    if not as_json and done.skill != name:
         note = "says nearly the same, so this adds to it; --overrule makes a new skill."
         print_text(f"{done.skill} {note}", "yellow")
     return code

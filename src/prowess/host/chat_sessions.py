@@ -66,8 +66,16 @@ class ChatSessions:
             StoreError: it cannot be kept.
         """
         path = self._path(session_id)
-        # Escapes only: half a surrogate pair in what a program printed cannot be written otherwise.
-        text = json.dumps(conversation)
+        try:
+            # Escapes only: half a surrogate pair in what a program printed cannot be written
+            # otherwise.
+            text = json.dumps(conversation)
+            # What cannot be read again must not take the place of what can.
+            json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreError(path, "cannot be kept: it is nothing that JSON can hold.") from error
+        if len(text) > _MOST_BYTES:
+            raise StoreError(path, "is too large to be kept: begin anew with /new.")
         try:
             with locked(os.path.join(self._folder, ".chats")):
                 write_private(path, text)

@@ -35,7 +35,7 @@ def workshop_settings(reader: Reader) -> WorkshopSettings:
         return base
     strays(reader, _CONFIG, reader.mapping(_CONFIG), _KEYS)
     return WorkshopSettings(
-        selected=_is_on(entry.get("enabled")),
+        selected=reader.flag(f"{_ENTRY}.enabled", default=False),
         enabled=reader.flag(f"{_CONFIG}.enabled", default=base.enabled),
         auto_capture=reader.flag(f"{_CONFIG}.autoCapture", default=base.auto_capture),
         approval_policy=reader.choice(f"{_CONFIG}.approvalPolicy", base.approval_policy),
@@ -62,11 +62,6 @@ def _text(reader: Reader, name: str) -> str:
         return (value or "").strip()
     reader.wrong(f"{_CONFIG}.{name}", "a text")
     return ""
-
-
-def _is_on(value: object) -> bool:
-    """Read the entry's own switch; one that is neither is reported where plugins are read."""
-    return value is True or str(value).strip().lower() == "true"
 
 
 def _number(reader: Reader, name: str, default: int, bounds: _Range) -> int:

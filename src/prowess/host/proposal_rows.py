@@ -42,6 +42,7 @@ def columns_of(proposal: Proposal) -> dict[str, object]:
         "quarantineReason": proposal.quarantine_reason,
         "evidence": [asdict(one) for one in proposal.evidence],
         "backup": proposal.backup,
+        "forGood": proposal.for_good,
         "similar": [asdict(one) for one in proposal.similar],
     }
     return {
@@ -86,6 +87,7 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         quarantine_reason=rest["quarantineReason"],
         evidence=tuple(Evidence(**one) for one in rest["evidence"]),
         backup=rest["backup"],
+        for_good=bool(rest.get("forGood", False)),
         similar=tuple(Similar(**one) for one in rest.get("similar", ())),
     )
 

@@ -28,6 +28,12 @@ FILES = sa.Table(
     # Null deletes the file.
     sa.Column("body", sa.LargeBinary),
 )
+# What a person rejected: a flood of other rejections must not push it out.
+KEPT = sa.Table(
+    "workshop_kept",
+    METADATA,
+    sa.Column("proposal_id", sa.String, primary_key=True),
+)
 EVENTS = sa.Table(
     "workshop_events",
     METADATA,

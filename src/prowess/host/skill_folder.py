@@ -3,7 +3,9 @@
 A change of several files cannot be one step on a disk. So what is there before goes to a journal
 first. Whoever takes the lock next and finds a change that was cut off puts back what was there:
 after a crash the skill is the old one or the new one, never a mix.
-Every step goes through `containment.Root`, so nothing outside is touched whatever is swapped.
+Every step goes through `containment.Root`, so nothing outside is touched whatever is swapped. The
+folder of all skills is such a step too: it is taken from the handle of the folder above it, each
+time anew, and never through a link.
 """
 
 import hashlib
@@ -63,7 +65,9 @@ class SkillFolder:
         except PathRefused as error:
             raise PathError(shown(name), f"cannot be a skill's folder: {error.problem}") from error
         self.recovered: Recovered | None = None
-        self._root = Path(os.path.realpath(root))
+        # The folder above is held to where it is now; its last step is taken by handle.
+        self._above, self._step = Path(os.path.realpath(root.parent)), root.name
+        self._root = self._above / self._step
         # Two spellings of one folder must wait for each other.
         key = hashlib.sha256(f"{self._root}\0{collision_key(name)}".encode()).hexdigest()[:32]
         self._state = Path(state) / "skill-changes" / key
@@ -91,10 +95,8 @@ class SkillFolder:
         Raises:
             PathError: a file is a link or cannot be read, or there is more than the limits allow.
         """
-        if not self._root.is_dir():
-            return {}
-        with Root.open(self._root, swap_hook=self._hook) as root:
-            return _contents(self._read(root, limits))
+        with self._skills() as root:
+            return {} if root is None else _contents(self._read(root, limits))
 
     def apply(self, files: Mapping[str, bytes | None], expected: str) -> str:
         """Write and delete all of `files` or none, and return the id of what was there before.
@@ -106,7 +108,7 @@ class SkillFolder:
             PathError: a file cannot be written; the skill is as it was.
         """
         with (
-            Root.open(self._root, create=True, swap_hook=self._hook) as root,
+            self._made_skills() as root,
             Root.open(self._state, create=True, swap_hook=self._hook) as state,
         ):
             before = self._read(root)
@@ -152,6 +154,34 @@ class SkillFolder:
             last = journal.ids()[-1:]
             wanted = {path: None if body is None else _digest(body) for path, body in files.items()}
             return last[0] if last and journal.load(last[0]).new == wanted else ""
+
+    @contextmanager
+    def _skills(self) -> Iterator[Root | None]:
+        """Hold the folder of all skills; None where there is none."""
+        with ExitStack() as stack:
+            if not self._above.is_dir():
+                yield None
+                return
+            above = stack.enter_context(self._held_above())
+            is_there = above.exists(self._step)
+            yield stack.enter_context(above.inside(self._step)) if is_there else None
+
+    @contextmanager
+    def _made_skills(self) -> Iterator[Root]:
+        """Hold the folder of all skills, which is made where it is missing."""
+        with self._held_above(create=True) as above:
+            if not above.exists(self._step):
+                above.make_folder(self._step)
+            with above.inside(self._step) as root:
+                yield root
+
+    @contextmanager
+    def _held_above(self, *, create: bool = False) -> Iterator[Root]:
+        with Root.open(self._above, create=create, swap_hook=self._hook) as above:
+            if above.path != self._above:
+                problem = "has become a link since it was looked at: try again."
+                raise ContainmentError(shown(str(self._above)), problem)
+            yield above
 
     def _read(
         self,
@@ -242,12 +272,9 @@ class SkillFolder:
                 error.add_note(f"Somebody else has written {', '.join(left)} meanwhile.")
 
     def _recover(self) -> None:
-        if not self._root.is_dir():
-            return
-        with (
-            Root.open(self._root, swap_hook=self._hook) as root,
-            Root.open(self._state, swap_hook=self._hook) as state,
-        ):
+        with self._skills() as root, Root.open(self._state, swap_hook=self._hook) as state:
+            if root is None:
+                return
             journal = ChangeJournal(state)
             change = journal.cut_off()
             if change is not None:

@@ -27,6 +27,7 @@ from prowess.host.proposal_tables import (
     FILES,
     GUARDS,
     INDEXES,
+    KEPT,
     METADATA,
     PROPOSALS,
 )
@@ -98,6 +99,9 @@ class SqliteProposals:
             if not changed.rowcount:
                 return False
             _write_files(connection, now)
+            if now.for_good:
+                row = {"proposal_id": now.id}
+                connection.execute(sa.insert(KEPT).prefix_with("OR IGNORE").values(row))
             _log(connection, now, kind, now.updated_at, note)
             if kind in _ENDS_A_WRITE:
                 _forget(connection, now.id)
@@ -305,6 +309,7 @@ def _above(connection: sa.Connection, workspace: str, caps: Mapping[State, int])
         query = (
             sa.select(PROPOSALS.c.created_at, PROPOSALS.c.id)
             .where(PROPOSALS.c.workspace == workspace, PROPOSALS.c.state == state.value)
+            .where(PROPOSALS.c.id.not_in(sa.select(KEPT.c.proposal_id)))
             .order_by(PROPOSALS.c.created_at.desc(), PROPOSALS.c.id.desc())
             .offset(max(cap, 0))
             .limit(-1)

@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
+from prowess.learning.open_blocks import LEFT_OPEN, is_open, parsed, refuse_open
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.field_reader import FieldReader
 from prowess.skills.standard import MAX_DESCRIPTION
@@ -26,6 +26,8 @@ _BETWEEN_LINES = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _BULLET = re.compile(r"[-*+][ \t]+\S")
 _LIST_START = re.compile(r"(?:(?P<bullet>[-*+])|\d{1,9}(?P<ordered>[.)]))[ \t]+\S")
 _SECTION_LEVEL = 2
+# What an older YAML takes for a number, a date, a truth or nothing.
+_OTHERWISE_READ = re.compile(r"[0-9.].*|y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNORECASE)
 # Text that lands inside one of these is not read as what it says.
 _VERBATIM = frozenset(("fence", "html_block"))
 
@@ -97,7 +99,8 @@ def new_skill(name: str, description: str, body: str) -> bytes:
         raise ProposalInputError(f"description exceeds {MAX_DESCRIPTION} characters")
     if not front.body.strip():
         raise ProposalInputError("body required")
-    plain = yaml_text.load(name).root == name
+    refuse_open(front.body)
+    plain = yaml_text.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
     lines = (
         "---",
         f"name: {name if plain else yaml_text.quoted(name)}",
@@ -116,7 +119,7 @@ def is_ours(content: bytes) -> bool:
     """Return whether the workshop wrote this `SKILL.md`; what cannot be read is not ours."""
     front = frontmatter.read(frontmatter.decode(content).text)
     metadata = front.fields.get("metadata")
-    return front.readable and isinstance(metadata, dict) and bool(metadata.get(PROVENANCE))
+    return front.readable and isinstance(metadata, dict) and metadata.get(PROVENANCE) == WRITTEN_BY
 
 
 def appended(content: bytes, section: str, body: str) -> bytes:
@@ -129,6 +132,7 @@ def appended(content: bytes, section: str, body: str) -> bytes:
     addition = _trimmed(_unix(_sound(body))).split("\n")
     if not "".join(addition).strip():
         raise ProposalInputError("body required")
+    refuse_open("\n".join(addition))
     place = page.find(section)
     if place is None:
         return page.with_lines(page.end, ["", f"## {section}", "", *addition])
@@ -149,6 +153,7 @@ def merged(content: bytes, body: str) -> bytes:
     text = frontmatter.read(_unix(_sound(body))).body
     if not text.strip():
         raise ProposalInputError("body required")
+    refuse_open(text)
     for title, lines in _chapters(text):
         page = _Page.read(content)
         place = page.find(title)
@@ -171,7 +176,12 @@ def replaced(content: bytes, old_text: str, new_text: str) -> bytes:
         start = body.find(old)
         if old.strip() and start >= 0:
             new = page.with_its_ends(_sound(new_text))
-            return page.checked(head + body[:start] + new + body[start + len(old) :])
+            result = page.checked(head + body[:start] + new + body[start + len(old) :])
+            # What was open before is not this edit's doing, and may be on its way to be mended.
+            if not is_open(page.lines, page.tokens):
+                after = _Page.read(result)
+                refuse_open("\n".join(after.lines), "newText")
+            return result
     raise ProposalInputError("oldText not found")
 
 
@@ -201,7 +211,7 @@ class _Page:
         # A mark of the encoding may stand before the first line and is no part of it.
         lines = "".join(raw[self._first :]).removeprefix("\ufeff")
         self.lines = [_LINE_ENDS.sub("", line) for line in _BETWEEN_LINES.split(lines) if line]
-        self.tokens = _parsed(self.lines)
+        self.tokens = parsed(self.lines)
         self.headings = _headings(self.tokens)
         self._newline = _usual_end(raw)
 
@@ -288,14 +298,7 @@ class _Page:
         below = [head[2:] for head in self.headings if head.start >= at]
         kept = [head[2:] for head in new.headings if head.start >= at + count]
         if below != kept:
-            raise ProposalInputError("body leaves code or a comment open: close it")
-
-
-def _parsed(lines: list[str]) -> list[Token]:
-    # Blocks only: what stands inside a line is not needed and can be slow on hostile text.
-    parser = MarkdownIt("commonmark")
-    parser.core.ruler.disable("inline")
-    return parser.parse("\n".join(lines))
+            raise ProposalInputError(f"body {LEFT_OPEN}")
 
 
 def _headings(tokens: list[Token]) -> list[_Heading]:
@@ -317,7 +320,7 @@ def _key(title: str) -> str:
 def _chapters(body: str) -> list[tuple[str, list[str]]]:
     """Return the parts of a body by section; what stands under no section is the usual one's."""
     lines = body.split("\n")
-    heads = [head for head in _headings(_parsed(lines)) if head.level <= _SECTION_LEVEL]
+    heads = [head for head in _headings(parsed(lines)) if head.level <= _SECTION_LEVEL]
     starts = [0, *(head.text_start for head in heads)]
     ends = [*(head.start for head in heads), len(lines)]
     titles = [

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from prowess.errors import ProposalInputError
 from prowess.learning.edit import Edit
+from prowess.learning.secret_guard import refuse_secrets
 from prowess.safety.model import Finding
 
 # The first bytes that are hashed: a later way to write things down must not meet an older hash.
@@ -102,6 +103,8 @@ class Record:
     # The hash of what was asked for, whatever the skill looked like; empty matches nothing.
     payload: str = ""
     session_id: str = ""
+    # Whether it stays whatever the cap of its state: a person rejected it.
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +245,8 @@ _WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, Stat
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{1,79}")
 _LONGEST_NAME = 80
 _SPARE_NAME = "learned-workflows"
+# Folders in which nobody looks for skills.
+OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 
 
 def skill_name(text: str, title: str = "") -> str:
@@ -249,8 +254,14 @@ def skill_name(text: str, title: str = "") -> str:
 
     Raises:
         ProposalInputError: nothing is left of it; the message proposes another.
+        ProposalSecretError: it holds a credential, which would not show in its normal form.
     """
+    refuse_secrets({"skillName": text})
     name = _normal(text)
+    if name in OVERLOOKED:
+        raise ProposalInputError(
+            f'skillName "{name}" names a folder that is passed over: take another'
+        )
     if _NAME.fullmatch(name):
         return name
     plain = (_normal(_unaccented(other)) for other in (text, title))
@@ -323,10 +334,13 @@ def _gravest_first(record: Record) -> tuple[int, float]:
 def pruned(
     records: Sequence[_AnyRecord], caps: Mapping[State, int] = DEFAULT_CAPS
 ) -> Pruned[_AnyRecord]:
-    """Drop the oldest records of each state that has more than its cap; without one, none."""
+    """Drop the oldest records of each state that has more than its cap; without one, none.
+
+    Those that stay for good are not counted.
+    """
     dropped: list[_AnyRecord] = []
     for state, cap in caps.items():
-        own = sorted((r for r in records if r.state is state), key=_age)
+        own = sorted((r for r in records if r.state is state and not r.for_good), key=_age)
         dropped += own[: max(len(own) - max(cap, 0), 0)]
     gone = {id(record) for record in dropped}
     return Pruned(

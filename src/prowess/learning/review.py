@@ -8,6 +8,7 @@ broadly than in what we print, because this text leaves the machine.
 import re
 from collections.abc import Sequence
 
+from prowess.learning.credentials import masked
 from prowess.safety.review_prompt import SHORTEST_NONCE
 from prowess.safety.secrets import mask
 from prowess.skills.text import clean, one_line
@@ -30,7 +31,8 @@ Not worth keeping: facts and preferences, anything that happens once, what an ex
 already says, and what any agent knows anyway. Most conversations teach nothing: then answer \
 {"action": "none"}.
 Improve an existing skill wherever one fits: "append" adds steps to one of its sections, "replace" \
-corrects its wording. Use "create" only where no existing skill fits.
+corrects its wording. Use "create" only where no existing skill fits; a new one that says nearly \
+the same as another becomes an addition to it, unless you add "overrule": true and say why.
 Write the skill's text as short orders ("Verify that ..."), for an agent that has not seen this \
 conversation: no story of what happened, no transcript, no names or paths that mattered only here. \
 Never write a password, a key or any other credential, not even a masked one: name the variable \
@@ -141,7 +143,8 @@ def question(transcript: str, excerpts: str, fence: str) -> str:
 def without_secrets(text: str) -> str:
     """Return `text` with everything masked that looks like a credential, keys as a whole."""
     whole = _PRIVATE_KEY.sub(rf"\1{_STARS}", text)
-    return _BARE.sub(_starred, mask(whole))
+    # Masked by form first, which leaves a beginning; then all that only its place gives away.
+    return masked(_BARE.sub(_starred, mask(whole)))
 
 
 def _starred(hit: re.Match[str]) -> str:

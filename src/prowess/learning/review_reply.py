@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prowess.errors import ProposalInputError
+from prowess.errors import ProposalError
 from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit, Replace
 from prowess.learning.proposal import skill_name
 from prowess.skills.json_text import is_plain
@@ -36,6 +36,8 @@ class Suggestion:
     title: str
     reason: str
     edit: Edit
+    # A new skill is wanted, though one says nearly the same.
+    overrule: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def read_reply(text: str) -> Reading:
     """Return what a reply says; takes time in proportion to its length, whatever it holds."""
     try:
         return _understood(_only_object(text))
-    except (_ReplyError, ProposalInputError) as error:
+    except (_ReplyError, ProposalError) as error:
         return Unreadable(str(error))
 
 
@@ -125,12 +127,15 @@ def _understood(found: Mapping[str, Any]) -> Suggestion | NoUpdate:
         title=title,
         reason=one_line(_text(found, "reason"))[:_LONGEST_REASON] or DEFAULT_REASON,
         edit=_edit(action, found, title),
+        overrule=found.get("overrule") is True,
     )
 
 
 def _edit(action: str, found: Mapping[str, Any], title: str) -> Edit:
     if action == "replace":
-        old, new = _needed(found, "oldText"), _needed(found, "newText")
+        old = _needed(found, "oldText")
+        # An empty one deletes the old text; a missing one says nothing.
+        new = _text(found, "newText") if found.get("newText") == "" else _needed(found, "newText")
         if old == new:
             raise _ReplyError("oldText and newText are the same")
         return Replace(old_text=old, new_text=new)

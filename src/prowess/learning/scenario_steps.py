@@ -53,6 +53,8 @@ class Call(Step):
     """The agent calls the tool; without a result or an error it must only be answered."""
 
     arguments: Mapping[str, object]
+    # Whether a person said yes to it.
+    by_person: bool = False
     result: Mapping[str, object] | None = None
     error: str | None = None
 

@@ -4,7 +4,7 @@
     ```text file PATH         a file of the workspace, as somebody writes it
     ```json reviewer          what the reviewing model answers next; `text` for one that is no JSON
     ```jsonl turn toolCalls=8 a turn: one message a line; also ok=false, session=NAME, times=N
-    ```json call              a call of the tool skill_workshop, and right after it
+    ```json call              a call of the tool skill_workshop (by=person: with a yes), and then
     ```json result            what it answers, among others, or
     ```text error             the words in which it is refused
     ```json expect            what is to be seen now
@@ -183,9 +183,17 @@ def _with_option(block: Block, say: Say, word: str) -> Say:
     raise block.fail(f"`{word}` is not known here: use {wanted}")
 
 
+_BY_PERSON = ("by=person",)
+
+
 def _take_call(block: Block, steps: list[Step]) -> None:
     arguments = _object(block, block.value())
-    steps.append(Call(line=block.line, title=block.title, arguments=arguments))
+    if block.words not in {(), _BY_PERSON}:
+        raise block.fail(f"`{block.words[0]}` is not known: `by=person` may follow")
+    call = Call(
+        line=block.line, title=block.title, arguments=arguments, by_person=bool(block.words)
+    )
+    steps.append(call)
 
 
 def _take_result(block: Block, steps: list[Step]) -> None:
@@ -240,7 +248,7 @@ _KINDS: Mapping[str, tuple[tuple[str, ...], int, _Take]] = MappingProxyType(
         "file": ((), 1, _take_file),
         "reviewer": (("json", "text"), 0, _take_reply),
         "turn": (("jsonl",), 4, _take_turn),
-        "call": (("json", "json5"), 0, _take_call),
+        "call": (("json", "json5"), 1, _take_call),
         "result": (("json", "json5"), 0, _take_result),
         "error": (("text",), 0, _take_error),
         "expect": (("json", "json5"), 0, _take_expect),

@@ -71,6 +71,15 @@ def same(found: Sequence[Similar]) -> Similar | None:
     return found[0] if found and found[0].score >= SAME else None
 
 
+def says_nearly(one: str, other: str) -> bool:
+    """Return whether two texts are nearly the same by their words, however few they are."""
+    words = _words(one)
+    if words and words == _words(other):
+        return True
+    mine, theirs = (_runs(Neighbour(name="", description="", body=text)) for text in (one, other))
+    return _overlap(mine, theirs) >= SAME
+
+
 def as_addition(body: str, page: str) -> str:
     """Return the body of a skill as text for one section of another, whose page is given.
 

@@ -6,12 +6,13 @@ put into the user's mouth (a sub-agent's task, a note of its own) is no user's t
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prowess.learning.turns import Role, calls, turns
+from prowess.learning.turns import Role, calls, role_of, turns, wraps
 
 
 class Shape(StrEnum):
@@ -106,6 +107,10 @@ _ITEMS = frozenset(("function_call", "function_call_output"))
 _ANTHROPIC_BLOCKS = frozenset(("tool_use", "tool_result", "thinking"))
 # Marks of a session's log on what its program, and not its user, wrote.
 _NOT_TYPED_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
+# Records about the work of tools, whatever they hold: it is a stranger's.
+_TOOL_KIND = re.compile(r"progress|.*tool[_-]?(?:use|call|result|return).*|.*_call(?:_output)?")
+_TOOL_KEYS = ("toolUseResult", "tool_use_id", "tool_use_result", "functionResponse")
+_TRUE = frozenset(("true", "1", "yes"))
 _SESSION_KEYS = ("sessionId", "session_id", "conversation_id", "conversationId")
 _DEEPEST, _LONGEST_SESSION_ID = 6, 120
 _Found = tuple[Mapping[str, object], Shape] | str
@@ -182,17 +187,34 @@ def _unpacked(
 def _of_mapping(
     value: Mapping[str, object], names: Sequence[str], shape: Shape, depth: int
 ) -> Iterator[_Found]:
-    if any(value.get(mark) is True for mark in _NOT_TYPED_MARKS):
+    if _is_by_program(value):
         yield NOT_TYPED
         return
     if _is_message(value):
-        yield value, _shape_of(value, shape)
+        yield NOT_TYPED if _is_wrapped(value) else (value, _shape_of(value, shape))
         return
     holders = [name for name in names if isinstance(value.get(name), str | Mapping | list)]
     if not holders:
         yield NO_MESSAGE
     for name in holders:
         yield from _held(value, name, names, depth)
+
+
+def _is_by_program(value: Mapping[str, object]) -> bool:
+    """Return whether a record says itself that nobody typed it; some write each value as text."""
+    if any(str(value.get(mark, "")).strip().lower() in _TRUE for mark in _NOT_TYPED_MARKS):
+        return True
+    kind = str(value.get("type", "")).strip().lower()
+    is_tools = _TOOL_KIND.fullmatch(kind) is not None and kind not in _ITEMS
+    is_tools = is_tools or any(value.get(key) is not None for key in _TOOL_KEYS)
+    # Of an agent's own message a mark says that it called a tool, which counts.
+    return is_tools and role_of(str(value.get("role") or "user")) is Role.USER
+
+
+def _is_wrapped(message: Mapping[str, object]) -> bool:
+    """Return whether a message of the user is nothing but a program's own words."""
+    said = turns([message])
+    return not any(turn.text or turn.tool_calls for turn in said) and wraps(message)
 
 
 def _held(

@@ -1,9 +1,11 @@
 """Messages of any chat, as neutral turns: who said what, and how many tools were called.
 
 Only text that a person typed is a user's turn. What a tool returned often travels inside a message
-with the role `user`; it is a stranger's text and is left out.
+with the role `user`; it is a stranger's text and is left out. So is what a program put into the
+user's mouth between tags of its own.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -50,6 +52,13 @@ _ROLES = {
     "retry-prompt": Role.TOOL,
     "function_call_output": Role.TOOL,
 }
+# What a program puts around words of its own in a message of its user; without an end, the rest.
+_WRAPPED = re.compile(
+    r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"
+    r"|task-notification|bash-(?:input|stdout|stderr)|user-prompt-submit-hook)\b[^<>]{0,200}>"
+    r".*?(?:</(?P=tag)>|\Z)",
+    re.DOTALL,
+)
 _TEXT_BLOCKS = frozenset(("text", "input_text", "output_text"))
 _CALLS = frozenset(("tool_call", "tool-call", "tool_use", "toolcall", "function_call"))
 
@@ -63,6 +72,18 @@ def turns(messages: Iterable[Mapping[str, object]]) -> tuple[Turn, ...]:
 def calls(said: Iterable[Turn]) -> int:
     """Return how many tools were called."""
     return sum(turn.tool_calls for turn in said)
+
+
+def role_of(word: str) -> Role:
+    """Return who speaks by the word that a program has for it."""
+    return _ROLES.get(word.strip().lower(), Role.OTHER)
+
+
+def wraps(message: Mapping[str, object]) -> bool:
+    """Return whether a message holds words that a program put into it."""
+    content = _unwrapped(message)
+    found = next((content[key] for key in ("content", "parts", "text") if key in content), "")
+    return _WRAPPED.search(_text_of(found)) is not None
 
 
 def _turns_of(message: Mapping[str, object], place: int) -> Iterator[Turn]:
@@ -87,9 +108,10 @@ def _unwrapped(message: Mapping[str, object]) -> Mapping[str, object]:
 def _turn(message: Mapping[str, object], speaker: str, place: int) -> Turn:
     word = speaker.strip().lower()
     content = next((message[key] for key in ("content", "parts", "text") if key in message), "")
+    role, text = role_of(word), _text_of(content)
     return Turn(
-        role=_ROLES.get(word, Role.OTHER),
-        text=_text_of(content),
+        role=role,
+        text=_WRAPPED.sub("", text).strip() if role is Role.USER and "<" in text else text,
         place=place,
         tool_calls=max(_listed_calls(message), _calls_among(content)) + (word in _CALLS),
     )

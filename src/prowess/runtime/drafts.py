@@ -5,6 +5,7 @@ The scanner sees the whole skill as it would be then: two harmless additions can
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 
 from prowess.errors import PathError, ProposalInputError
 from prowess.learning.edit import Edit, edited
@@ -22,6 +23,7 @@ from prowess.learning.secret_guard import refuse_known_secrets, refuse_secrets
 from prowess.runtime.applying import SKILL_FILE, check_result
 from prowess.safety.model import ScanReport, ScanVerdict
 
+LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000})
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 
 
@@ -119,8 +121,33 @@ def plan(
     except PathError as error:
         raise ProposalInputError(str(error)) from error
     refuse_known_secrets({path: body.decode(errors="replace") for path, body in news.items()})
-    report = scan(draft.skill, result)
+    report = _scanned(draft, result, scan)
     return Plan(change=change, base_hash=content_hash(current), report=report)
+
+
+def _scanned(
+    draft: Draft,
+    result: Mapping[str, bytes],
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport],
+) -> ScanReport:
+    """Scan the outcome, and then again with the words that whoever decides is shown."""
+    report = scan(draft.skill, result)
+    if refusal_of(report):
+        return report
+    words = f"\n\n{draft.title}\n\n{draft.reason}\n".encode()
+    told = scan(draft.skill, {**result, SKILL_FILE: result[SKILL_FILE] + words})
+    return told if refusal_of(told) else report
+
+
+def check_words(texts: Mapping[str, str]) -> None:
+    """Refuse a title or a reason that is too long to be read as one.
+
+    Raises:
+        ProposalInputError: one is.
+    """
+    for name, text in texts.items():
+        if len(text) > LONGEST_WORDS[name]:
+            raise ProposalInputError(f"{name} exceeds {LONGEST_WORDS[name]} characters")
 
 
 def draft_of(proposal: Proposal) -> Draft:
@@ -162,4 +189,5 @@ def _texts(draft: Draft) -> dict[str, str]:
     if draft.edit is not None:
         named |= {part.name: getattr(draft.edit, part.name) for part in fields(draft.edit)}
     named |= {f"evidence {number}": one.quote for number, one in enumerate(draft.evidence)}
+    named |= {f"relativePath {number}": path for number, path in enumerate(sorted(draft.files))}
     return named | {path: body.decode(errors="replace") for path, body in draft.files.items()}

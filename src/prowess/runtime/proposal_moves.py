@@ -14,9 +14,11 @@ from prowess.errors import (
     ProposalStaleError,
     ProposalStateError,
 )
+from prowess.learning.credentials import masked
 from prowess.learning.proposal import EventKind, Proposal, State, may_become
 from prowess.runtime.drafts import Draft, Plan, draft_of, plan
 from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.safety.portable_paths import shown
 
 log = logging.getLogger("prowess.workshop")
 
@@ -36,7 +38,7 @@ class Moves:
         """
         found = self._tools.store.get(workspace, proposal_id)
         if found is None:
-            raise ProposalNotFoundError(f"proposal not found: {proposal_id}")
+            raise ProposalNotFoundError(f"proposal not found: {shown(masked(proposal_id))}")
         return found
 
     def plan(self, draft: Draft, current: Mapping[str, bytes]) -> Plan:

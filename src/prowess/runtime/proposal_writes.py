@@ -142,24 +142,33 @@ class ProposalWrites:
         else:
             self._was_rolled_back(found, files, _LASTED)
 
-    @contextmanager
-    def held(self, proposal: Proposal) -> Iterator[KeptFolder]:
+    def held(self, proposal: Proposal) -> AbstractContextManager[KeptFolder]:
         """Hold the lock of a proposal's skill, with all that was cut off brought to an end.
 
         Raises:
             ProposalFolderError: the folder cannot be used.
             StoreError: the store cannot be used.
         """
+        return self.held_skill(proposal.workspace, proposal.skill)
+
+    @contextmanager
+    def held_skill(self, workspace: str, skill: str) -> Iterator[KeptFolder]:
+        """Hold the lock of a skill, with all that was cut off brought to an end.
+
+        Raises:
+            ProposalFolderError: the folder cannot be used.
+            StoreError: the store cannot be used.
+        """
         try:
-            folder = self._tools.folder(proposal.workspace, proposal.skill)
+            folder = self._tools.folder(workspace, skill)
             with folder.lock():
-                self._settle(proposal.workspace, folder)
+                self._settle(workspace, folder)
                 yield folder
         except PathError as error:
-            self._settle_after(proposal.workspace)
+            self._settle_after(workspace)
             raise ProposalFolderError(str(error)) from error
         except ProposalError:
-            self._settle_after(proposal.workspace)
+            self._settle_after(workspace)
             raise
 
     def _settle_after(self, workspace: str) -> None:

@@ -5,6 +5,7 @@ read again, scanned again and compared with what the proposal was made against.
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +15,8 @@ from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
 )
-from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit, is_ours
+from prowess.learning.credentials import masked
+from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.learning.proposal import (
     DEFAULT_CAPS,
     Proposal,
@@ -24,13 +26,19 @@ from prowess.learning.proposal import (
     change_hash,
 )
 from prowess.learning.secret_guard import refuse_secrets
-from prowess.learning.similar import Neighbour, as_addition, nearest, same, shares_subject
+from prowess.learning.similar import (
+    Neighbour,
+    as_addition,
+    nearest,
+    same,
+    shares_subject,
+)
 from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft, draft_of, joined
+from prowess.runtime.drafts import Draft, Plan, check_words, draft_of, joined
 from prowess.runtime.proposal_moves import Moves, check, say
+from prowess.runtime.proposal_rights import Rights
 from prowess.runtime.proposal_writes import ProposalWrites
 from prowess.runtime.workshop_ports import WorkshopTools
-from prowess.settings import ApprovalPolicy
 
 _DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
 
@@ -40,6 +48,8 @@ class Proposed(NamedTuple):
 
     proposal: Proposal
     is_new: bool
+    # Whether it is somebody's proposal that was there before, with something added.
+    joined: bool = False
 
 
 class Proposals:
@@ -49,6 +59,7 @@ class Proposals:
         self._tools = tools
         self._moves = Moves(tools)
         self._writes = ProposalWrites(tools, self._moves)
+        self.rights = Rights(tools, self.current)
 
     def get(self, workspace: str, proposal_id: str) -> Proposal:
         """Return one proposal of a workspace.
@@ -76,13 +87,25 @@ class Proposals:
             StoreError: it cannot be kept.
         """
         self.settle(workspace)
-        current = self.current(workspace, draft.skill)
-        similar = self._compared(draft, current)
-        other = self._instead(workspace, draft, similar)
-        draft, current = other or (draft, current)
-        planned = self._moves.plan(draft, current)
+        check_words({"title": draft.title, "reason": draft.reason})
+        similar = self._compared(draft, self.current(workspace, draft.skill))
+        draft = self._instead(workspace, draft, similar) or draft
+        # Under the lock until it is kept: whoever writes next works out all that is kept anew.
+        with self._writes.held_skill(workspace, draft.skill) as folder:
+            current = folder.read_all()
+            draft = self._noted(workspace, draft, current)
+            made = self._made(workspace, draft, self._moves.plan(draft, current), similar)
+            caps = {**DEFAULT_CAPS, State.PENDING: self._tools.settings().max_pending}
+            kept = self._tools.store.add(made, caps)
+        if kept.id == made.id:
+            say("queued" if kept.state is State.PENDING else "quarantined", kept)
+        return Proposed(kept, kept.id == made.id)
+
+    def _made(
+        self, workspace: str, draft: Draft, planned: Plan, similar: tuple[Similar, ...]
+    ) -> Proposal:
         at = self._tools.now()
-        made = Proposal(
+        return Proposal(
             id=self._tools.new_id(draft.skill),
             revision=change_hash(planned.change),
             state=State.PENDING if planned.is_safe else State.QUARANTINED,
@@ -91,7 +114,8 @@ class Proposals:
             title=draft.title,
             reason=draft.reason,
             payload=draft.wish,
-            session_id=draft.session_id,
+            # Whatever a program calls its session: it is no place for a key either.
+            session_id=masked(draft.session_id),
             agent_id=draft.agent_id,
             workspace=workspace,
             source=draft.source,
@@ -103,25 +127,26 @@ class Proposals:
             evidence=draft.evidence,
             similar=similar,
         )
-        caps = {**DEFAULT_CAPS, State.PENDING: self._tools.settings().max_pending}
-        kept = self._tools.store.add(made, caps)
-        if kept.id == made.id:
-            say("queued" if planned.is_safe else "quarantined", kept)
-        return Proposed(kept, kept.id == made.id)
 
-    def decide(self, proposal: Proposal, *, apply: bool | None = None) -> Proposal:
+    def decide(
+        self, proposal: Proposal, *, apply: bool | None = None, by_person: bool = False
+    ) -> Proposal:
         """Apply a pending proposal where that is wanted; without a wish the policy decides.
+
+        What only a person may decide waits, whatever an agent wishes.
 
         Raises:
             ProposalError: it cannot be applied.
             StoreError: the store cannot be used.
         """
+        wanted = apply
         if apply is None:
-            # Nobody looked at it: what a person wrote by hand is left to a person.
-            auto = self._tools.settings().approval_policy is ApprovalPolicy.AUTO
-            wanted = auto and not proposal.was_rolled_back
-            apply = wanted and not self.is_hand_written(proposal.workspace, proposal.skill)
-        if not apply or proposal.state is not State.PENDING:
+            wanted = self.rights.is_auto and not proposal.was_rolled_back
+        if not wanted or proposal.state is not State.PENDING:
+            return proposal
+        # Without a wish nobody looked at it, whoever asked.
+        is_looked_at = by_person and apply is not None
+        if not is_looked_at and self.rights.must_wait(proposal):
             return proposal
         return self.apply(proposal)
 
@@ -181,8 +206,12 @@ class Proposals:
             self._refuse_known(renamed)
             return self._moves.move(latest, now, State.PENDING)
 
-    def reject(self, proposal: Proposal, revision: str = "", note: str = "") -> Proposal:
-        """Refuse a proposal for good, for the reason in `note`: the same one is not taken again.
+    def reject(
+        self, proposal: Proposal, revision: str = "", note: str = "", *, by_person: bool = False
+    ) -> Proposal:
+        """Refuse a proposal, for the reason in `note`: the same one is not taken again.
+
+        What a person refused is kept for good.
 
         Raises:
             ProposalStateError: it is neither pending nor quarantined.
@@ -190,11 +219,23 @@ class Proposals:
             StoreError: the store cannot be used.
         """
         check(proposal, State.REJECTED, revision)
+        check_words({"reason": note})
         refuse_secrets({"reason": note})
-        return self._moves.move(proposal, proposal, State.REJECTED, note)
+        with ExitStack() as stack:
+            # Whoever is writing it at this moment comes first; a folder that is broken, or none,
+            # must not keep anybody from saying no.
+            with suppress(ProposalFolderError):
+                stack.enter_context(self._writes.held(proposal))
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.REJECTED, revision)
+            now = replace(latest, for_good=by_person)
+            return self._moves.move(latest, now, State.REJECTED, note)
 
-    def attach(self, workspace: str, draft: Draft) -> Proposed:
+    def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
         """Add support files to what is proposed for a skill, or propose them for one that exists.
+
+        With `alone` they never join what waits for a skill that exists: to write them must not
+        write what somebody else proposed.
 
         Raises:
             ProposalError: they cannot be added; nothing was stored.
@@ -202,19 +243,22 @@ class Proposals:
         """
         waiting = self._tools.store.listed(workspace, State.PENDING)
         host = next((one for one in waiting if one.skill == draft.skill), None)
-        if host is None:
-            if SKILL_FILE not in self.current(workspace, draft.skill):
+        exists = SKILL_FILE in self.current(workspace, draft.skill)
+        if host is None or (alone and exists):
+            if not exists:
                 raise ProposalNotFoundError(f"skill does not exist: {draft.skill}")
             return self.propose(workspace, draft)
+        check_words({"title": draft.title, "reason": draft.reason})
+        refuse_secrets({"title": draft.title, "reason": draft.reason})
         with self._writes.held(host) as folder:
             latest = self._moves.get(workspace, host.id)
             both = joined(latest, draft.files)
             planned = self._moves.plan(both, folder.read_all())
             if planned.is_safe:
                 revised = self._moves.move(latest, planned.revise(latest), State.PENDING)
-                return Proposed(revised, is_new=True)
+                return Proposed(revised, is_new=True, joined=True)
         # What was good stays as it was, and the whole is kept as evidence.
-        return self.propose(workspace, both)
+        return self.propose(workspace, both)._replace(joined=True)
 
     def current(self, workspace: str, skill: str) -> Mapping[str, bytes]:
         """Return every file of a skill; none where it does not exist.
@@ -230,15 +274,6 @@ class Proposals:
         except PathError as error:
             raise ProposalFolderError(str(error)) from error
 
-    def is_hand_written(self, workspace: str, skill: str) -> bool:
-        """Return whether a skill exists that the workshop did not write.
-
-        Raises:
-            ProposalFolderError: it cannot be read.
-        """
-        page = self.current(workspace, skill).get(SKILL_FILE)
-        return page is not None and not is_ours(page)
-
     def _compared(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
         """Return the skills that say nearly what a new one would say."""
         if not isinstance(draft.edit, Create) or not draft.compare or SKILL_FILE in current:
@@ -252,9 +287,7 @@ class Proposals:
             others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]
         return nearest(new, others)
 
-    def _instead(
-        self, workspace: str, draft: Draft, similar: tuple[Similar, ...]
-    ) -> tuple[Draft, Mapping[str, bytes]] | None:
+    def _instead(self, workspace: str, draft: Draft, similar: tuple[Similar, ...]) -> Draft | None:
         """Return a draft for the skill that says the same already, if one clearly does."""
         other = None if draft.overrule else same(similar)
         if other is None or not isinstance(draft.edit, Create):
@@ -268,9 +301,25 @@ class Proposals:
             raise ProposalInputError(f"nothing to change: {other.skill} says this already")
         why = f"append to {other.skill} instead: it says nearly the same ({other.score:.2f})"
         edit = Append(section=DEFAULT_SECTION, body=body)
-        return replace(
-            draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit
-        ), current
+        return replace(draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit)
+
+    def _noted(self, workspace: str, draft: Draft, current: Mapping[str, bytes]) -> Draft:
+        """Return a draft with what whoever decides must know in its reason.
+
+        Raises:
+            ProposalNotFoundError: it changes a skill that lies where nothing is written.
+        """
+        if SKILL_FILE in current:
+            return draft
+        other = self._tools.elsewhere(draft.skill, draft.agent_id)
+        if not other:
+            return draft
+        if not isinstance(draft.edit, Create):
+            raise ProposalNotFoundError(
+                f"{draft.skill} is not in the skills folder of {workspace}: it lies at {other},"
+                " and is not changed from here; make a new skill under another name"
+            )
+        return replace(draft, reason=f"{draft.reason}; shadows {other}")
 
     def _refuse_known(self, new: Proposal) -> None:
         """Refuse to turn a proposal into one that was decided about, or waits, already."""

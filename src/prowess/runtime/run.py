@@ -189,7 +189,7 @@ class Run:
     def turn(
         self,
         messages: Messages,
-        tool_calls: int | Sequence[object] = 0,
+        tool_calls: int | Sequence[object] | None = None,
         *,
         ok: bool = True,
         history: Messages = (),
@@ -198,14 +198,18 @@ class Run:
 
         Args:
             messages: the turn, each with `role` and `content`.
-            tool_calls: the calls that the agent made, or how many.
+            tool_calls: the calls that the agent made, or how many; by default those in `messages`.
             ok: whether the turn went well; nothing is learned from one that did not.
             history: what was said before, as context for a reviewing model.
         """
         # Late: a run that learns nothing loads nothing for it.
+        from prowess.learning.turns import calls, turns  # noqa: PLC0415
+
+        # The same.
         from prowess.runtime.workshop import TurnSeen  # noqa: PLC0415
 
-        count = tool_calls if isinstance(tool_calls, int) else len(tool_calls)
+        made = calls(turns(messages)) if tool_calls is None else tool_calls
+        count = made if isinstance(made, int) else len(made)
         seen = TurnSeen(
             messages=messages,
             tool_calls=count,
@@ -267,7 +271,7 @@ class AsyncRun:
     async def turn(
         self,
         messages: Messages,
-        tool_calls: int | Sequence[object] = 0,
+        tool_calls: int | Sequence[object] | None = None,
         *,
         ok: bool = True,
         history: Messages = (),

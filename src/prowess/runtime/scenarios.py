@@ -57,8 +57,10 @@ class Stage(Protocol):
     def say(self, turn: Say) -> None:
         """Let one turn end."""
 
-    def call(self, arguments: Mapping[str, object], session: str) -> Mapping[str, object]:
-        """Call the tool.
+    def call(
+        self, arguments: Mapping[str, object], session: str, *, by_person: bool = False
+    ) -> Mapping[str, object]:
+        """Call the tool; `by_person` where a person said yes to it.
 
         Raises:
             ProposalError: it is refused.
@@ -182,7 +184,7 @@ def _call(story: _Story, step: Call) -> list[Mismatch]:
     wanted = filled(step.arguments, story.names)
     arguments = wanted if isinstance(wanted, Mapping) else {}
     try:
-        answer = story.stage.call(arguments, story.session)
+        answer = story.stage.call(arguments, story.session, by_person=step.by_person)
     except ProposalError as error:
         if step.error is None:
             return [Mismatch("the call", "to be answered", f"error: {error}")]

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prowess.errors import ProposalError, WorkshopDisabledError
+from prowess.errors import ConfigError, ProposalError, WorkshopDisabledError
 from prowess.learning.capture import Capture, capture
 from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.learning.proposal import Event, Evidence, Proposal, Source, State, Subject
@@ -75,6 +75,14 @@ class WorkshopService:
         Raises:
             StoreError: the store cannot be used.
         """
+        try:
+            return self._observed(turn)
+        except ConfigError as error:
+            # The turn is over, and whoever mends the file will see the next one learned from.
+            log.warning("skill-workshop: nothing is learned from this turn: %s", error)
+            return ()
+
+    def _observed(self, turn: TurnSeen) -> tuple[Proposal, ...]:
         settings = self._tools.settings()
         if not _learns(settings, turn):
             return ()
@@ -116,6 +124,7 @@ class WorkshopService:
             reason=wanted.reason,
             source=Source.REVIEWER,
             edit=wanted.edit,
+            overrule=wanted.overrule,
             agent_id=turn.agent_id,
             session_id=turn.session_id,
         )
@@ -133,8 +142,12 @@ class WorkshopService:
         agent_id: str = "",
         session_id: str = "",
         source: Source = Source.TOOL,
+        by_person: bool = False,
     ) -> dict[str, object]:
         """Answer one call of the tool `skill_workshop`; `source` says who calls.
+
+        With `by_person` a person asks, or has just said yes to this very call: only then is a
+        skill written that a person wrote by hand, or one that takes the name of another.
 
         Raises:
             ProposalError: it is switched off, or cannot do what it is asked for.
@@ -149,6 +162,7 @@ class WorkshopService:
             agent_id=agent_id,
             session_id=session_id,
             source=source,
+            by_person=by_person or source is Source.CLI,
         )
         return self._tools.show(answer(desk, arguments))
 
@@ -200,7 +214,7 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.reject(found, revision, reason)
+        return self._proposals.reject(found, revision, reason, by_person=True)
 
     def revise(
         self, proposal_id: str, edit: Edit, *, revision: str = "", agent_id: str = ""
@@ -256,11 +270,11 @@ class WorkshopService:
 
     def _proposed(self, draft: Draft) -> tuple[Proposal, ...]:
         workspace = self._tools.workspace(draft.agent_id)
-        proposal, is_new = self._proposals.propose(workspace, draft)
-        if not is_new:
+        proposed = self._proposals.propose(workspace, draft)
+        if not proposed.is_new:
             # What somebody rejected, or what was applied before, is not brought up again.
-            return (proposal,) if proposal.state in _WAITING else ()
-        return (self._proposals.decide(proposal),)
+            return (proposed.proposal,) if proposed.proposal.state in _WAITING else ()
+        return (self._proposals.decide(proposed.proposal),)
 
     def _draft(self, found: Capture, turn: TurnSeen) -> Draft:
         topic = found.topic

@@ -201,6 +201,8 @@ class WorkshopTools:
     new_id: Callable[[str], str]
     # From an answer to what a client sees.
     show: Callable[[Answer], dict[str, object]]
+    # From a skill's name and an agent's id to where another skill of that name lies, or nothing.
+    elsewhere: Callable[[str, str], str] = lambda _skill, _agent: ""
     # From an agent's id to the writable skills that a new one is compared with.
     neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
     # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
+from prowess.learning.credentials import masked
 from prowess.learning.edit import Append, Create, Edit, Replace
 from prowess.learning.proposal import Proposal, Source, State, Subject, skill_name
 from prowess.runtime.applying import SKILL_FILE
@@ -33,7 +34,7 @@ _HALF_LETTER = re.compile("[\ud800-\udfff]")
 _WORDS = {"true": True, "false": False}
 _MOST_EVENTS = 200
 # No store counts further.
-_HIGHEST = 1 << 63
+_HIGHEST, _DIGITS = 1 << 63, 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class Desk:
     agent_id: str = ""
     session_id: str = ""
     source: Source = Source.TOOL
+    # Whether a person asks, or has just said yes to this very call.
+    by_person: bool = False
 
 
 def answer(desk: Desk, arguments: Mapping[str, object]) -> Answer:
@@ -58,7 +61,7 @@ def answer(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     action = _text(arguments, "action").strip() or "status"
     chosen = _ACTIONS.get(action)
     if chosen is None:
-        raise ProposalInputError(f"unknown action: {shown(action)}")
+        raise ProposalInputError(f"unknown action: {_quoted(action)}")
     return chosen(desk, arguments)
 
 
@@ -97,19 +100,25 @@ def _suggest(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     if apply and proposal.skill != name:
         # That was said of a new skill: about the one that is appended to the policy decides.
         apply = None
-    return _decided(desk, desk.proposals.decide(proposal, apply=apply))
+    return _decided(desk, desk.proposals.decide(proposal, apply=apply, by_person=desk.by_person))
 
 
 def _apply(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     revision = _text(arguments, "revision").strip()
-    return _decided(desk, desk.proposals.apply(_named(desk, arguments), revision))
+    found = _named(desk, arguments)
+    why = "" if desk.by_person else desk.proposals.rights.needs_person(found)
+    if why and found.state is State.PENDING:
+        raise ProposalInputError(
+            f"{why}: a person decides about this (`prowess workshop apply {found.id}`)"
+        )
+    return _decided(desk, desk.proposals.apply(found, revision))
 
 
 def _reject(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     revision = _text(arguments, "revision").strip()
-    return _decided(
-        desk, desk.proposals.reject(_named(desk, arguments), revision, _line(arguments, "reason"))
-    )
+    found, note = _named(desk, arguments), _line(arguments, "reason")
+    done = desk.proposals.reject(found, revision, note, by_person=desk.by_person)
+    return _decided(desk, done)
 
 
 def _revise(desk: Desk, arguments: Mapping[str, object]) -> Answer:
@@ -127,7 +136,8 @@ def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         name = _text(arguments, "skillName").strip()
         if not name:
             raise ProposalInputError("id or skillName required")
-        found = desk.proposals.last_applied(desk.workspace, skill_name(name))
+        known = skill_name(name)
+        found = desk.proposals.last_applied(desk.workspace, known)
     done = desk.proposals.rollback(found, revision)
     path = f"{desk.workspace}/skills/{done.skill}/{SKILL_FILE}"
     return Decided(proposal=done, skill_path=path, rolled_back=True)
@@ -135,9 +145,8 @@ def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
 
 def _history(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     name = _text(arguments, "skillName").strip()
-    about = Subject(
-        proposal_id=_text(arguments, "id").strip(), skill=skill_name(name) if name else ""
-    )
+    skill = skill_name(name) if name else ""
+    about = Subject(proposal_id=_text(arguments, "id").strip(), skill=skill)
     return history(desk.store, desk.workspace, about, _number(arguments, "after"))
 
 
@@ -145,13 +154,14 @@ def history(store: ProposalStore, workspace: str, about: Subject, after: int = 0
     """Return what happened to a proposal, to a skill or at all, from a cursor on.
 
     Raises:
+        ProposalInputError: no log counts that far.
         ProposalNotFoundError: nothing ever happened to that proposal.
         StoreError: the store cannot be read.
     """
-    found = store.events(workspace, after, _MOST_EVENTS + 1, about)
+    found = store.events(workspace, _counted("after", after), _MOST_EVENTS + 1, about)
     events = found[:_MOST_EVENTS]
     if about.proposal_id and not events and not store.events(workspace, 0, 1, about):
-        raise ProposalNotFoundError(f"proposal not found: {shown(about.proposal_id)}")
+        raise ProposalNotFoundError(f"proposal not found: {_quoted(about.proposal_id)}")
     skill = about.skill or (events[0].skill if about.proposal_id and events else "")
     return History(
         events=events,
@@ -176,8 +186,12 @@ def _write_support_file(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         session_id=desk.session_id,
     )
     apply = _choice(arguments, "apply")
-    proposal = desk.proposals.attach(desk.workspace, draft).proposal
-    decided = desk.proposals.decide(proposal, apply=apply)
+    wanted = desk.proposals.rights.is_auto if apply is None else apply
+    added = desk.proposals.attach(desk.workspace, draft, alone=wanted)
+    if added.joined and not (desk.by_person and apply):
+        # To say yes to a file is not to say yes to the skill that waits.
+        return Decided(proposal=added.proposal)
+    decided = desk.proposals.decide(added.proposal, apply=apply, by_person=desk.by_person)
     if decided.state is State.APPLIED:
         return Written(f"{desk.workspace}/skills/{name}/{path}")
     return Decided(proposal=decided)
@@ -209,7 +223,7 @@ def state_named(word: str) -> State:
     """
     if word in set(State):
         return State(word)
-    raise ProposalInputError(f"unknown status: {shown(word)} (one of {', '.join(State)})")
+    raise ProposalInputError(f"unknown status: {_quoted(word)} (one of {', '.join(State)})")
 
 
 def _decided(desk: Desk, proposal: Proposal) -> Decided:
@@ -226,16 +240,17 @@ def _named(desk: Desk, arguments: Mapping[str, object]) -> Proposal:
 def _edit(arguments: Mapping[str, object]) -> Edit:
     old, new = _text(arguments, "oldText"), _text(arguments, "newText")
     if old or new:
-        return Replace(
-            old_text=_needed(arguments, "oldText"), new_text=_needed(arguments, "newText")
-        )
+        if arguments.get("newText") is None:
+            raise ProposalInputError("newText required")
+        # An empty one deletes the old text.
+        return Replace(old_text=_needed(arguments, "oldText"), new_text=new)
     description = _line(arguments, "description")
     section = _line(arguments, "section")
     if not section:
         body = _needed(arguments, "body")
         return Create(description=description or _line(arguments, "title"), body=body)
     if not _SECTION.fullmatch(section):
-        raise ProposalInputError(f"section cannot be a heading: {shown(section)}")
+        raise ProposalInputError(f"section cannot be a heading: {_quoted(section)}")
     return Append(section=section, body=_needed(arguments, "body"), description=description)
 
 
@@ -246,6 +261,8 @@ def revised(edit: Edit | None, arguments: Mapping[str, object]) -> Edit:
         ProposalInputError: nothing is given, or it does not fit the edit.
     """
     given = {name for name in _EDITING if _text(arguments, name)}
+    if isinstance(arguments.get("newText"), str):
+        given.add("newText")
     if not given:
         raise ProposalInputError(f"nothing to revise: give {', '.join(_EDITING[:-1])} or newText")
     mine: dict[str, object] = {} if edit is None else _arguments_of(edit)
@@ -269,7 +286,13 @@ def _support_path(path: str) -> str:
     try:
         return "/".join(support_file(path.strip()))
     except PathRefused as error:
-        raise ProposalInputError(f"relativePath {error}") from error
+        problem = f"relativePath {_quoted(path)}: {error.problem}"
+        raise ProposalInputError(problem) from error
+
+
+def _quoted(text: str) -> str:
+    """Return a stranger's text fit for a message, which is shown, logged and given to a model."""
+    return shown(masked(text))
 
 
 def _text(arguments: Mapping[str, object], name: str) -> str:
@@ -305,9 +328,17 @@ def _choice(arguments: Mapping[str, object], name: str) -> bool | None:
 
 
 def _number(arguments: Mapping[str, object], name: str) -> int:
-    value = arguments.get(name, 0)
-    if isinstance(value, str) and value.strip().isdecimal():
+    value = arguments.get(name)
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= _DIGITS:
         value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HIGHEST:
-        return value
+    if value is None:
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _counted(name, value)
     raise ProposalInputError(f"{name} must be a number")
+
+
+def _counted(name: str, value: int) -> int:
+    if 0 <= value < _HIGHEST:
+        return value
+    raise ProposalInputError(f"{name} must be a number from zero on that a log can have")

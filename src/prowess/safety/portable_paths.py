@@ -13,6 +13,8 @@ MAX_DEPTH = 12
 MAX_PATH_BYTES = 240
 MAX_SEGMENT_BYTES = 255
 SUPPORT_FOLDERS = ("references", "templates", "scripts", "assets")
+# Folders of package managers: what lies in them is not looked at by anybody.
+_OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _MIN_SUPPORT_SEGMENTS = 2
 _MAX_SHOWN = 160
 
@@ -131,7 +133,18 @@ def support_file(path: str) -> tuple[str, ...]:
     if len(steps) < _MIN_SUPPORT_SEGMENTS or steps[0] not in SUPPORT_FOLDERS:
         names = ", ".join(SUPPORT_FOLDERS)
         raise PathRefused(path, "support-folder", f"must lie inside one of {names}.")
+    for step in steps:
+        _check_in_sight(path, step)
     return steps
+
+
+def _check_in_sight(path: str, step: str) -> None:
+    """Refuse what tools act on unseen (`.git`, `.npmrc`), and what scanners pass over."""
+    plain = unicodedata.normalize("NFKC", step).casefold()
+    if plain.startswith("."):
+        raise PathRefused(path, "hidden", "has a name that begins with a dot.")
+    if plain in _OVERLOOKED:
+        raise PathRefused(path, "overlooked", f"lies in {plain}, which is for packages.")
 
 
 def _check_whole(path: str) -> None:

@@ -5,25 +5,33 @@ Needs `pip install 'prowess[agents]'`; nothing else of Prowess does.
 
 import os
 import secrets
+import sys
+import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from prowess.errors import ModelError
+from prowess.errors import ConfigError, ModelError
 from prowess.host.chat_files import WorkspaceFiles
 from prowess.host.chat_sessions import ChatSessions
 from prowess.host.processes import ChildProcesses
+from prowess.host.reading import read_bounded
+from prowess.settings import ApprovalPolicy
+from prowess.skills.model import Diagnostic
 
 if TYPE_CHECKING:
     from prowess.agents.chat import ChatAgent
     from prowess.agents.conversation import Conversation
     from prowess.agents.models import Opened
+    from prowess.learning.difference import Live
     from prowess.wiring.runtime import Runtime
 
 MODEL_VARIABLE, TIMEOUT_VARIABLE = "PROWESS_MODEL", "PROWESS_MODEL_TIMEOUT"
+DEBUG_VARIABLE = "PROWESS_DEBUG"
 _NOT_INSTALLED = "needs a package: run `pip install 'prowess[agents]'`."
 _MOST_SCRIPT_BYTES = 4_000_000
 _SECONDS, _DAY_S = 120.0, 86_400.0
+_MOST_LIVE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +60,17 @@ class Chat:
                 files=WorkspaceFiles(self.workspace),
                 processes=ChildProcesses(),
                 shell=_shell(),
+                keys=import_module("prowess.agents.keys").provider_keys(
+                    opened.name, runtime.skills.settings.skills.model.key_env
+                ),
+                shelf=import_module("prowess.agents.chat_workshop").Shelf(
+                    live=lambda named: _live(os.path.join(self.workspace, named)),
+                    applies=lambda: _applies(runtime),
+                ),
             ),
             record_use=runtime.record_use,
             keep=self._keep,
+            report=_report if runtime.environ.get(DEBUG_VARIABLE) else lambda _: None,
         )
         self.agent: ChatAgent = import_module("prowess.agents.chat").ChatAgent(
             opened, place, self._conversation(wanted)
@@ -113,6 +129,28 @@ def open_chat(runtime: "Runtime", wanted: Wanted) -> Chat:
     )
     named = wanted.model or runtime.environ.get(MODEL_VARIABLE, "").strip()
     return Chat(runtime, wanted, models.open_model(named, sources))
+
+
+def _live(path: str) -> "Live":
+    """Return a file of a skill as it is now."""
+    found = read_bounded(path, _MOST_LIVE_BYTES)
+    if isinstance(found, Diagnostic):
+        return found.message
+    return None if found is None else found.data
+
+
+def _applies(runtime: "Runtime") -> bool:
+    """Return whether the workshop applies what is suggested by itself."""
+    try:
+        settings = runtime.config.read().workshop
+    except ConfigError:
+        # The workshop itself warns, and goes on with what it knew.
+        settings = runtime.skills.settings.workshop
+    return settings.approval_policy is ApprovalPolicy.AUTO
+
+
+def _report(error: Exception) -> None:
+    traceback.print_exception(error, file=sys.stderr)
 
 
 def _new_id() -> str:

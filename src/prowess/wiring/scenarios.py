@@ -142,7 +142,9 @@ class _Stage:
             run.turn(turn.messages, turn.tool_calls, ok=turn.ok, history=tuple(history))
         history.extend(turn.messages)
 
-    def call(self, arguments: Mapping[str, object], session: str) -> Mapping[str, object]:
+    def call(
+        self, arguments: Mapping[str, object], session: str, *, by_person: bool = False
+    ) -> Mapping[str, object]:
         """Call the tool, as an agent does in a run.
 
         Raises:
@@ -150,7 +152,9 @@ class _Stage:
         """
         session = session or DEFAULT_SESSION
         with self._runtime.run(session=session, process_wide=False) as run:
-            return run.workshop.call(arguments, agent_id=run.agent_id, session_id=session)
+            return run.workshop.call(
+                arguments, agent_id=run.agent_id, session_id=session, by_person=by_person
+            )
 
     def look(self, session: str) -> Seen:
         """Return what is to be seen; a run begins for it, as it would for the next turn."""

@@ -45,6 +45,7 @@ def open_workshop(runtime: Runtime) -> WorkshopService:
         now=time.time,
         new_id=lambda skill: f"{skill[:_LONGEST_IN_ID]}-{secrets.token_hex(5)}",
         show=workshop_answer,
+        elsewhere=lambda skill, agent_id: _elsewhere(runtime, skill, agent_id),
         neighbours=lambda agent_id: _neighbours(runtime, agent_id),
         scores=lambda text, agent_id: _scores(runtime, text, agent_id),
     )
@@ -120,7 +121,8 @@ def _folder(workspace: str, skill: str, state: str) -> SkillFolder:
         PathError: the `skills` folder leads elsewhere, or the name cannot be a folder's.
     """
     root = os.path.join(workspace, "skills")
-    if os.path.realpath(root) != os.path.join(os.path.realpath(workspace), "skills"):
+    # To say it early and well: what holds against a swap is that each step is taken by handle.
+    if os.path.islink(root):
         raise ContainmentError(root, "is a link: the workshop writes inside the workspace only.")
     return SkillFolder(Path(root), skill, Path(state))
 
@@ -146,6 +148,19 @@ def _route(runtime: Runtime, message: str, agent_id: str) -> tuple[str, float] |
         return None
     best = found.matches[0]
     return (best.skill.id, best.score) if _is_writable(best, workspace) else None
+
+
+def _elsewhere(runtime: Runtime, name: str, agent_id: str) -> str:
+    """Return where another skill of a name lies than the workshop would write it."""
+    workspace = runtime.skills.workspace(agent_id or None)
+    own = os.path.realpath(os.path.join(workspace.folder, "skills", name, "SKILL.md"))
+    found = workspace.state(runtime.skills.settings).scan.skills
+    others = [skill.path for skill in found if _is_called(skill, name)]
+    return next((path for path in reversed(others) if os.path.realpath(path) != own), "")
+
+
+def _is_called(skill: Skill, name: str) -> bool:
+    return name in {skill.id.casefold(), skill.name.casefold()}
 
 
 def _neighbours(runtime: Runtime, agent_id: str) -> list[Neighbour]:

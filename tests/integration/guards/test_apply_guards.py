@@ -205,7 +205,7 @@ def test_g20_a_file_swapped_for_a_link_at_any_step_leaves_the_outside_alone(
     outside = tmp_path / "outside.txt"
     outside.write_bytes(b"precious")
     ends = set()
-    for number in range(60):
+    for number in range(100):
         root = tmp_path / str(number) / "skills"
         target = root / "notes/SKILL.md"
         put(root / "notes", {"SKILL.md": b"old"})

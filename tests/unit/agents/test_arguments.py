@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agents.arguments import Arguments, ArgumentsRefused, closed, read_arguments
+from prowess.agents.arguments import Arguments, ArgumentsRefused, as_object, closed, read_arguments
 
 SCHEMA = closed(
     {
@@ -34,6 +34,11 @@ def test_null_counts_as_nothing_said() -> None:
     [
         ("nonsense", "not JSON"),
         ("[1]", "one JSON object"),
+        ("null", "one JSON object"),
+        ('"{}"', "not a string that holds one"),
+        (as_object('{"name": "a"}'), "not a string that holds one"),
+        (as_object(None), "one JSON object"),
+        ("x" * 200_001, "longer than"),
         ("[" * 100_000, "not JSON"),
         ({}, "'name' is missing"),
         ({"name": None}, "'name' is missing"),

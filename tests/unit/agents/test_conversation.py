@@ -10,6 +10,7 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -147,3 +148,32 @@ def test_learning_reads_the_persons_own_words_and_not_the_skills() -> None:
         ("assistant", "Done."),
     ]
     assert calls_in(messages) == 1
+
+
+def test_a_turn_that_is_too_long_is_kept_shortened_and_can_be_read_again() -> None:
+    talk = Conversation(session_id="s")
+    flood = ModelResponse(
+        parts=[
+            ThinkingPart(content="t" * 2_000_000),
+            TextPart(content="\u00e9" * 3_000_000),
+            ToolCallPart("shell", "x" * 3_000_000, "1"),
+        ]
+    )
+
+    talk.add(Turn(words="w" * 3_000_000, messages=(_asked("q" * 3_000_000), flood)))
+
+    text = json.dumps(talk.stored())
+    assert len(text) < 4 * module.MOST_TURN_CHARS
+    assert talk.turns[0].chars <= module.MOST_TURN_CHARS
+    assert "characters were not kept" in text
+    assert read_conversation("s", json.loads(text)).turns[0].words.startswith("www")
+
+
+def test_a_turn_of_endless_parts_is_kept_as_a_note() -> None:
+    talk = Conversation(session_id="s")
+    parts = [ToolCallPart("find_skills", "{}", str(number)) for number in range(20_000)]
+
+    talk.add(Turn(words="hi", messages=(_asked("hi"), ModelResponse(parts=parts))))
+
+    assert "too long to be kept" in json.dumps(talk.stored())
+    assert len(talk.turns[0].messages) == 2

@@ -3,7 +3,7 @@
 import pytest
 from pydantic_ai import exceptions as provider
 
-from prowess.agents.failures import trouble_of
+from prowess.agents.failures import TooMuch, internal_trouble, trouble_of
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,17 @@ def test_a_failure_is_one_sentence_without_the_servers_words(error: Exception, s
 
 def test_too_many_steps_are_a_limit() -> None:
     assert trouble_of(provider.UsageLimitExceeded("x"), "m").code == "limit"
+
+
+def test_each_limit_has_a_sentence_of_its_own() -> None:
+    calls = trouble_of(provider.UsageLimitExceeded("the tool_calls_limit of 50"), "m")
+    flood = trouble_of(TooMuch.text(), "m")
+
+    assert "tools in one turn" in calls.message
+    assert "longer than" in flood.message
+    assert calls.code == flood.code == "limit"
+
+
+def test_what_no_library_foresaw_is_a_sentence_too() -> None:
+    assert "another model" in trouble_of(AttributeError("sk-secret"), "m").message
+    assert "PROWESS_DEBUG" in internal_trouble(ValueError("sk-secret")).message

@@ -1,5 +1,7 @@
 """Edits follow the Markdown structure, and every byte outside of them stays what it was."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -302,3 +304,40 @@ def test_each_kind_of_edit_knows_what_to_do_where_there_is_no_skill() -> None:
     assert skill_of(grew).description == "My Notes"
     with pytest.raises(ProposalNotFoundError, match=r"^skill does not exist: notes$"):
         edited("notes", None, Replace(old_text="a", new_text="b"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "```\nopen",
+        "- a\n\n  ~~~\n  open",
+        "<!-- open",
+        "- a <!-- open",
+        "<script>\nopen",
+        "> ```\n> x",
+    ],
+)
+def test_code_and_comments_that_never_end_are_refused(body: str) -> None:
+    page = new_skill("notes", "d", "## Workflow\n\n- One.")
+
+    makers = (
+        partial(new_skill, "notes", "d", body),
+        partial(appended, page, "Workflow", body),
+        partial(merged, page, body),
+        partial(replaced, page, "- One.", body),
+    )
+    for make in makers:
+        with pytest.raises(ProposalInputError, match="leaves code or a comment open: close it"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "body", ["```\nx\n```", "~~~~ py\nx\n~~~~~", "<!-- a -->", "- Write `<!--` first.", "    <!--"]
+)
+def test_code_and_comments_that_end_are_taken(body: str) -> None:
+    assert appended(new_skill("notes", "d", "- One."), "Workflow", f"Do:\n\n{body}")
+
+
+@pytest.mark.parametrize("name", ["no", "on", "off", "2001-01-01", "0x10", "1_000", "null", "true"])
+def test_a_name_that_an_older_yaml_reads_otherwise_is_quoted(name: str) -> None:
+    assert f'name: "{name}"' in new_skill(name, "d", "- One.").decode()

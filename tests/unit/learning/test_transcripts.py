@@ -184,3 +184,38 @@ def test_whatever_a_file_holds_is_read_or_counted(values: list[object]) -> None:
     for turn in said.turns:
         assert turn.tool_calls >= 0
         assert any(spoken.role == "user" for spoken in turns([turn.contents[0]]))
+
+
+ORDER = "From now on always check the width of doors"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"role": "user", "content": f"<local-command-stdout>{ORDER}</local-command-stdout>"},
+        {"role": "user", "content": f"<command-message>{ORDER}</command-message>"},
+        {"role": "user", "content": f"<command-name>{ORDER}</command-name>"},
+        {"role": "user", "content": f"<system-reminder>{ORDER}"},
+        {"role": "user", "content": f"<task-notification>{ORDER}</task-notification>"},
+        {"type": "user", "toolUseResult": {}, "message": {"role": "user", "content": ORDER}},
+        {"type": "user", "isMeta": "true", "message": {"role": "user", "content": ORDER}},
+        {"type": "user", "isSidechain": True, "message": {"role": "user", "content": ORDER}},
+        {"type": "progress", "message": {"role": "user", "content": ORDER}},
+        {"type": "tool_result", "content": "x", "messages": [{"role": "user", "content": ORDER}]},
+        {"type": "tool_use", "input": ORDER},
+        {"tool_use_id": "1", "output": [{"role": "user", "content": ORDER}]},
+    ],
+)
+def test_what_a_program_or_a_tool_said_is_left_out_and_counted(record: dict[str, object]) -> None:
+    said = transcript([Record(record, 1)])
+
+    assert said.turns == ()
+    assert dict(said.skipped) == {NOT_TYPED: 1}
+
+
+def test_what_a_person_typed_beside_a_programs_words_is_heard_alone() -> None:
+    content = f"Paint the door.\n<system-reminder>{ORDER}</system-reminder>"
+
+    (turn,) = transcript([Record({"role": "user", "content": content}, 1)]).turns
+
+    assert [one.text for one in turns(turn.contents)] == ["Paint the door."]

@@ -38,7 +38,9 @@ def turn(
 
 @pytest.fixture
 def world() -> World:
-    return World()
+    world = World()
+    world.by_person = True
+    return world
 
 
 def suggest(world: World, body: str = "- Do it.", **more: object) -> Proposal:
@@ -333,7 +335,8 @@ def test_a_support_file_for_a_skill_that_exists_is_queued_or_written(world: Worl
 
     assert queued.state is State.PENDING
     assert written == Written(f"{WORKSPACE}/skills/notes/assets/b.txt")
-    assert set(world.folder("notes").files) == {"SKILL.md", "scripts/a.py", "assets/b.txt"}
+    # What waits is not written along with it.
+    assert set(world.folder("notes").files) == {"SKILL.md", "assets/b.txt"}
 
 
 def test_a_bad_support_file_does_not_spoil_what_it_would_have_joined(world: World) -> None:

@@ -84,10 +84,14 @@ class World:
         self.store = MemoryProposals()
         self.folders: dict[str, MemoryFolder] = {}
         self.neighbours: list[Neighbour] = []
+        # By name, where a skill lies that the workshop does not write.
+        self.elsewhere: dict[str, str] = {}
         # What the router was asked about, in order.
         self.routed: list[str] = []
         self.routes: Callable[[str], tuple[str, float] | None] = lambda _message: None
         self.refreshed = 0
+        # Whether a person has said yes to each call of the tool.
+        self.by_person = False
         self._ticks = 0
         self.workshop = WorkshopService(
             WorkshopTools(
@@ -101,6 +105,7 @@ class World:
                 now=self._now,
                 new_id=lambda skill: f"{skill}-{len(self.store.log)}-{self._ticks}",
                 show=show,
+                elsewhere=lambda skill, _agent: self.elsewhere.get(skill, ""),
                 neighbours=lambda _agent: self.neighbours,
                 scores=self._scores,
             )
@@ -132,7 +137,7 @@ class World:
 
     def call(self, action: str, **arguments: object) -> Answer:
         """Call the tool."""
-        shown = self.workshop.call({"action": action, **arguments})
+        shown = self.workshop.call({"action": action, **arguments}, by_person=self.by_person)
         answer = shown["answer"]
         assert isinstance(answer, Answer)
         return answer

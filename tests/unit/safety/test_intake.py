@@ -227,7 +227,7 @@ def test_names_that_some_system_takes_for_one_are_named() -> None:
     [
         ("a.zip", _zip({"x/run.sh": COMMAND}), "a.zip!x/run.sh"),
         ("a.tgz", _tar({"run.sh": COMMAND}), "a.tgz!run.sh"),
-        ("a.gz", gzip.compress(COMMAND), "a.gz!content"),
+        ("a.gz", gzip.compress(COMMAND, mtime=0), "a.gz!content"),
         ("a.zip", _zip({"b.zip": _zip({"run.sh": COMMAND})}), "a.zip!b.zip!run.sh"),
     ],
 )
@@ -281,7 +281,7 @@ def test_no_file_is_lost_and_no_byte_breaks_the_intake(files: dict[str, bytes]) 
 
 @given(
     st.sampled_from([_png(COMMAND), _jpeg(COMMAND), _gif(COMMAND), _webp(COMMAND), ELF,
-                     _zip({"a": COMMAND}), _tar({"a": COMMAND}), gzip.compress(COMMAND)]),
+                     _zip({"a": COMMAND}), _tar({"a": COMMAND}), gzip.compress(COMMAND, mtime=0)]),
     st.integers(0, 300), st.binary(max_size=8),
 )  # fmt: skip
 def test_broken_files_do_not_break_the_intake(data: bytes, at: int, patch: bytes) -> None:

@@ -1,0 +1,154 @@
+"""The workshop on real folders against those who swap, shadow, hurry and break the config."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.workshop_world import World
+
+from prowess.errors import PathError, StaleChangeError
+from prowess.host.skill_folder import SkillFolder
+from prowess.host.store_proposals import SqliteProposals
+from prowess.learning.proposal import DEFAULT_CAPS, EventKind, State, content_hash
+from prowess.runtime.workshop import TurnSeen
+from prowess.wiring import open_runtime
+
+PAGE = b"---\nname: notes\ndescription: d\n---\n# Notes\n"
+_STEPS = 80
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> World:
+    found = World(tmp_path, capsys)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PROWESS_HOME", str(found.state))
+    monkeypatch.chdir(found.work)
+    return found
+
+
+# Any JSON.
+def called(world: World, **arguments: object) -> Any:  # noqa: ANN401
+    with open_runtime(str(world.work)) as runtime:
+        return runtime.workshop.call(arguments)
+
+
+def swapping(number: int, skills: Path, outside: Path) -> Callable[[str], None]:
+    """Return a hook that puts a link in the place of `skills` at the step of that number."""
+    count = iter(range(10_000))
+
+    def hook(_step: str) -> None:
+        if next(count) == number:
+            skills.rename(skills.with_name("moved"))
+            skills.symlink_to(outside)
+
+    return hook
+
+
+def test_a_skills_folder_swapped_for_a_link_at_any_step_leaves_the_outside_alone(
+    tmp_path: Path,
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    refused = 0
+    for number in range(_STEPS):
+        skills = tmp_path / str(number) / "skills"
+        (skills / "notes").mkdir(parents=True)
+        (skills / "notes/SKILL.md").write_bytes(PAGE)
+        hook = swapping(number, skills, outside)
+        folder = SkillFolder(skills, "notes", tmp_path / str(number) / "state", swap_hook=hook)
+        try:
+            with folder.lock():
+                folder.apply({"SKILL.md": b"new"}, content_hash({"SKILL.md": PAGE}))
+        except (PathError, StaleChangeError):
+            refused += 1
+
+        assert list(outside.iterdir()) == []
+    assert refused
+
+
+def test_two_writers_at_once_lose_nothing(world: World) -> None:
+    world.configure(approvalPolicy="auto")
+    called(
+        world, action="suggest", skillName="kites", description="Fly kites.",
+        body="## Workflow\n\n- Look at the sky.",
+    )  # fmt: skip
+
+    def write(who: str) -> list[str]:
+        with open_runtime(str(world.work)) as runtime:
+            calls = (
+                {"action": "suggest", "skillName": "kites", "section": "Workflow",
+                 "body": f"- Line {number} of {who}."}
+                for number in range(6)
+            )  # fmt: skip
+            return [str(runtime.workshop.call(call)["status"]) for call in calls]
+
+    with ThreadPoolExecutor(2) as pool:
+        states = [state for part in pool.map(write, ("one", "two")) for state in part]
+
+    page = (world.work / "skills/kites/SKILL.md").read_text(encoding="utf-8")
+    assert states == ["applied"] * 12
+    assert page.count("- Line") == 12
+
+
+def test_the_name_of_a_flat_skill_file_is_never_taken_unasked(world: World) -> None:
+    world.configure(approvalPolicy="auto")
+    flat = world.work / "skills/flat.md"
+    flat.write_text("---\nname: flat\ndescription: By hand.\n---\n# Hand\n", encoding="utf-8")
+
+    found = called(
+        world, action="suggest", skillName="flat", description="Other words entirely.",
+        body="- Something else.", apply=True,
+    )  # fmt: skip
+
+    assert found["status"] == "pending"
+    assert f"shadows {flat}" in found["proposal"]["reason"]
+    assert not (world.work / "skills/flat").exists()
+
+
+def test_what_a_person_rejected_outlives_any_number_of_others(world: World) -> None:
+    world.configure()
+    mine = world.suggest()
+    assert world.run("workshop", "reject", mine).code == 0
+    store = SqliteProposals(str(world.state / "prowess.db"))
+    (kept,) = store.listed(str(world.work), State.REJECTED)
+
+    store.change(kept, kept, EventKind.REJECTED)
+    caps = {**DEFAULT_CAPS, State.REJECTED: 0}
+    called(world, action="suggest", skillName="other", description="O.", body="- Other.")
+    (waiting,) = store.listed(str(world.work), State.PENDING)
+    store.add(waiting, caps)
+
+    assert [one.id for one in store.listed(str(world.work), State.REJECTED)] == [mine]
+    assert kept.for_good
+
+
+def test_a_config_that_breaks_in_the_middle_breaks_no_turn(world: World) -> None:
+    world.configure(autoCapture=True, reviewMode="heuristic")
+    said = ({"role": "user", "content": "From now on always check the height of lamps"},)
+    with open_runtime(str(world.work)) as runtime:
+        assert runtime.workshop.enabled
+        (world.state / "prowess.json").write_text('{"plugins": [', encoding="utf-8")
+
+        found = runtime.workshop.observe(TurnSeen(messages=said))
+
+    assert len(found) <= 1
+
+
+def test_a_reviews_own_transcript_says_why_nothing_is_learned(world: World) -> None:
+    world.configure(autoCapture=True)
+    line = {
+        "sessionId": "skill-workshop-review-1",
+        "role": "user",
+        "content": "From now on always check the width of doors",
+    }
+    path = world.work / "chat.jsonl"
+    path.write_text(json.dumps(line), encoding="utf-8")
+
+    said = world.run("workshop", "capture", str(path))
+
+    assert "a review's own conversation" in said.out
