@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
 from prowess import __version__
+from prowess.cli.lazy import LazyGroup
 from prowess.cli.render import print_error, print_json, print_raw
 from prowess.errors import ProwessError
 from prowess.wire import error as wire_error
@@ -60,32 +60,10 @@ _SIGNAL_BASE = 128
 _ORDERLY = ("SIGTERM", "SIGHUP")
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands by name and loads them on demand."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names without loading anything."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the module of one command."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"prowess.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, without loading them."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
 @click.group(
     cls=LazyGroup,
+    table=COMMANDS,
+    prefix="prowess.cli.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 a finding or something not found, 2 wrong usage.",
 )

@@ -5,10 +5,10 @@ reader of transcripts, and `list` no scanner's report.
 """
 
 import os
-from importlib import import_module
 
 import click
 
+from prowess.cli.lazy import LazyGroup
 from prowess.cli.workshop_words import log_to_terminal
 
 # name -> module, one-line help. The order is that of `prowess workshop --help`.
@@ -29,26 +29,7 @@ _COMMANDS = {
 }
 
 
-class _Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"prowess.cli.workshop_{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-@click.group("workshop", cls=_Commands)
+@click.group("workshop", cls=LazyGroup, table=_COMMANDS, prefix="prowess.cli.workshop_")
 @click.option("-v", "--verbose", is_flag=True, help="Print the workshop's log on the error stream.")
 @click.pass_context
 def workshop_command(ctx: click.Context, *, verbose: bool) -> None:
