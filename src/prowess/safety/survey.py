@@ -225,7 +225,7 @@ class Survey:
         if reading.imports:
             self.scene.imports[path] = (*self.scene.imports.get(path, ()), *reading.imports)
         if reading.unread and setting.place in {"file", "data"} and depth == 0:
-            self._unread_file(reading, snippet.view, setting)
+            self._unread_file(reading, snippet, setting)
         for text in reading.texts:
             passages = prose.Passages(text, is_hidden=prose.calls_agent(text.text), is_aside=True)
             for seen in prose.judge(passages):
@@ -238,12 +238,14 @@ class Survey:
             if inner.view.text.strip():
                 self._snippet(inner, nested, depth + 1)
 
-    def _unread_file(self, reading: Reading, view: View, setting: Setting) -> None:
-        self.unread.append((view.path, reading.unread))
-        if not (reading.facts or reading.texts or reading.imports):
+    def _unread_file(self, reading: Reading, snippet: Snippet, setting: Setting) -> None:
+        self.unread.append((snippet.view.path, reading.unread))
+        seen = reading.facts or reading.texts or reading.imports
+        # Other readers make what they can of anything; this one wants a whole program.
+        if snippet.language == "python" and not seen:
             # No code of that language: a text, and maybe one for whoever reads it.
-            self._prose([view], (), setting)
-            self._commands(view, setting)
+            self._prose([snippet.view], (), setting)
+            self._commands(snippet.view, setting)
 
     def _decoded(self, view: View, language: str) -> None:
         for hidden in decoded_views(view, self._budget):
