@@ -12,8 +12,9 @@ from tests.integration.workshop_world import World
 from prowess.errors import PathError, StaleChangeError
 from prowess.host.skill_folder import SkillFolder
 from prowess.host.store_proposals import SqliteProposals
-from prowess.learning.proposal import DEFAULT_CAPS, EventKind, State, content_hash
+from prowess.learning.proposal import DEFAULT_CAPS, EventKind, State
 from prowess.runtime.workshop import TurnSeen
+from prowess.safety.contents import content_hash
 from prowess.wiring import open_runtime
 
 PAGE = b"---\nname: notes\ndescription: d\n---\n# Notes\n"

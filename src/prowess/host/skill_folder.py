@@ -24,8 +24,8 @@ from prowess.errors import ContainmentError, PathError, StaleChangeError
 from prowess.host.change_journal import ChangeJournal, NotedChange
 from prowess.host.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.private_files import locked
-from prowess.learning.proposal import content_hash
 from prowess.runtime.applying import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
+from prowess.safety.contents import content_hash
 from prowess.safety.portable_paths import PathRefused, collision_key, segments, shown
 
 _NEW_FILE, _PERMISSIONS = 0o644, 0o777

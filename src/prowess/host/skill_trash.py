@@ -20,7 +20,7 @@ from prowess.errors import PathError, RemovalError
 from prowess.host import folder_move
 from prowess.host.containment import Hook, Root
 from prowess.host.folder_move import Place
-from prowess.learning.proposal import content_hash
+from prowess.safety.contents import content_hash
 from prowess.safety.portable_paths import shown
 from prowess.skills.model import Tier
 

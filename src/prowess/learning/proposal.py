@@ -20,7 +20,7 @@ from prowess.learning.secret_guard import refuse_secrets
 from prowess.safety.model import Finding
 
 # The first bytes that are hashed: a later way to write things down must not meet an older hash.
-_CHANGE, _CONTENT = b"prowess change 1", b"prowess content 1"
+_CHANGE = b"prowess change 1"
 _GONE, _THERE = b"-", b"+"
 
 
@@ -306,12 +306,7 @@ def _is_same(new: Record, known: Record) -> bool:
 
 def change_hash(change: Change) -> str:
     """Return the hash of exactly this change: the skill, every path and every byte."""
-    return _digest(_CHANGE, change.skill, change.files)
-
-
-def content_hash(files: Mapping[str, bytes]) -> str:
-    """Return the hash of a whole skill; a skill that does not exist has no files."""
-    return _digest(_CONTENT, "", files)
+    return _digest(change.skill, change.files)
 
 
 def result_of(current: Mapping[str, bytes], change: Change) -> dict[str, bytes]:
@@ -353,11 +348,11 @@ def _age(record: Record) -> tuple[float, str]:
     return record.created_at, record.id
 
 
-def _digest(kind: bytes, skill: str, files: Mapping[str, bytes | None]) -> str:
+def _digest(skill: str, files: Mapping[str, bytes | None]) -> str:
     """Hash with every length in front, so that no two lists of files read the same."""
     digest = hashlib.sha256()
     # A name that is no UTF-8 arrives with lone surrogates, and still has a hash of its own.
-    for part in (kind, skill.encode("utf-8", "surrogatepass")):
+    for part in (_CHANGE, skill.encode("utf-8", "surrogatepass")):
         digest.update(len(part).to_bytes(8, "big") + part)
     named = {path.encode("utf-8", "surrogatepass"): data for path, data in files.items()}
     for path, data in sorted(named.items(), key=lambda item: item[0]):

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
-from prowess.learning.proposal import Change, change_hash, content_hash, result_of
+from prowess.learning.proposal import Change, change_hash, result_of
+from prowess.safety.contents import content_hash
 from prowess.safety.model import ScanReport, ScanVerdict
 from prowess.safety.portable_paths import (
     MAX_DEPTH,

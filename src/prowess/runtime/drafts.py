@@ -15,12 +15,12 @@ from prowess.learning.proposal import (
     Proposal,
     Source,
     change_hash,
-    content_hash,
     payload_hash,
     result_of,
 )
 from prowess.learning.secret_guard import refuse_known_secrets, refuse_secrets
 from prowess.runtime.applying import SKILL_FILE, check_result
+from prowess.safety.contents import content_hash
 from prowess.safety.model import ScanReport, ScanVerdict
 
 LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000})

@@ -23,20 +23,12 @@ from prowess.errors import (
     StaleChangeError,
     StoreError,
 )
-from prowess.learning.proposal import (
-    Begun,
-    Change,
-    EventKind,
-    Proposal,
-    State,
-    content_hash,
-    result_of,
-    targets,
-)
+from prowess.learning.proposal import Begun, Change, EventKind, Proposal, State, result_of, targets
 from prowess.runtime.applying import DEFAULT_LIMITS, SKILL_FILE, FolderLimits, apply_change
 from prowess.runtime.drafts import refusal_of
 from prowess.runtime.proposal_moves import Moves, check, check_revision, say
 from prowess.runtime.workshop_ports import KeptFolder, WorkshopTools
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding
 
 log = logging.getLogger("prowess.workshop")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from prowess.errors import AcceptanceError
-from prowess.safety.acceptance import SCANNER, Acceptance, content_hash
+from prowess.safety.acceptance import SCANNER, Acceptance
+from prowess.safety.contents import content_hash
 from prowess.safety.model import (
     Confidence,
     Finding,

@@ -24,7 +24,7 @@ from prowess.runtime.sync_plan import (
     make_plan,
     remaining,
 )
-from prowess.safety.acceptance import content_hash
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict
 from prowess.safety.portable_paths import shown
 from prowess.skills.model import Skill

@@ -4,8 +4,7 @@ It names the skill, the rule and the very evidence, and it is void as soon as th
 skill or the scanner changes. It comes from the operator's own file, never from the skill.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from prowess.safety.model import Finding, Level
@@ -25,16 +24,6 @@ class Acceptance:
     scanner: str
     reason: str
     accepted_at: str
-
-
-def content_hash(files: Mapping[str, bytes]) -> str:
-    """Return a hash over every path and every byte of a skill."""
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        name = path.encode("utf-8", "surrogateescape")
-        digest.update(b"%d:%s%d:" % (len(name), name, len(files[path])))
-        digest.update(files[path])
-    return digest.hexdigest()
 
 
 def accepted_by(

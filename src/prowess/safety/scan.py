@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from prowess.safety.acceptance import Acceptance, accepted_by, content_hash
+from prowess.safety.acceptance import Acceptance, accepted_by
+from prowess.safety.contents import content_hash
 from prowess.safety.evidence import evidence_of
 from prowess.safety.facts import Act
 from prowess.safety.intake import Intake, Limits, take

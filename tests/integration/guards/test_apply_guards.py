@@ -13,8 +13,9 @@ import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
 from prowess.host.skill_folder import SkillFolder
-from prowess.learning.proposal import Change, change_hash, content_hash
+from prowess.learning.proposal import Change, change_hash
 from prowess.runtime.applying import Applied, FolderLimits, apply_change
+from prowess.safety.contents import content_hash
 from prowess.safety.model import ScanReport, ScanVerdict
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n", "scripts/run.sh": b"echo a\n"}

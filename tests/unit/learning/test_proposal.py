@@ -10,11 +10,11 @@ from prowess.learning.proposal import (
     Record,
     State,
     change_hash,
-    content_hash,
     duplicate_of,
     pruned,
     result_of,
 )
+from prowess.safety.contents import content_hash
 
 NAMES = st.text("ab/.", min_size=1, max_size=4)
 FILES = st.dictionaries(NAMES, st.none() | st.binary(max_size=4), max_size=4)

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
-from prowess.learning.proposal import Change, change_hash, content_hash
+from prowess.learning.proposal import Change, change_hash
 from prowess.runtime.applying import DEFAULT_LIMITS, Applied, FolderLimits, apply_change
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n"}

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.safety.acceptance import SCANNER, Acceptance, accepted_by, content_hash
+from prowess.safety.acceptance import SCANNER, Acceptance, accepted_by
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Confidence, Finding, Level
 
 FINDING = Finding(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from prowess.safety.acceptance import SCANNER, Acceptance, content_hash
+from prowess.safety.acceptance import SCANNER, Acceptance
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Handling, LedgerEntry, Level, Profile, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 

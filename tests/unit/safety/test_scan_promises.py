@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from prowess.safety.acceptance import SCANNER, Acceptance, content_hash
+from prowess.safety.acceptance import SCANNER, Acceptance
+from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level, Profile, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 
