@@ -66,6 +66,7 @@ def skill_status(status: SkillStatus) -> Json:
         "blockedByAgentFilter": status.matched is None,
         "matchedBy": None if status.matched is None else status.matched.value,
         "platformIncompatible": verdict.platform_incompatible,
+        "draft": skill.is_draft,
         "modelVisible": status.model_visible,
         "userInvocable": skill.invocation.user,
         "commandVisible": status.command_visible,
@@ -187,7 +188,7 @@ def check_groups(report: StatusReport) -> dict[str, list[Any]]:
         "notInjected": [
             {"name": clean(r.skill.name), "reason": r.skill.invocation.hidden_by}
             for r in rows
-            if r.usable and not r.skill.invocation.model
+            if (r.usable and not r.skill.invocation.model) or r.skill.is_draft
         ],
         "missingRequirements": [
             {

@@ -33,6 +33,8 @@ def state_cell(status: SkillStatus) -> Cell:
         return Cell("🚫 blocked", "red")
     if status.matched is None:
         return Cell("🚫 excluded", "red")
+    if status.skill.is_draft:
+        return Cell("✎ draft", "dim")
     return Cell("✓ ready", "green") if verdict.eligible else Cell("△ needs setup", "yellow")
 
 

@@ -34,7 +34,8 @@ class SkillStatus:
     @property
     def usable(self) -> bool:
         """True where the skill is eligible and the agent may use it: it is ready."""
-        return self.verdict.eligible and self.matched is not None
+        may = self.matched is not None and not self.skill.is_draft
+        return self.verdict.eligible and may
 
     @property
     def model_visible(self) -> bool:
@@ -221,7 +222,9 @@ class SkillsService:
         usable = tuple(
             skill
             for name, skill in state.catalog.winners.items()
-            if state.verdicts[name].eligible and agent_filter.match(skill) is not None
+            if state.verdicts[name].eligible
+            and agent_filter.match(skill) is not None
+            and not skill.is_draft
         )
         visible = [skill for skill in usable if skill.invocation.model]
         block = self._render(visible, agent, last_used={})

@@ -84,9 +84,14 @@ def merge(found: Iterable[Skill], precedence: Precedence = Precedence.OPENCLAW) 
 
 
 def _ranked(found: Iterable[Skill], precedence: Precedence) -> list[Skill]:
-    """Return the skills, lowest precedence first; within one source the scan order stays."""
+    """Return the skills, lowest precedence first; within one source the scan order stays.
+
+    A draft takes no name from a skill that somebody chose to have, whatever it calls itself.
+    """
     if precedence is Precedence.OPENCLAW:
-        return sorted(found, key=lambda skill: skill.source.tier)
+        return sorted(found, key=lambda skill: (not skill.is_draft, skill.source.tier))
     # First wins, so the first of a source must come last: sorting is stable, order matters.
     backwards = list(found)[::-1]
-    return sorted(backwards, key=lambda skill: _OPENPOCKET_RANK[skill.source.tier])
+    return sorted(
+        backwards, key=lambda skill: (not skill.is_draft, _OPENPOCKET_RANK[skill.source.tier])
+    )

@@ -189,11 +189,12 @@ def _allowed(situation: Situation) -> Step:
 def _model(skill: Skill) -> Step:
     if skill.invocation.model:
         return Step(stage="model", passed=True, detail="the model may choose it")
+    by_hand = "only a person can call it, unless its author changes that"
     return Step(
         stage="model",
         passed=False,
         detail=f"kept from the model by {skill.invocation.hidden_by or 'its author'}",
-        fix="only a person can call it, unless its author changes that",
+        fix="read it, then run `prowess experience promote`" if skill.is_draft else by_hand,
     )
 
 

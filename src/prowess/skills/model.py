@@ -145,6 +145,10 @@ class Triggers:
     none: tuple[str, ...] = ()
 
 
+# Who keeps a draft from the model, from slash commands and from every run.
+DRAFTS = "the drafts folder"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """Who may call a skill, and how."""
@@ -206,6 +210,11 @@ class Skill:
     def bundled(self) -> bool:
         """True for what Prowess itself ships."""
         return self.source.tier is Tier.BUNDLED
+
+    @property
+    def is_draft(self) -> bool:
+        """True for what was written from a trace and that nobody has promoted yet."""
+        return self.invocation.hidden_by == DRAFTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from prowess.skills.field_reader import FieldReader, UnreadableError, as_flag, m
 from prowess.skills.frontmatter import Frontmatter
 from prowess.skills.metadata import Resolved, resolve
 from prowess.skills.model import (
+    DRAFTS,
     Diagnostic,
     Dialect,
     Document,
@@ -25,6 +26,7 @@ from prowess.skills.model import (
     RootKind,
     Severity,
     Skill,
+    Tier,
 )
 from prowess.skills.text import plain_name
 
@@ -180,9 +182,12 @@ def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, li
         hidden_by = "agents/openai.yaml"
     if reader.flag("disable-model-invocation", default=False, ambiguous=True):
         hidden_by = "disable-model-invocation"
+    is_draft = _is_draft(document)
+    if is_draft:
+        hidden_by = DRAFTS
     return (
         Invocation(
-            user=reader.flag("user-invocable", default=True, ambiguous=True),
+            user=reader.flag("user-invocable", default=True, ambiguous=True) and not is_draft,
             model=not hidden_by,
             hidden_by=hidden_by,
             tool=tool,
@@ -190,6 +195,19 @@ def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, li
         ),
         found,
     )
+
+
+def _is_draft(document: Document) -> bool:
+    """Return whether a document lies where drafts do: below `auto` of a workspace's own skills.
+
+    It counts where it lies and not what it says: a draft is written from what strangers' pages and
+    programs printed, so its text must not be able to lift the bar.
+    """
+    if document.source.tier is not Tier.WORKSPACE:
+        return False
+    root = document.source.root.replace("\\", "/").rstrip("/")
+    parts = document.path.replace("\\", "/").removeprefix(f"{root}/").split("/")
+    return parts[0] == "auto" and len(parts) > 1 and parts[1:] != ["SKILL.md"]
 
 
 def _unclear_flags(reader: FieldReader) -> list[Diagnostic]:

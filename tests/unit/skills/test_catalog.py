@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from prowess.settings import Precedence
 from prowess.skills.catalog import Shadowed, collation_key, merge
-from prowess.skills.model import Skill, Tier
+from prowess.skills.model import DRAFTS, Invocation, Skill, Tier
 from prowess.testing import make_skill
 
 NAMES = st.sampled_from(("deploy", "Deploy", "éclair", "zoo"))
@@ -29,6 +30,18 @@ def test_workspace_skill_shadows_the_bundled_one_of_the_same_name() -> None:
 
     assert catalog.winners == {"deploy": workspace}
     assert catalog.shadowed == (Shadowed(skill=bundled, winner=workspace),)
+
+
+@pytest.mark.parametrize("precedence", Precedence)
+def test_a_draft_takes_no_name_from_a_skill(precedence: Precedence) -> None:
+    hidden = Invocation(model=False, user=False, hidden_by=DRAFTS)
+    draft = replace(make_skill(tier=Tier.WORKSPACE, path="/draft"), invocation=hidden)
+    skill = make_skill(tier=Tier.EXTRA, path="/skill")
+
+    catalog = merge([draft, skill], precedence)
+
+    assert catalog.winners == {"deploy": skill}
+    assert [lost.skill for lost in catalog.shadowed] == [draft]
 
 
 def test_each_tier_shadows_every_lower_one() -> None:

@@ -361,6 +361,30 @@ def test_a_command_is_called_by_its_file_and_hidden_from_the_model_unless_descri
     assert "description" in bare.invocation.hidden_by
 
 
+@pytest.mark.parametrize(
+    ("path", "is_draft"),
+    [
+        ("/work/skills/auto/20260101-101010-open-mail.md", True),
+        ("/work/skills/auto/20260101-101010-open-mail/SKILL.md", True),
+        ("/work/skills/auto/deeper/one/SKILL.md", True),
+        ("/work/skills/auto/SKILL.md", False),
+        ("/work/skills/autos/deploy/SKILL.md", False),
+        ("/work/skills/tools/auto/SKILL.md", False),
+        ("/work/skills/auto.md", False),
+    ],
+)
+def test_what_lies_in_the_drafts_folder_is_a_draft_whatever_it_says(
+    path: str, *, is_draft: bool
+) -> None:
+    text = described("disable-model-invocation: false", "user-invocable: true")
+
+    skill = parse(document(text, path), SpecMode.LEGACY).skill
+
+    assert skill is not None
+    assert skill.is_draft is is_draft
+    assert (skill.invocation.model, skill.invocation.user) == (not is_draft, not is_draft)
+
+
 def test_a_rule_is_called_by_its_file_and_keeps_its_globs() -> None:
     text = front("description: Style.", "globs: *.py,*.pyi", "alwaysApply: false")
 
