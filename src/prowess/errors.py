@@ -5,7 +5,8 @@ An exception is for the caller who must act, so each says what to do next and ca
 
     ProwessError
     ├── ConfigError                  the config file cannot be read or written
-    │   └── ConfigSyntaxError        it is not JSON5
+    │   ├── ConfigSyntaxError        it is not JSON5
+    │   └── ConfigConflictError      it is not, or not known to be, the one that was read
     ├── ConfigKeyError               a key that does not exist, or a value of the wrong type
     ├── UnknownAgentError            no such agent in `agents.list`
     ├── SkillNotFoundError           no skill of that name
@@ -33,6 +34,9 @@ An exception is for the caller who must act, so each says what to do next and ca
     │   ├── ProposalUnsafeError      the scanner refuses what would come out
     │   ├── ProposalSecretError      the text holds something that looks like a credential
     │   └── ProposalFolderError      the skill's folder cannot be read or written
+    ├── DraftError                   a draft cannot be found, promoted or removed
+    ├── GatewayBusyError             another gateway uses the same state folder
+    ├── GatewayStartError            the gateway cannot listen where it was told to
     └── WatchUnavailableError        the system cannot watch these folders
 """
 
@@ -59,6 +63,17 @@ class ConfigSyntaxError(ConfigError):
     """The config file is not JSON5."""
 
     code = "config.syntax"
+
+
+class ConfigConflictError(ConfigError):
+    """The config file is not, or is not known to be, the one that the caller read."""
+
+    code = "config.conflict"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        # Without the path: clients know by how the message begins that they may try again.
+        self.args = (problem,)
 
 
 class ConfigKeyError(ProwessError):
@@ -338,6 +353,32 @@ class ProposalFolderError(ProposalError):
     """The folder of the skill cannot be read or written."""
 
     code = "proposal.folder"
+
+
+class DraftError(ProwessError):
+    """A draft that was written from a trace cannot be found, promoted or removed."""
+
+    code = "draft"
+
+
+class GatewayBusyError(ProwessError):
+    """Another gateway uses the same state folder."""
+
+    code = "gateway.busy"
+
+    def __init__(self, state: str, address: str) -> None:
+        where = f" at {address}" if address else ""
+        super().__init__(
+            f"another gateway{where} uses {state}: stop it, or give this one a state folder of its"
+            " own with PROWESS_HOME."
+        )
+        self.state, self.address = state, address
+
+
+class GatewayStartError(ProwessError):
+    """The gateway cannot listen where it was told to."""
+
+    code = "gateway.start"
 
 
 class WatchUnavailableError(ProwessError):

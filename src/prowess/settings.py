@@ -202,6 +202,13 @@ class WorkshopSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExperienceSettings:
+    """Whether traces of finished tasks become drafts and lessons (`experience`)."""
+
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
     """A key that was not understood; its default is used and the file is left as it is."""
 
@@ -218,6 +225,7 @@ class Settings:
     agents: tuple[AgentSettings, ...] = (AgentSettings(id="main", name="main", default=True),)
     plugins: PluginSettings = field(default_factory=PluginSettings)
     workshop: WorkshopSettings = field(default_factory=WorkshopSettings)
+    experience: ExperienceSettings = field(default_factory=ExperienceSettings)
     problems: tuple[SettingProblem, ...] = ()
     # The shape of the file for `requires.config`: which paths are switched on, not what they hold.
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)

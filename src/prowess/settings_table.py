@@ -355,4 +355,16 @@ SETTINGS = (
         "40000",
         "How large a file of a learned skill may become.",
     ),
+    Setting(
+        "experience.enabled",
+        "true or false",
+        "true",
+        "Whether `prowess experience build` makes drafts and lessons of traces.",
+    ),
+    Setting(
+        "agent.autoArtifactsEnabled",
+        "true or false",
+        "true",
+        "The OpenPocket spelling of `experience.enabled`, used when that one is absent.",
+    ),
 )

@@ -5,6 +5,7 @@ that no requirement is without a test and that no test names a requirement that 
 """
 
 from .requirement import Requirement
+from .requirements_experience import EXPERIENCE
 from .requirements_reading import READING
 from .requirements_routing import ROUTING
 from .requirements_runs import RUNS
@@ -12,4 +13,12 @@ from .requirements_safety import SAFETY
 from .requirements_serving import SERVING
 from .requirements_workshop import WORKSHOP
 
-REQUIREMENTS: tuple[Requirement, ...] = (*READING, *SERVING, *ROUTING, *SAFETY, *RUNS, *WORKSHOP)
+REQUIREMENTS: tuple[Requirement, ...] = (
+    *READING,
+    *SERVING,
+    *ROUTING,
+    *SAFETY,
+    *RUNS,
+    *WORKSHOP,
+    *EXPERIENCE,
+)

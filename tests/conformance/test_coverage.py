@@ -18,6 +18,7 @@ SOURCES = (
     r"|spec safety/(Scanner|Bars)|spec routing/(What it does|Bars|Terminal)|issue skill discovery"
     r"|spec runs/(A run|Slash commands|Sandbox copy|Install|Agents)"
     r"|spec workshop/(Configuration|Three ways in|Proposals|Writes|Prompt guidance|Terminal|Logs)"
+    r"|spec experience/(Input|Output|Document|Fingerprint|Learning across runs|Replay|Terminal)"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 

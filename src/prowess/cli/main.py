@@ -47,6 +47,8 @@ COMMANDS = {
         "Talk to an agent that routes to your skills, reads them and asks before it acts.",
     ),
     "workshop": ("workshop", "Review what was learned, and turn it into skills."),
+    "serve": ("serve", "Run the gateway for every client, in one process."),
+    "experience": ("experience", "Learn from what agents did: drafts, replays and lessons."),
     "plugins": ("plugins", "Show plugins, and whether they are on."),
     "qa": ("qa", "Run scenarios that show that learning works, end to end."),
     "enable": ("config", "Switch a skill on for every agent."),

@@ -16,6 +16,7 @@ from prowess.host.reading import is_path
 from prowess.settings import (
     AgentSettings,
     EntrySettings,
+    ExperienceSettings,
     InstallSettings,
     Limits,
     LoadSettings,
@@ -29,7 +30,8 @@ from prowess.settings import (
 )
 
 _KNOWN = {
-    "": {"skills", "agents", "agent", "plugins", "$schema", "meta"},
+    "": {"skills", "agents", "agent", "plugins", "experience", "$schema", "meta"},
+    "experience": {"enabled"},
     "skills": {
         "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
         "routing", "model", "safety",
@@ -56,7 +58,7 @@ _KNOWN = {
 _OBJECTS = (
     "skills", "skills.load", "skills.limits", "skills.install", "skills.routing", "skills.model",
     "skills.safety", "agents", "agents.defaults",
-    "agent", "plugins", "plugins.load",
+    "agent", "plugins", "plugins.load", "experience",
 )  # fmt: skip
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "allowEnv", "config"))
 _AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
@@ -71,9 +73,17 @@ def to_settings(values: Mapping[str, Any]) -> Settings:
         agents=_agents(reader),
         plugins=_plugins(reader),
         workshop=workshop_settings(reader),
+        experience=ExperienceSettings(enabled=_learns_from_traces(reader)),
         problems=(*reader.problems, *_misshapen(reader), *_unknown(values)),
         values={key: _switched(value) for key, value in values.items()},
     )
+
+
+def _learns_from_traces(reader: Reader) -> bool:
+    own = "experience.enabled"
+    # OpenPocket's own word for it counts where ours says nothing.
+    key = own if reader.raw(own) is not None else "agent.autoArtifactsEnabled"
+    return reader.flag(key, default=True)
 
 
 def _switched(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Moving a folder from one root to another: by handles, and only the folder that was looked at."""
+"""Moving a folder or a file from one root to another: by handles, and only what was looked at."""
 
 import errno
 import os
@@ -107,6 +107,9 @@ def _copy(old: Place, new: Place, expected: os.stat_result) -> None:
     with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
         if stat.S_ISLNK(expected.st_mode):
             os.symlink(os.readlink(old.name, dir_fd=source), new.name, dir_fd=target)
+            return
+        if stat.S_ISREG(expected.st_mode):
+            _copy_file(source, old.name, target, new.name)
             return
     new.root.make_folder(new.relative)
     with old.root.handle(old.relative) as source, new.root.handle(new.relative) as target:

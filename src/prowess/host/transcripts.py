@@ -41,8 +41,8 @@ class RawTranscript:
     skipped: Mapping[str, int]
 
 
-def read_transcript(path: str) -> RawTranscript:
-    """Read a file of any supported kind.
+def read_transcript(path: str, *, most_line_bytes: int | None = None) -> RawTranscript:
+    """Read a file of any supported kind; `most_line_bytes` allows longer lines than usual.
 
     Raises:
         PathError: it cannot be read, is too large, or holds nothing that is JSON.
@@ -58,10 +58,12 @@ def read_transcript(path: str) -> RawTranscript:
         os.close(handle)
         raise PathError(path, "is not a file: give the file of a transcript.")
     with os.fdopen(handle, "rb") as file:
-        return read_stream(file, path)
+        return read_stream(file, path, most_line_bytes=most_line_bytes)
 
 
-def read_stream(stream: BinaryIO, name: str) -> RawTranscript:
+def read_stream(
+    stream: BinaryIO, name: str, *, most_line_bytes: int | None = None
+) -> RawTranscript:
     """Read what `stream` holds; `name` is for messages.
 
     Raises:
@@ -78,7 +80,7 @@ def read_stream(stream: BinaryIO, name: str) -> RawTranscript:
     content = content.removeprefix(_MARK)
     if not content.strip():
         raise PathError(name, "is empty.")
-    found = _document(content) or _lines(content)
+    found = _document(content) or _lines(content, most_line_bytes or MOST_LINE_BYTES)
     if not found.records:
         raise PathError(name, _nothing(found.skipped, len(content)))
     return found
@@ -108,7 +110,7 @@ def _document(content: bytes) -> RawTranscript | None:
     return RawTranscript((Record(value),), {})
 
 
-def _lines(content: bytes) -> RawTranscript:
+def _lines(content: bytes, most_bytes: int) -> RawTranscript:
     records: list[Record] = []
     skipped: Counter[str] = Counter()
     for number, line in enumerate(_split(content), start=1):
@@ -116,7 +118,7 @@ def _lines(content: bytes) -> RawTranscript:
             skipped[TOO_MANY] = content.rstrip(b"\n").count(b"\n") + 1 - MOST_LINES
             break
         if line.strip():
-            value = _value(line)
+            value = _value(line, most_bytes)
             if isinstance(value, _Left):
                 skipped[value.reason] += 1
             else:
@@ -139,9 +141,11 @@ class _Left:
     reason: str
 
 
-def _value(line: bytes) -> object:
-    if len(line) > MOST_LINE_BYTES:
-        return _Left(TOO_LONG)
+def _value(line: bytes, most_bytes: int) -> object:
+    if len(line) > most_bytes:
+        return _Left(
+            TOO_LONG if most_bytes == MOST_LINE_BYTES else f"longer than {most_bytes} bytes"
+        )
     try:
         return json.loads(line.decode())
     except UnicodeDecodeError:

@@ -15,11 +15,12 @@ _MAX_JSON5_CHARS = 1_500
 _MAX_DEPTH = 32
 _MAX_NUMBER = 2**63
 # What plain JSON does not know: single quotes, comments, trailing commas, keys without quotes.
+# No part is tried twice at one place: a file of a stranger must not take longer than its length.
 _RELAXED = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"'
-    r"|(?P<single>'(?:[^'\\\n]|\\.)*')"
-    r"|(?P<gap>//[^\n]*|/\*.*?\*/|,(?=\s*[}\]]))"
-    r"|(?P<key>[A-Za-z_$][A-Za-z0-9_$]*)(?=\s*:)",
+    r'"(?:[^"\\\n]|\\.)*+"?'
+    r"|(?P<single>'(?:[^'\\\n]|\\.)*+')|'(?:[^'\\\n]|\\.)*+"
+    r"|(?P<gap>//[^\n]*|/\*.*?\*/|,(?=\s*[}\]]))|/\*.*"
+    r"|(?<![A-Za-z0-9_$])(?P<key>[A-Za-z_$][A-Za-z0-9_$]*+)(?=\s*:)",
     re.DOTALL,
 )
 

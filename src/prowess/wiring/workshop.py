@@ -34,7 +34,12 @@ _MOST_CONSIDERED = 100
 
 def open_workshop(runtime: Runtime) -> WorkshopService:
     """Return the workshop of a runtime; nothing is opened or written before it is used."""
-    tools = WorkshopTools(
+    return WorkshopService(workshop_tools(runtime), open_reviews(runtime))
+
+
+def workshop_tools(runtime: Runtime) -> WorkshopTools:
+    """Return the world as the workshop of a runtime sees it."""
+    return WorkshopTools(
         settings=lambda: _settings(runtime),
         workspace=lambda agent_id: runtime.skills.workspace(agent_id or None).folder,
         store=SqliteProposals(os.path.join(runtime.folders.state, STORE_FILE)),
@@ -49,7 +54,6 @@ def open_workshop(runtime: Runtime) -> WorkshopService:
         neighbours=lambda agent_id: _neighbours(runtime, agent_id),
         scores=lambda text, agent_id: _scores(runtime, text, agent_id),
     )
-    return WorkshopService(tools, open_reviews(runtime))
 
 
 def open_reviews(runtime: Runtime) -> Reviews:

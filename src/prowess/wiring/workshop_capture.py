@@ -35,9 +35,20 @@ def open_rehearsal(runtime: Runtime) -> Iterator[WorkshopService]:
     Raises:
         StoreError: the store cannot be copied.
     """
+    with rehearsing(runtime) as other:
+        yield open_workshop(other)
+
+
+@contextmanager
+def rehearsing(runtime: Runtime) -> Iterator[Runtime]:
+    """Return a runtime that queues proposals in a copy of the store, which ends with it.
+
+    Raises:
+        StoreError: the store cannot be copied.
+    """
     with tempfile.TemporaryDirectory(prefix="prowess-rehearsal-") as folder:
         _copy_store(os.path.join(runtime.folders.state, STORE_FILE), folder)
-        yield open_workshop(_Other(runtime, folder, rehearses=True))
+        yield _Other(runtime, folder, rehearses=True)
 
 
 class _Config(ConfigFile):

@@ -1,0 +1,121 @@
+"""How long it takes to learn from traces, as ratios to baselines of the same run.
+
+    python -m benchmarks.speed.experience [--traces 50] [--steps 60] [--json FILE]
+
+Traces pile up over months, so what matters is growth: ten times the traces must not cost a hundred
+times the work, and a trace of thousands of steps no more than its beginning. A trace is read once,
+beside what Python itself needs to read its JSON.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.speed.core import median_ms
+
+from prowess.learning.aligned_skill import learned_skill
+from prowess.learning.alignment import align
+from prowess.learning.goals import grouped
+from prowess.learning.trace_reading import read_records
+from prowess.learning.traces import Action, Step, Trace, as_record
+from prowess.learning.transcripts import Record
+
+_FEW = 5
+
+
+def make(number: int, steps: int, goal: str = "Process") -> Trace:
+    """Build a trace that is like the others of its goal, with a detour here and there."""
+    name = f"table{number}"
+    commands = [f"tool{at % 37} --input data/{name}.csv --level {at % 5}" for at in range(steps)]
+    commands[1 + number % max(steps - 1, 1)] = f"look{number} at something else"
+    return Trace(
+        task=f"{goal} data/{name}.csv",
+        ok=True,
+        steps=tuple(
+            Step(number=at, action=Action("Bash", {"command": command}), result="done " * 40)
+            for at, command in enumerate(commands, start=1)
+        ),
+        session_path=f"{name}.jsonl",
+        session_id=f"{goal} {name}",
+        final_message=f"Wrote out/{name}.json.",
+    )
+
+
+def measure_alignment(many: int, steps: int) -> dict[str, float]:
+    """Compare many traces, and long ones, with a few short ones."""
+    few = [make(at, steps) for at in range(_FEW)]
+    heap = [make(at, steps) for at in range(many)]
+    long = [make(at, 2_000) for at in range(_FEW)]
+    return {
+        f"align {_FEW} traces of {steps} steps (baseline)": median_ms(lambda: align(few), 3),
+        f"align {many} traces of {steps} steps": median_ms(lambda: align(heap), 3),
+        f"align {_FEW} traces of 2000 steps": median_ms(lambda: align(long), 3),
+    }
+
+
+def measure_grouping(many: int, steps: int) -> dict[str, float]:
+    """Compare the search for goals in a large heap with that in a small one, for each trace."""
+    goals = ("Process", "Publish", "Archive", "Translate")
+
+    def heap(size: int) -> Sequence[Trace]:
+        return [make(at, steps, goals[at % len(goals)]) for at in range(size)]
+
+    small, large = heap(_FEW), heap(4 * many)
+    return {
+        f"group {_FEW} traces, for each (baseline)": median_ms(lambda: grouped(small), 5) / _FEW,
+        f"group {4 * many} traces, for each": median_ms(lambda: grouped(large), 3) / (4 * many),
+    }
+
+
+def measure_writing(steps: int) -> dict[str, float]:
+    """Compare the page of a skill with the alignment that it is written from."""
+    few = [make(at, steps) for at in range(_FEW)]
+    found = align(few)
+    if found is None:
+        raise SystemExit("nothing was learned: the traces have too little in common")
+    return {
+        f"align {_FEW} traces (baseline)": median_ms(lambda: align(few), 3),
+        "write the skill": median_ms(lambda: learned_skill(found), 10),
+    }
+
+
+def measure_reading() -> dict[str, float]:
+    """Compare the reading of a large trace with that of its JSON alone."""
+    written = json.dumps(as_record(make(1, 2_000)))
+
+    def read() -> object:
+        record = Record(json.loads(written), 1)
+        return read_records([record], path="large.json")
+
+    return {
+        "json.loads of a large trace (baseline)": median_ms(lambda: json.loads(written), 20),
+        "read a large trace": median_ms(read, 20),
+    }
+
+
+def main() -> None:
+    """Measure, and print each number beside its baseline."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--traces", type=int, default=50)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    groups = [
+        measure_alignment(asked.traces, asked.steps),
+        measure_grouping(asked.traces, asked.steps),
+        measure_writing(asked.steps),
+        measure_reading(),
+    ]
+    rows: dict[str, dict[str, float]] = {}
+    for group in groups:
+        baseline = next(iter(group.values()))
+        for name, took in group.items():
+            rows[name] = {"ms": round(took, 3), "ratio": round(took / baseline, 2)}
+            print(f"{name:<45}{took:>10.2f} ms{took / baseline:>9.2f} x")
+    if asked.json:
+        asked.json.write_text(json.dumps(rows, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""What a command line is at heart: which programs it runs, in which of their modes.
+
+Agents chain commands as they please, so `a && b` counts as two steps and equals `a` and then `b`.
+What only looks around (`ls`, `git status`) says nothing about a task, and neither does a filter
+behind a pipe. A line that cannot be taken apart is one command, never an error.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from prowess.learning.value_kinds import ending_of
+
+_MOST_PARTS, _MOST_READ = 20, 4_000
+
+
+class Command(NamedTuple):
+    """The programs of one command, how much it says about its task, and whether it only looks."""
+
+    name: str
+    weight: float
+    is_look: bool
+
+
+_COMPOUND = re.compile(r"\s*(?:for|while|until|if|case|function|select|\{|\()(?:\s|$)|\w+\s*\(\)")
+_PROGRAM = re.compile(r"(?!(?:for|while|until|if|case|select|function|cd|echo|test)\Z)[a-z][\w+-]*")
+_MODE = re.compile(r"[a-z][a-z0-9:_-]*")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+# Where a quote or an escape begins, or a place to cut.
+_PIECE = re.compile(
+    r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\$\([^()]*\)|`[^`]*`|\([^()]*\)|<<<?|&&|\|\||;;|[|;\n]|.",
+    re.DOTALL,
+)
+_WRITES = re.compile(r"(?<![0-9&>=-])(?:>>?|&>)\s*(?!/dev/null|&|=)\S")
+_TEE = re.compile(r"\|\s*tee\s")
+
+_BEFORE = frozenset(("sudo", "env", "time", "nohup", "command", "exec", "npx", "uvx", "builtin"))
+_RUNNERS = frozenset(
+    (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec"))
+)
+_INTERPRETERS = frozenset(("python", "node", "bash", "sh", "zsh", "ruby", "perl", "deno", "bun"))
+_WITH_MODES = frozenset(
+    ("git", "docker", "podman", "npm", "pnpm", "yarn", "cargo", "kubectl", "go", "pip", "uv", "gh",
+     "aws", "gcloud", "az", "brew", "apt", "apt-get", "systemctl", "make", "adb", "terraform",
+     "helm", "poetry", "dotnet", "conda", "bun", "deno", "docker-compose", "just", "gradle", "mvn",
+     "flutter", "glab", "prowess", "am", "pm", "input", "settings", "cmd")
+)  # fmt: skip
+_TWO_MODES = frozenset(
+    ("docker compose", "npm run", "pnpm run", "yarn run", "gh pr", "gh release", "gh issue",
+     "aws s3", "gh repo", "git stash", "git remote", "docker image", "docker container")
+)  # fmt: skip
+_LOOKS = frozenset(
+    ("ls", "pwd", "cat", "head", "tail", "find", "tree", "which", "file", "stat", "wc", "echo",
+     "whoami", "date", "env", "grep", "rg", "fd", "less", "more", "du", "df", "type", "printf",
+     "true", "cd", "sleep", "id", "uname", "hostname", "git status", "git log", "git diff",
+     "git show", "git branch", "printenv", "export", "set", "test", "[", "hash", "ps", "docker ps",
+     "history", "clear", "nl", "sort", "uniq", "column", "cut", "tr")
+)  # fmt: skip
+# Filters that shorten what another program says.
+_FILTERS = frozenset(
+    ("head", "tail", "grep", "rg", "wc", "sort", "uniq", "less", "more", "cat", "tee", "column",
+     "cut", "tr", "nl")
+)  # fmt: skip
+# What belongs to nearly every task, and so tells little about one.
+_USUAL = frozenset(
+    ("git add", "git commit", "git push", "git pull", "git checkout", "git switch", "git fetch",
+     "mkdir", "cp", "mv", "rm", "touch", "chmod", "pip install", "npm install", "pytest",
+     "npm test", "npm run test", "npm run build", "npm run lint", "ruff", "ruff check", "mypy",
+     "sed", "awk", "cargo test", "cargo build", "go test",
+     "go build", "make test")
+)  # fmt: skip
+# Programs that are written for the moment: what they are is in their text.
+_AT_HAND = frozenset(("python -c", "python here", "node -c", "bash -c", "sh -c"))
+_LOOK_WEIGHT, _USUAL_WEIGHT, _AT_HAND_WEIGHT, _WEIGHT = 0.1, 0.4, 0.5, 1.0
+
+
+def command_parts(command: str) -> tuple[str, ...]:
+    """Return the commands that a line chains; one that has a body of its own stays whole."""
+    line = command[:_MOST_READ].replace("\\\n", " ").strip()
+    if len(command) > _MOST_READ or _COMPOUND.match(line):
+        return (command.strip(),)
+    pieces = [hit[0] for hit in _PIECE.finditer(line)]
+    if "<<" in pieces:
+        return (command.strip(),)
+    parts = [part for part in _cut(pieces, ("&&", ";", "\n")) if not part.startswith("#")]
+    if len(parts) > _MOST_PARTS or any(_COMPOUND.match(part) for part in parts):
+        return (command.strip(),)
+    return tuple(parts)
+
+
+def command_at_heart(part: str) -> Command:
+    """Return which programs one command runs, and how much that says."""
+    piped = list(_cut([hit[0] for hit in _PIECE.finditer(part[:_MOST_READ])], ("|",)))
+    names = [name for name in (_program(one) for one in piped) if name] or ["?"]
+    kept = [names[0], *(name for name in names[1:] if name not in _FILTERS)]
+    writes = bool(_WRITES.search(part) or _TEE.search(part))
+    if all(name in _LOOKS for name in kept) and not writes:
+        return Command(" | ".join(kept), _LOOK_WEIGHT, is_look=True)
+    kept = [name for name in kept if name not in _LOOKS] or kept
+    return Command(" | ".join(kept), max(map(_weight, kept)), is_look=False)
+
+
+def _weight(name: str) -> float:
+    if name in _AT_HAND:
+        return _AT_HAND_WEIGHT
+    return _USUAL_WEIGHT if name in _USUAL or name in _LOOKS else _WEIGHT
+
+
+def programs_of(part: str) -> tuple[str, ...]:
+    """Return the programs that one command needs, without their modes."""
+    piped = _cut([hit[0] for hit in _PIECE.finditer(part[:_MOST_READ])], ("|",))
+    first = (_unwrapped(_words(one))[:1] for one in piped)
+    names = (words[0].rsplit("/", 1)[-1] for words in first if words and words[0][:1] not in "./~")
+    usable = (name for name in names if name not in _LOOKS and _PROGRAM.fullmatch(name))
+    return tuple(dict.fromkeys(usable))
+
+
+def _cut(pieces: Sequence[str], places: tuple[str, ...]) -> Iterator[str]:
+    part: list[str] = []
+    for piece in (*pieces, places[0]):
+        if piece in places:
+            if text := "".join(part).strip():
+                yield text
+            part = []
+        else:
+            part.append(piece)
+
+
+def _program(part: str) -> str:
+    words = _unwrapped(_words(part))
+    if not words:
+        return ""
+    name = re.sub(r"(?<=[a-z])[\d.]+\Z", "", words[0].rsplit("/", 1)[-1])
+    if name in _INTERPRETERS and (how := _how_run(words[1:], part)):
+        return how if how not in {"-c", "here", "script"} else f"{name} {how}"
+    if name not in _WITH_MODES:
+        return _script(name)
+    modes = [word for word in words[1:] if _MODE.fullmatch(word)]
+    mode = f"{name} {modes[0]}" if modes else name
+    return f"{mode} {modes[1]}" if mode in _TWO_MODES and len(modes) > 1 else mode
+
+
+def _words(part: str) -> list[str]:
+    try:
+        return shlex.split(part, comments=True)
+    except ValueError:
+        return part.split()
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    at = 0
+    while at < len(words):
+        if tuple(words[at : at + 2]) in _RUNNERS or words[at] == "timeout":
+            at += 2
+        elif words[at] in _BEFORE or _ASSIGNED.match(words[at]) or (at and words[at][:1] == "-"):
+            at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _how_run(words: list[str], part: str) -> str:
+    """Return in which way an interpreter was given its program; a module is its own program."""
+    if "<<" in part:
+        return "here"
+    for at, word in enumerate(words):
+        if word == "-m" and at + 1 < len(words):
+            return words[at + 1]
+        if word in {"-c", "-e", "-lc", "-p"}:
+            return "-c"
+        if not word.startswith("-"):
+            return "script"
+    return ""
+
+
+def _script(name: str) -> str:
+    return "script" if ending_of(name) in {"py", "sh", "js", "rb", "pl", "ts"} else name

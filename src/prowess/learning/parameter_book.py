@@ -1,0 +1,303 @@
+"""The parameters found so far, and texts of several traces made into one text with marks in it.
+
+A mark names an entry and how its value is used (see `Derivation`). A text becomes marked by looking
+for values that are known already; what still differs then is known under another form, a habit of
+most traces, or a new entry.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from prowess.learning.credentials import STARS
+from prowess.learning.derived_values import Derivation, derived
+from prowess.learning.parameter_names import Source, secret_name, snake
+from prowess.learning.secret_steps import HIDDEN
+from prowess.learning.short_traces import MARK, MARK_END, TOO_LONG
+from prowess.learning.value_kinds import ending_of, without_ending
+from prowess.learning.value_templates import pieces_of
+
+# By the number of the trace.
+Values = Mapping[int, str]
+
+_MARK = re.compile(rf"{MARK}(?P<entry>\d+)\.(?P<way>\w+){MARK_END}")
+_SECRET = re.compile(
+    rf"(?P<name>[A-Za-z_][\w-]{{0,40}})?(?P<sign>[\"'\s:=]*)(?:{HIDDEN}|{re.escape(STARS)})"
+)
+_SECRET_NAMES: Mapping[str, str] = MappingProxyType(
+    {"bearer": "token", "basic": "token", "authorization": "token", "auth": "token"}
+)
+_SHORTEST = 2
+# Nobody can give more than that.
+_MOST_ENTRIES = 60
+# A longer value, or one of several lines, is content: told of and not quoted.
+_CONTENT = 200
+# From here on a value that nobody asked for is a habit.
+_MOST, _ASKED = 0.6, 0.6
+_MOST_APART = 2
+_HOST = 2
+_LONG_FIELDS = frozenset(("content", "old", "new", "command", "script"))
+# Where each word stands for itself; elsewhere words that differ side by side are one value.
+_WORD_FIELDS = frozenset(("command", "path"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One parameter, by its value in each trace."""
+
+    values: dict[int, str] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    is_asked: bool = False
+    is_content: bool = False
+    # The name of a secret, whose values are not known here.
+    secret: str = ""
+
+    # What follows from the values, each way that says something new.
+    ways: dict[Derivation, dict[int, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.is_content or self.secret:
+            return
+        forms = {at: derived(value) for at, value in self.values.items()}
+        for way in Derivation:
+            texts = {at: form.get(way, "") for at, form in forms.items()}
+            if all(texts.values()) and len(set(texts.values())) > 1:
+                self.ways[way] = texts
+
+
+class ParameterBook:
+    """Makes the texts of several traces into one, and remembers what varied."""
+
+    def __init__(self, tasks: Values) -> None:
+        self.entries: list[Entry] = []
+        # While it is set, only what a task names becomes an entry.
+        self.only_asked = False
+        self._tasks = {at: task.casefold() for at, task in tasks.items()}
+        self._seekers: dict[int, tuple[int, re.Pattern[str] | None, dict[str, str]]] = {}
+
+    def one_text(self, values: Values, source: Source) -> str:
+        """Return what the texts of several traces say, with marks for what varies."""
+        hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
+        marked = {at: self.marked(at, text) for at, text in hidden.items()}
+        if len(set(marked.values())) == 1:
+            return next(iter(marked.values()))
+        if any(TOO_LONG in text for text in marked.values()):
+            return self._content(hidden, source)
+        order = sorted(marked)
+        is_prose = source.field not in _WORD_FIELDS
+        pieces = pieces_of([marked[at] for at in order], is_prose=is_prose)
+        if pieces is None:
+            is_long = source.field in _LONG_FIELDS
+            return self._content(hidden, source) if is_long else self.fill(hidden, source)
+        done = ""
+        for piece in pieces:
+            if piece.values:
+                raw = {
+                    at: self._raw(at, text) for at, text in zip(order, piece.values, strict=True)
+                }
+                filled = self.fill(raw, replace(source, before=done[-80:]))
+                done = done + filled if filled else done.removesuffix(" ")
+            else:
+                done += piece.shared
+        return done
+
+    def marked(self, trace: int, text: str) -> str:
+        """Return a text of one trace with marks in place of the values that are known."""
+        seek, marks = self._seeker(trace)
+        if seek is None or TOO_LONG in text:
+            return text
+        parts, at = [], 0
+        # What is marked already stays as it is.
+        for hit in _MARK.finditer(text):
+            parts += [seek.sub(lambda found: marks[found[0]], text[at : hit.start()]), hit[0]]
+            at = hit.end()
+        return "".join([*parts, seek.sub(lambda found: marks[found[0]], text[at:])])
+
+    def fill(self, values: Values, source: Source) -> str:
+        """Return what stands in a gap: a mark, a habit, or nothing where most leave it out."""
+        present = {at: value for at, value in values.items() if value}
+        if 2 * len(present) <= len(values):
+            return ""
+        if len(set(present.values())) == 1:
+            return next(iter(present.values()))
+        if any(MARK in value for value in present.values()):
+            return _most_common(present)
+        if all(value.endswith("/") for value in present.values()):
+            inside = replace(source, is_folder=True)
+            return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
+        return self._known(present) or self._new(present, source)
+
+    def _new(self, values: dict[int, str], source: Source) -> str:
+        if any(len(value) > _CONTENT or "\n" in value for value in values.values()):
+            return self._content(values, source)
+        is_asked = self._is_asked(values)
+        if not is_asked and (stems := _stems(values)) and self._is_asked(stems):
+            # A task that names a component means all the files of that name.
+            return f"{self.fill(stems, source)}.{ending_of(next(iter(values.values())))}"
+        is_full = len(self.entries) >= _MOST_ENTRIES
+        if is_full or (not is_asked and (self.only_asked or _is_habit(values, source))):
+            return _most_common(values)
+        apart = self._path(values, source)
+        if apart:
+            return apart
+        self.entries.append(Entry(values=dict(values), sources=[source], is_asked=is_asked))
+        return mark(len(self.entries) - 1)
+
+    def _path(self, values: Values, source: Source) -> str:
+        """Return a path told by its parts, where it differs in a few; folders in common stay."""
+        parts = {at: value.split("/") for at, value in values.items()}
+        lengths = {len(one) for one in parts.values()}
+        if min(lengths) <= 1 or any(" " in value for value in values.values()):
+            return ""
+        rows = list(zip(*parts.values(), strict=False))
+        apart = [at for at, row in enumerate(rows) if len(set(row)) > 1]
+        is_other_host = "://" in next(iter(values.values())) and _HOST in apart
+        if len(lengths) > 1 or len(apart) > _MOST_APART or is_other_host:
+            begin = apart[0] if apart else min(lengths) - 1
+            if not begin or is_other_host:
+                return ""
+            common = "/".join(next(iter(parts.values()))[:begin])
+            rest = {at: "/".join(one[begin:]) for at, one in parts.items()}
+            return f"{common}/{self.fill(rest, source)}"
+        if len(apart) == len(rows):
+            return ""
+        told = []
+        for at, row in enumerate(rows):
+            here = dict(zip(parts, row, strict=True))
+            inside = replace(source, before="/", is_folder=at + 1 < len(rows))
+            told.append(self.fill(here, inside) if at in apart else row[0])
+        return "/".join(told)
+
+    def _content(self, values: Values, source: Source) -> str:
+        for at, entry in enumerate(self.entries):
+            if entry.is_content and entry.values == values:
+                return mark(at)
+        if self.only_asked:
+            return ""
+        self.entries.append(Entry(values=dict(values), sources=[source], is_content=True))
+        return mark(len(self.entries) - 1)
+
+    def _known(self, values: Values) -> str:
+        """Return how values follow from an entry, the same way in every trace."""
+        for exactly in (True, False):
+            for number, entry in enumerate(self.entries):
+                for way, texts in entry.ways.items():
+                    if told := _follows(values, texts, exactly=exactly):
+                        before, after = told
+                        return f"{before}{mark(number, way)}{after}"
+        return ""
+
+    def _is_asked(self, values: Values) -> bool:
+        named = sum(_stands_in(value, self._tasks.get(at, "")) for at, value in values.items())
+        return named >= _ASKED * len(values)
+
+    def _without_secrets(self, text: str, source: Source) -> str:
+        if HIDDEN not in text and STARS not in text:
+            return text
+
+        def put(hit: re.Match[str]) -> str:
+            said = snake(hit["name"] or "") if hit["sign"] else ""
+            name = _SECRET_NAMES.get(said, said) or secret_name(source)
+            return f"{hit['name'] or ''}{hit['sign']}{mark(self._secret(name))}"
+
+        return _SECRET.sub(put, text)
+
+    def _secret(self, name: str) -> int:
+        for at, entry in enumerate(self.entries):
+            if entry.secret == name:
+                return at
+        self.entries.append(Entry(secret=name))
+        return len(self.entries) - 1
+
+    def _raw(self, trace: int, text: str) -> str:
+        def value(hit: re.Match[str]) -> str:
+            entry = self.entries[int(hit["entry"])]
+            held = entry.values.get(trace)
+            return hit[0] if held is None else derived(held)[Derivation[hit["way"]]]
+
+        return _MARK.sub(value, text)
+
+    def _seeker(self, trace: int) -> tuple[re.Pattern[str] | None, dict[str, str]]:
+        known = self._seekers.get(trace)
+        if known is None or known[0] != len(self.entries):
+            marks = dict(self._candidates(trace))
+            texts = sorted(marks, key=lambda text: (-len(text), text))
+            seek = re.compile("|".join(_bounded(text) for text in texts)) if texts else None
+            known = (len(self.entries), seek, marks)
+            self._seekers[trace] = known
+        return known[1], known[2]
+
+    def _candidates(self, trace: int) -> Iterator[tuple[str, str]]:
+        """Yield each text that stands for an entry in a trace; the last one of a text counts."""
+        found = []
+        for number, entry in enumerate(self.entries):
+            for way, texts in entry.ways.items():
+                text = texts.get(trace, "")
+                if _is_telling(text):
+                    found.append((text, mark(number, way)))
+        yield from reversed(found)
+
+
+def mark(number: int, way: Derivation = Derivation.SAME) -> str:
+    """Return the mark of an entry, used in some way."""
+    return f"{MARK}{number}.{way.name}{MARK_END}"
+
+
+def marks_in(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
+    """Yield the marks of a text: entry, use, and where each begins and ends."""
+    for hit in _MARK.finditer(text):
+        yield int(hit["entry"]), Derivation[hit["way"]], hit.start(), hit.end()
+
+
+def _bounded(text: str) -> str:
+    """Return what finds a text as a word of its own; a version may have its `v` before it."""
+    before = r"(?:(?<![A-Za-z0-9])|(?<=\bv))" if text[0].isdigit() else r"(?<![A-Za-z0-9])"
+    return f"{before if text[0].isalnum() else ''}{re.escape(text)}(?![A-Za-z0-9])"
+
+
+def _is_telling(text: str) -> bool:
+    """Return whether a text can be looked for: one letter is only a word in some scripts."""
+    return len(text) >= _SHORTEST or (bool(text) and not text.isascii())
+
+
+def _stands_in(value: str, task: str) -> bool:
+    names = {value.casefold(), value.rstrip("/").rsplit("/", 1)[-1].casefold()}
+    return any(re.search(_bounded(name), task) for name in names if name)
+
+
+def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str] | None:
+    """Return what stands before and behind an entry's text in every one of `values`."""
+    around: set[tuple[str, str]] = set()
+    if not exactly and not any(map(_is_telling, texts.values())):
+        return None
+    for at, value in values.items():
+        text = texts.get(at, "")
+        if not text or text not in value or (exactly and value != text):
+            return None
+        hit = re.search(_bounded(text), value)
+        if hit is None:
+            return None
+        around.add((value[: hit.start()], value[hit.end() :]))
+    return around.pop() if len(around) == 1 else None
+
+
+def _is_habit(values: Values, source: Source) -> bool:
+    """Return whether what varies is how an agent likes to work, and no input of the task."""
+    counts = Counter(values.values()).most_common(1)
+    is_option = source.field == "command" and any(text.startswith("-") for text in values.values())
+    return is_option or counts[0][1] >= max(_MOST * len(values), 2)
+
+
+def _stems(values: Values) -> Values:
+    """Return the names of files without the ending that they share."""
+    endings = {ending_of(value) for value in values.values()}
+    if len(endings) > 1 or "" in endings or any("/" in value for value in values.values()):
+        return {}
+    return {at: without_ending(value) for at, value in values.items()}
+
+
+def _most_common(values: Values) -> str:
+    counts = Counter(values.values())
+    return min(counts, key=lambda text: (-counts[text], len(text), text))

@@ -1,0 +1,200 @@
+"""A trace as a bash script that does the same again, and says first what it would do.
+
+The script is a dry run unless it is told to execute. No text of a trace stands in it but inside a
+word made by `quoted`; the one exception is the type of a step in a comment, of which only letters,
+digits and a few signs are left. Secrets are not in it at all: they are asked for when it runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from prowess.learning.credentials import masked
+from prowess.learning.deeds import Deed, deed_of
+from prowess.learning.replay_android import (
+    PARTS_WITH_SECRETS,
+    PARTS_WITHOUT_SECRETS,
+    gesture_part,
+)
+from prowess.learning.replay_host import (
+    edit_part,
+    read_part,
+    script_part,
+    shell_part,
+    tool_part,
+    write_part,
+)
+from prowess.learning.replay_parts import Part, Place, Secrets, by_hand, together
+from prowess.learning.replay_places import DEVICE, HOST
+from prowess.learning.replay_template import COMMON, HEAD, TAIL
+from prowess.learning.secret_steps import without_secrets
+from prowess.learning.shell_words import comment_word, quoted, visible
+from prowess.learning.traces import Action, Json, Step, Trace
+
+_MOST_WORDS = 400
+_MOST_TASK = 180
+_MOST_BATCH = 100
+_DEEPEST_BATCH = 3
+_LAST_NUMBER = 999_999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    """A step under the number by which the script knows it; without a part it is left out."""
+
+    number: int
+    kind: str
+    part: Part | None = None
+    # Why there is no part.
+    reason: str = ""
+    secrets: tuple[str, ...] = ()
+
+
+def replay_script(trace: Trace, *, name: str) -> str | None:
+    """Return a whole bash file, or nothing where no step gives a command."""
+    safe = without_secrets(trace)
+    steps = [
+        _numbered(step, number, safe)
+        for number, step in zip(_numbers(safe.steps), safe.steps, strict=True)
+    ]
+    parts = [step.part for step in steps if step.part is not None]
+    if not any(part.is_command for part in parts):
+        return None
+    places = frozenset[Place]().union(*(part.places for part in parts))
+    sections = [HEAD, _values(safe, name, steps, places), COMMON]
+    sections += [text for place, text in _SECTIONS.items() if place in places]
+    sections += ["\n".join(_step_lines(step)) + "\n" for step in steps]
+    return "".join([*sections, TAIL])
+
+
+_SECTIONS: Mapping[Place, str] = {Place.DEVICE: DEVICE, Place.HOST: HOST}
+
+
+def _numbers(steps: Sequence[Step]) -> list[int]:
+    """Return the numbers of the trace, or plain ones where those do not tell steps apart."""
+    own = [step.number for step in steps]
+    counted = list(range(1, len(steps) + 1))
+    rising = all(before < after for before, after in zip([0, *own], own, strict=False))
+    return own if rising and own[-1:] <= [_LAST_NUMBER] else counted
+
+
+def _numbered(step: Step, number: int, trace: Trace) -> _Numbered:
+    kind = comment_word(step.action.kind)
+    if step.failed:
+        reason = "it failed when it was recorded, and is left out"
+        return _Numbered(number=number, kind=kind, reason=reason)
+    secrets = Secrets(number)
+    part = _part(step.action, _Around(trace, step, secrets), f"{number}")
+    reason = "" if part else "there is nothing to do"
+    return _Numbered(
+        number=number, kind=kind, part=part, reason=reason, secrets=tuple(secrets.names)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What an action needs to know beyond itself."""
+
+    trace: Trace
+    step: Step
+    secrets: Secrets
+    depth: int = 0
+
+    @property
+    def folder(self) -> str:
+        return self.trace.folder
+
+
+def _part(action: Action, around: _Around, label: str) -> Part | None:
+    deed = deed_of(action, on_device=around.trace.is_on_device)
+    if deed is Deed.FINISH:
+        return None
+    if deed is Deed.BATCH:
+        return _batch_part(action, around, label)
+    if deed is Deed.GESTURE:
+        # The element is known of the step as a whole, not of what a batch holds.
+        return gesture_part(action, around.step.target if around.depth == 0 else None)
+    if deed in PARTS_WITHOUT_SECRETS:
+        return PARTS_WITHOUT_SECRETS[deed](action)
+    if deed in PARTS_WITH_SECRETS:
+        return PARTS_WITH_SECRETS[deed](action, around.secrets)
+    return _host_part(deed, action, around)
+
+
+def _host_part(deed: Deed, action: Action, around: _Around) -> Part:
+    if deed is Deed.SCRIPT:
+        return script_part(action, around.secrets)
+    if deed is Deed.READ:
+        return read_part(action, around.folder)
+    makers = {Deed.SHELL: shell_part, Deed.WRITE: write_part, Deed.EDIT: edit_part}
+    maker = makers.get(deed)
+    return maker(action, around.folder, around.secrets) if maker else tool_part(action)
+
+
+def _batch_part(action: Action, around: _Around, label: str) -> Part | None:
+    inner = _inner_actions(action.fields.get("actions"))
+    if len(inner) > _MOST_BATCH or around.depth >= _DEEPEST_BATCH:
+        return by_hand("do many actions at once; there are too many to be written here")
+    deeper = _Around(around.trace, around.step, around.secrets, around.depth + 1)
+    parts: list[tuple[str, Part]] = []
+    for count, one in enumerate(inner, 1):
+        part = _part(one, deeper, f"{label}.{count}")
+        if part is not None:
+            parts.append((f"step {label}.{count}: {comment_word(one.kind)}", part))
+    return together(f"{len(parts)} actions in a row:", parts) if parts else None
+
+
+def _inner_actions(listed: Json) -> list[Action]:
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        return []
+    return [Action(str(one.get("type", "")), one) for one in listed if isinstance(one, Mapping)]
+
+
+def _values(trace: Trace, name: str, steps: Sequence[_Numbered], places: frozenset[Place]) -> str:
+    """Return what the script knows of its trace."""
+    risky = " ".join(str(step.number) for step in steps if step.part and step.part.danger)
+    on_device, on_host = Place.DEVICE in places, Place.HOST in places
+    values = {
+        "NAME": _line(masked(name), _MOST_TASK),
+        "TASK": _line(trace.task, _MOST_TASK),
+        "RECORDED_FOLDER": trace.folder if visible(trace.folder) == trace.folder else "",
+        "RISKY": risky,
+        "SECRETS": " ".join(secret for step in steps for secret in step.secrets),
+        "USES_DEVICE": "yes" if on_device else "no",
+        "USES_FOLDER": "yes" if on_host else "no",
+        "PLAIN_ARGUMENT": " [SERIAL]" if on_device else "",
+    }
+    lines = [f"readonly {key}={quoted(value)}" for key, value in values.items()]
+    return "\n".join([*lines, f"readonly STEPS={steps[-1].number}", ""])
+
+
+def _step_lines(step: _Numbered) -> Iterator[str]:
+    yield ""
+    yield f"# step {step.number}: {step.kind}"
+    if step.part is None:
+        yield f"# ({step.reason})"
+        return
+    part = step.part
+    if part.value:
+        yield f"value={quoted(part.value)}"
+    words = [quoted(_line(part.words)), quoted(_line(part.danger)), *_shown(part)]
+    begins = " ".join(["begins", str(step.number), *words])
+    if not part.lines:
+        yield f"{begins} || true"
+        return
+    yield f"if {begins}; then"
+    yield from (f"  {line}" for line in part.lines)
+    yield "fi"
+
+
+def _shown(part: Part) -> tuple[str, ...]:
+    """Return what is shown of a step in full: its text itself, where all of it can be seen."""
+    text = part.shown or part.value
+    seen = visible(text, one_line=False)
+    if not text:
+        return ()
+    return ('"$value"',) if seen == part.value else (quoted(seen),)
+
+
+def _line(text: str, most: int = _MOST_WORDS) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else line[:most] + "..."

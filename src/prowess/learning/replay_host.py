@@ -1,0 +1,223 @@
+"""Steps where the agent runs as parts of a replay: commands, and files read, written and edited.
+
+Paths below the folder of the trace become relative, so that the replay can work in another folder.
+What cannot be repeated exactly is left to a person: a text that was cut when it was read, a patch,
+a tool that nobody knows here, a program that was left running.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.learning.deeds import command_of, path_of
+from prowess.learning.destructive import danger_of, overwritten
+from prowess.learning.replay_parts import (
+    Part,
+    Secrets,
+    by_hand,
+    has_secret,
+    host_part,
+    note,
+    spelled,
+    with_value,
+    without_marks,
+)
+from prowess.learning.shell_words import quoted, visible
+from prowess.learning.traces import MOST_FIELD, Action, Json
+
+# A file of more bytes than this is not kept inside a script.
+_MOST_CONTENT = 64_000
+_MOST_EDITS = 50
+_MOST_TOLD = 200
+_MOST_SHOWN = 2_000
+_FOLDER_NAMES = ("workdir", "cwd", "working_directory", "directory", "dir_path")
+_CONTENT_NAMES = ("content", "contents", "file_text", "text")
+_LEFT_RUNNING = ("run_in_background", "is_background", "background")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_SHEBANG = re.compile(r"#![^\n]*")
+_SHELL_SHEBANG = re.compile(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:ba|da|k|z)?sh\b")
+_SYSTEM_FOLDERS = frozenset(
+    ("bin", "boot", "dev", "etc", "lib", "lib64", "Library", "opt", "proc", "root", "run", "sbin",
+     "sys", "System", "usr", "var")
+)  # fmt: skip
+# Tools that only look something up, or keep the agent's own notes.
+_LOOKUPS = frozenset(
+    ("grep", "glob", "ls", "list_dir", "list_directory", "list_files", "search", "find",
+     "search_file_content", "read_many_files", "todowrite", "todoread", "update_plan", "think",
+     "websearch", "web_search", "webfetch", "web_fetch", "google_web_search", "toolsearch",
+     "bashoutput", "taskoutput", "exitplanmode", "enterplanmode", "memory_search", "memory_get",
+     "runtime_info", "view_image")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    old: str
+    new: str
+    is_everywhere: bool
+
+    @property
+    def is_whole(self) -> bool:
+        return _fits(self.old) and _fits(self.new)
+
+
+def shell_part(action: Action, folder: str, secrets: Secrets) -> Part:
+    """Return a command that is run in the folder."""
+    command = command_of(action)
+    if not command.strip():
+        return note("a command that is empty")
+    if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
+        return by_hand("start this, and leave it running", command)
+    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", folder)
+    return _command_part(command, where, danger_of(without_marks(command)), secrets)
+
+
+def script_part(action: Action, secrets: Secrets) -> Part:
+    """Return a whole script that is run; nobody can tell in short what it does."""
+    script = command_of(action)
+    if not script.strip():
+        return note("a script that is empty")
+    if _SHEBANG.match(script) and not _SHELL_SHEBANG.match(script):
+        return by_hand("run a script that is not for bash", script)
+    return _command_part(script, ".", "it runs a whole script", secrets)
+
+
+def read_part(action: Action, folder: str) -> Part:
+    """Return a file that is shown."""
+    path = _relative(path_of(action), folder)
+    if not _can_name(path):
+        return by_hand("read a file that cannot be named here", path)
+    return host_part(f"shows {path}", f"show_file {quoted(path)}")
+
+
+def write_part(action: Action, folder: str, secrets: Secrets) -> Part:
+    """Return a file that is written; the script asks first where it is there already."""
+    content = next(
+        (value for name in _CONTENT_NAMES if isinstance(value := action.fields.get(name), str)),
+        None,
+    )
+    path = _relative(path_of(action), folder)
+    if content is None:
+        return by_hand(f"write {path or 'a file'}; what it held was not recorded")
+    return _written(path, content, secrets)
+
+
+def edit_part(action: Action, folder: str, secrets: Secrets) -> Part:
+    """Return a replacement of text in a file, which must be there exactly once."""
+    path = _relative(path_of(action), folder)
+    edits = _edits(action)
+    if len(edits) == 1 and not edits[0].old and edits[0].new:
+        return _written(path, edits[0].new, secrets)
+    can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
+    if not can_edit or len(edits) > _MOST_EDITS:
+        return by_hand(f"edit {path or 'a file'}; the edit cannot be written here")
+    asks: list[str] = []
+    words: list[str] = []
+    for edit in edits:
+        both = [spelled(text, secrets, in_command=False) for text in (edit.old, edit.new)]
+        if has_secret(edit.old) or None in both:
+            return by_hand(f"edit {path}; it is about something that was not recorded")
+        old, new = (one for one in both if one is not None)
+        asks += new.asks
+        words += ["all" if edit.is_everywhere else "once", old.word, new.word]
+    if len(edits) > 1 and asks:
+        return by_hand(f"edit {path}; it puts in what was not recorded")
+    line = f"edit_file {quoted(path)} {' '.join(words)}"
+    shown = "\n".join(_told(edit) for edit in edits)
+    part = host_part(f"edits {path}", *asks, line, danger=_danger_of_path(path))
+    return replace(part, shown=shown)
+
+
+def tool_part(action: Action) -> Part:
+    """Return what a person has to do, or a look at something, which needs no repeating."""
+    kind = action.kind.strip()
+    if kind.casefold() in _LOOKUPS:
+        return note(f"{kind}: only looked something up; left out")
+    asked = action.text("question", "instruction", "prompt", "description", "capability", "input")
+    path = path_of(action)
+    told = ", ".join(text for text in (path, asked) if text)
+    return by_hand(f"{kind or 'a tool'} has no command", told[:_MOST_SHOWN])
+
+
+def _command_part(command: str, where: str, danger: str, secrets: Secrets) -> Part:
+    told = spelled(command, secrets, in_command=True)
+    if not _fits(command) or told is None or not _can_name(where):
+        return by_hand("run a command that cannot be written here", command[:_MOST_TOLD])
+    words = "runs:" if where == "." else f"runs in {where}:"
+    lines = [f'run_command "$value" {quoted(where)}']
+    files = overwritten(without_marks(command)) if danger else ()
+    if files and not any(map(_is_delicate, files)):
+        # It destroys nothing unless one of these is there, which only shows when it is run.
+        words = f"{words[:-1]}, and asks first where {', '.join(files)} is there:"
+        lines.insert(0, " ".join(["spare", *map(quoted, (where, *files))]))
+        danger = ""
+    return with_value(host_part(words, *lines, danger=danger), command, told)
+
+
+def _written(path: str, content: str, secrets: Secrets) -> Part:
+    if not _can_name(path) or not _fits(content):
+        return by_hand(f"write {path or 'a file'}; it is too long or too odd to be kept here")
+    told = spelled(content, secrets, in_command=False)
+    if told is None:
+        return by_hand(f"write {path}; most of what it held was not recorded")
+    words = f"writes {len(content)} characters to {path}, and asks first where it is there"
+    line = f"write_file {quoted(path)} {told.word}"
+    part = host_part(words, *told.asks, line, danger=_danger_of_path(path))
+    more = "\n..." if len(content) > _MOST_SHOWN else ""
+    return replace(part, shown=content[:_MOST_SHOWN] + more)
+
+
+def _fits(text: str) -> bool:
+    """Return whether a text is whole and can be kept; a reader cuts what is longer."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return len(text) < MOST_FIELD and size <= _MOST_CONTENT and "\0" not in text
+
+
+def _can_name(path: str) -> bool:
+    is_plain = bool(path) and visible(path) == path and not _DRIVE.match(path)
+    return is_plain and not path.endswith("/") and not has_secret(path)
+
+
+def _relative(path: str, folder: str) -> str:
+    """Return a path as seen from the folder of the trace, unchanged where it is elsewhere."""
+    root = folder.rstrip("/")
+    if not root or not posixpath.isabs(path):
+        return path
+    flat = posixpath.normpath(path)
+    if flat == root:
+        return "."
+    return flat.removeprefix(root + "/")
+
+
+def _is_delicate(path: str) -> bool:
+    """Return whether even a new file of that name changes how a machine or a program behaves."""
+    names = path.split("/")
+    hidden = any(name.startswith(".") and name != "." for name in names)
+    return hidden or (path.startswith("/") and names[1] in _SYSTEM_FOLDERS)
+
+
+def _danger_of_path(path: str) -> str:
+    is_elsewhere = posixpath.isabs(path) or path.startswith("~") or ".." in path.split("/")
+    if is_elsewhere:
+        return f"it changes {path}, which is not below the folder"
+    hidden = any(name.startswith(".") and name != "." for name in path.split("/"))
+    return f"it changes {path}, which sets how programs behave" if hidden else ""
+
+
+def _edits(action: Action) -> list[_Edit]:
+    several = action.fields.get("edits")
+    if isinstance(several, Sequence) and not isinstance(several, str):
+        return [_edit(one) for one in several if isinstance(one, Mapping)]
+    return [_edit(action.fields)]
+
+
+def _edit(fields: Mapping[str, Json]) -> _Edit:
+    action = Action("edit", fields)
+    everywhere = fields.get("replace_all") is True or fields.get("replaceAll") is True
+    old = action.text("old_string", "old_str", "oldText", "oldString")
+    return _Edit(old, action.text("new_string", "new_str", "newText", "newString"), everywhere)
+
+
+def _told(edit: _Edit) -> str:
+    return f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}"

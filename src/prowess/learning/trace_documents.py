@@ -1,0 +1,186 @@
+"""Traces that are written as such: a document, a list of them, or a line for each step.
+
+Done is only what says so itself: `ok` has to be true and nothing that looks like it. Where nobody
+says anything, the agent's own `finish` counts.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from prowess.learning.deeds import Deed, deed_of
+from prowess.learning.trace_parts import MOST_NAME, NO_ACTION, LeftOut, steps_of, text_at
+from prowess.learning.traces import MOST_TASK, MOST_WORDS, Step, Trace, TraceShape
+from prowess.learning.transcripts import Record
+
+NO_TRACE, NO_TASK = "no trace in it", "a trace without a task"
+NO_TRUTH = "`ok` is neither true nor false"
+BEFORE_ANY, AFTER_END = "a step before any task", "a step after the end of its task"
+NOTHING_SAID = "nothing says that it went well"
+MARKED = "it is marked as not done"
+
+_STEPS = ("steps", "traces")
+_END = ("ok", "finalMessage")
+_DEEPEST = 3
+
+
+def is_document_line(value: object) -> bool:
+    """Return whether a value is a trace, or a line of one."""
+    if not isinstance(value, Mapping):
+        return False
+    return any(name in value for name in ("task", "steps", "traces")) or (
+        isinstance(value.get("action"), Mapping) and "payload" not in value
+    )
+
+
+def read_documents(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
+    """Return the traces of a file that holds traces."""
+    reader = _Reader(path, left_out)
+    for record in records:
+        reader.take(record.value)
+    reader.close()
+    return tuple(reader.traces)
+
+
+def trace_of(
+    document: Mapping[str, object],
+    *,
+    path: str,
+    left_out: LeftOut,
+    shape: TraceShape = TraceShape.DOCUMENT,
+) -> Trace | None:
+    """Return the trace of one document; None where it names no task."""
+    task = text_at(document, "task", MOST_TASK, left_out).strip()
+    if not task:
+        left_out[NO_TASK] += 1
+        return None
+    listed = document.get("steps")
+    steps = steps_of(document.get("traces") if listed is None else listed, left_out)
+    is_ok, problem = _outcome(document, steps, left_out)
+    message = text_at(document, "finalMessage", MOST_WORDS, left_out)
+    return Trace(
+        task=task,
+        ok=is_ok,
+        steps=steps,
+        session_path=text_at(document, "sessionPath", MOST_WORDS, left_out) or path,
+        final_message=message or _last_words(steps),
+        shape=_shape_of(document, shape),
+        session_id=_session_of(document, left_out),
+        folder=text_at(document, "cwd", MOST_WORDS, left_out),
+        problem=problem,
+    )
+
+
+def _session_of(document: Mapping[str, object], left_out: LeftOut) -> str:
+    """Return what a document itself calls its session: two runs that did the same are two.
+
+    What we wrote ourselves has a shape, and names the file that a trace came from as its path.
+    """
+    own = text_at(document, "sessionId", MOST_NAME, left_out)
+    if own or "shape" in document:
+        return own
+    return text_at(document, "sessionPath", MOST_WORDS, Counter())
+
+
+def _outcome(
+    document: Mapping[str, object], steps: Sequence[Step], left_out: LeftOut
+) -> tuple[bool, str]:
+    if "ok" not in document:
+        is_ok = any(_is_finish(step) for step in steps)
+        return is_ok, "" if is_ok else NOTHING_SAID
+    said = document["ok"]
+    if said is True:
+        return True, ""
+    if said is not False:
+        left_out[NO_TRUTH] += 1
+    return False, text_at(document, "problem", MOST_NAME, left_out) or MARKED
+
+
+def _is_finish(step: Step) -> bool:
+    return deed_of(step.action, on_device=False) is Deed.FINISH and not step.failed
+
+
+def _last_words(steps: Sequence[Step]) -> str:
+    finished = (step.action.text("message") for step in reversed(steps) if _is_finish(step))
+    return next(finished, "")[:MOST_WORDS]
+
+
+def _shape_of(document: Mapping[str, object], default: TraceShape) -> TraceShape:
+    named = document.get("shape")
+    return next((shape for shape in TraceShape if shape.value == named), default)
+
+
+class _Reader:
+    """The traces so far, and the one whose lines are being read."""
+
+    def __init__(self, path: str, left_out: LeftOut) -> None:
+        self._path, self._left_out = path, left_out
+        self._open: dict[str, object] = {}
+        self._steps: list[object] = []
+        self._has_ended = False
+        self.traces: list[Trace] = []
+
+    def take(self, value: object, depth: int = 0) -> None:
+        """Take one value of a file."""
+        if isinstance(value, list | tuple) and depth < _DEEPEST:
+            for item in value:
+                self.take(item, depth + 1)
+        elif not isinstance(value, Mapping):
+            self._left_out[NO_TRACE] += 1
+        elif _holds_documents(value):
+            self.take(value["traces"], depth + 1)
+        elif any(name in value for name in _STEPS):
+            self.close()
+            self._add(value, TraceShape.DOCUMENT)
+        else:
+            self._take_line(value)
+
+    def close(self) -> None:
+        """End the trace whose lines are being read."""
+        if self._open:
+            self._add({**self._open, "steps": self._steps}, TraceShape.LINES)
+        self._open, self._steps, self._has_ended = {}, [], False
+
+    def _take_line(self, line: Mapping[str, object]) -> None:
+        if "action" in line:
+            self._take_step(line)
+        elif "task" in line and not self._ends_by(line):
+            self.close()
+            self._open = dict(line)
+        elif any(name in line for name in _END) and self._open:
+            self._end(line)
+        else:
+            self._left_out[NO_TRACE] += 1
+
+    def _take_step(self, line: Mapping[str, object]) -> None:
+        if not self._open or self._has_ended:
+            self._left_out[AFTER_END if self._open else BEFORE_ANY] += 1
+        elif isinstance(line["action"], Mapping):
+            self._steps.append(line)
+        else:
+            self._left_out[NO_ACTION] += 1
+
+    def _ends_by(self, line: Mapping[str, object]) -> bool:
+        """Return whether a line only names the task again to say how it ended."""
+        is_same = bool(self._steps) and line["task"] == self._open.get("task")
+        return is_same and any(name in line for name in _END)
+
+    def _end(self, line: Mapping[str, object]) -> None:
+        # Whoever said first that it failed is not overruled by a later line.
+        has_failed = "ok" in self._open and self._open["ok"] is not True
+        self._open |= {name: value for name, value in line.items() if name != "ok"}
+        if "ok" in line and not has_failed:
+            self._open["ok"] = line["ok"]
+        self._has_ended = True
+
+    def _add(self, document: Mapping[str, object], shape: TraceShape) -> None:
+        found = trace_of(document, path=self._path, left_out=self._left_out, shape=shape)
+        if found is not None:
+            self.traces.append(found)
+
+
+def _holds_documents(value: Mapping[str, object]) -> bool:
+    """Return whether `traces` are whole traces here, and not the steps of one."""
+    listed = value.get("traces")
+    if "task" in value or "steps" in value or not isinstance(listed, list | tuple):
+        return False
+    return not any(isinstance(item, Mapping) and "action" in item for item in listed)

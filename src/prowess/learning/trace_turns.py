@@ -1,0 +1,220 @@
+"""What coding agents log, cut into tasks: one for each prompt that a person typed.
+
+No log says that a task was done. It counts as done where the agent closed it with words of its
+own, nothing broke off, its last call worked, and the person did not reject it with the next prompt.
+A prompt that only nods (`yes`, `go on`) is no task: the work after it belongs to the one before.
+"""
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prowess.learning.trace_parts import MOST_NAME, TOO_MANY_STEPS, LeftOut, cut, fields_of, kind_of
+from prowess.learning.traces import (
+    MOST_STEPS,
+    MOST_TASK,
+    MOST_WORDS,
+    Action,
+    Json,
+    Step,
+    Trace,
+    TraceShape,
+)
+from prowess.learning.turns import turns
+
+INTERRUPTED = "it was interrupted"
+SERVICE_FAILED = "the model's service answered with an error"
+CUT_OFF = "the agent's last message was cut off"
+ROLLED_BACK = "it was rolled back"
+NO_END = "it does not end with a message of the agent"
+LAST_FAILED, NO_RESULT = "its last step went wrong", "its last step has no result"
+REJECTED = "what was typed next rejects it"
+NO_PROMPT = "a step that follows no typed prompt"
+NO_NAME, NO_INPUT = "a call without a name", "a call whose input is no object"
+
+_NOD = re.compile(
+    r"(?:(?:yes|yep|yeah|y|ok|okay|sure|continue|proceed|resume|go|go on|go ahead|keep going"
+    r"|carry on|do it|do that|please|please do|please continue|ja|weiter|mach weiter|oui|si|s\u00ed"
+    r"|continua|contin\u00faa|\u7ee7\u7eed|\u7e7c\u7e8c|\u597d|\u597d\u7684|\u662f|\u306f\u3044)"
+    r"[\s,.!\u3002\uff01\uff0c]{0,5}){1,3}",
+    re.IGNORECASE,
+)
+_REJECTION = re.compile(
+    r"\s{0,9}(?:no(?:pe)?(?:\s{0,3}(?:[,.!;:\u2013\u2014-]|\Z)"
+    r"|\s(?:that|this|it|you|i|not|wrong|don['\u2019]?t|please|wait|no)\b)"
+    r"|stop(?:\s{0,3}(?:[,.!]|\Z)|\s(?:that|this|it|doing)\b)"
+    r"|undo\b|revert\b|rollback\b|roll\s(?:\w{1,9}\s)?back\b|wrong\b|incorrect\b|nein\b"
+    r"|r\u00fcckg\u00e4ngig|falsch\b|\u4e0d\u5bf9|\u4e0d\u5c0d|\u9519\u4e86|\u932f\u4e86|\u64a4\u9500"
+    r"|\u64a4\u92b7|(?:that|this|it)(?:['\u2019]?s|\sis|\swas)\s(?:(?:all|totally|completely)\s)?"
+    r"(?:wrong|incorrect|not\s(?:right|correct|what|it)|broken))"
+    r"|(?:.{0,200}?\b)(?:not\swhat\si\s(?:asked|wanted|meant|said)|you\sbroke\b"
+    r"|(?:undo|revert|discard)\s(?:that|this|it|your|all|everything|the\slast)\b"
+    r"|(?:does|did|is|do)(?:n['\u2019]?t|\snot)\swork|still\s(?:fail|broken|wrong|not\s|does)"
+    r"|put\s(?:it|that|everything)\sback\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What a tool answered, and whether its harness calls that an error."""
+
+    text: str
+    failed: bool = False
+
+
+class Results:
+    """The answers of tools by the id of the call, each handed out once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Returned]] = {}
+
+    def add(self, call_id: object, returned: Returned) -> None:
+        """Keep the answer to a call."""
+        if isinstance(call_id, str):
+            self._waiting.setdefault(call_id, deque()).append(returned)
+
+    def take(self, call_id: object) -> Returned | None:
+        """Return the first answer to a call that nobody took; None where there is none."""
+        waiting = self._waiting.get(call_id) if isinstance(call_id, str) else None
+        return waiting.popleft() if waiting else None
+
+
+@dataclass(slots=True)
+class _Turn:
+    task: str
+    session_id: str
+    folder: str
+    steps: list[Step] = field(default_factory=list)
+    said: str = ""
+    mused: str = ""
+    final: str = ""
+    has_ended: bool = False
+    is_answered: bool = True
+    is_undone: bool = False
+    problem: str = ""
+
+
+class TurnReader:
+    """Tasks in the making, fed with what happened in its order."""
+
+    def __init__(self, *, path: str, shape: TraceShape, left_out: LeftOut) -> None:
+        self._path, self._shape, self._left_out = path, shape, left_out
+        self._turns: list[_Turn] = []
+        # Those that a person could still undo.
+        self._standing: list[_Turn] = []
+
+    def typed(self, text: str, *, session_id: str = "", folder: str = "") -> bool:
+        """Begin a task with what a person typed; return whether it is one, and not a nod."""
+        if self._turns and self._turns[-1].task and _NOD.fullmatch(text.strip()):
+            return False
+        self._turns.append(_Turn(text.strip(), session_id, folder))
+        self._standing.append(self._turns[-1])
+        return True
+
+    def retyped(self, text: str) -> None:
+        """Set the prompt again where nothing has happened since; the log has it twice."""
+        self._turns[-1].task = text.strip()
+
+    def begin_unnamed(self) -> None:
+        """Begin something that no person put into words: what follows is nobody's task."""
+        self._turns.append(_Turn("", "", ""))
+
+    def mused(self, text: str) -> None:
+        """Take what the agent thought."""
+        if self._turns and text.strip():
+            self._turns[-1].mused = text
+
+    def told(self, text: str) -> None:
+        """Take what the agent said."""
+        if not self._turns or not text.strip():
+            return
+        turn = self._turns[-1]
+        turn.said = turn.final = text
+        turn.has_ended, turn.problem = True, ""
+
+    def called(self, kind: object, fields: object, returned: Returned | None) -> None:
+        """Take a call of a tool, with what came of it where that is known."""
+        name = kind_of(kind, self._left_out)
+        if not name:
+            self._left_out[NO_NAME] += 1
+        elif not self._turns or not self._turns[-1].task:
+            self._left_out[NO_PROMPT] += 1
+        else:
+            self._add(self._turns[-1], name, fields, returned)
+
+    def stopped(self, problem: str) -> None:
+        """Take that something broke off; what the agent does afterwards takes that back."""
+        if self._turns:
+            self._turns[-1].has_ended, self._turns[-1].problem = False, problem
+
+    def rolled_back(self, count: int) -> None:
+        """Take that a person undid the last tasks that were not undone before."""
+        kept = max(0, len(self._standing) - count)
+        for turn in self._standing[kept:]:
+            turn.is_undone = True
+        del self._standing[kept:]
+
+    def traces(self) -> tuple[Trace, ...]:
+        """Return a trace for each task."""
+        typed = [turn for turn in self._turns if turn.task]
+        following = [*(turn.task for turn in typed[1:]), ""]
+        found = map(self._trace, typed, following)
+        # A prompt of characters that nothing can hold says nothing.
+        return tuple(trace for trace in found if trace.task)
+
+    def _add(self, turn: _Turn, kind: str, fields: object, returned: Returned | None) -> None:
+        turn.has_ended, turn.problem, turn.is_answered = False, "", returned is not None
+        thought, turn.said, turn.mused = turn.said or turn.mused, "", ""
+        if len(turn.steps) >= MOST_STEPS:
+            self._left_out[TOO_MANY_STEPS] += 1
+            return
+        answer = returned or Returned(text="")
+        step = Step(
+            number=len(turn.steps) + 1,
+            action=Action(kind, self._fields(fields)),
+            result=cut(answer.text, MOST_WORDS, self._left_out),
+            thought=cut(thought, MOST_WORDS, self._left_out),
+            failed=answer.failed,
+        )
+        turn.steps.append(step)
+
+    def _fields(self, fields: object) -> Mapping[str, Json]:
+        if isinstance(fields, Mapping):
+            return fields_of(fields, self._left_out)
+        if fields is not None:
+            self._left_out[NO_INPUT] += 1
+        return fields_of({"input": fields} if isinstance(fields, str) else {}, self._left_out)
+
+    def _trace(self, turn: _Turn, after: str) -> Trace:
+        problem = _problem(turn, after)
+        return Trace(
+            task=cut(turn.task, MOST_TASK, self._left_out).strip(),
+            ok=not problem,
+            steps=tuple(turn.steps),
+            session_path=self._path,
+            final_message=cut(turn.final, MOST_WORDS, self._left_out),
+            shape=self._shape,
+            session_id=cut(turn.session_id, MOST_NAME, self._left_out),
+            folder=cut(turn.folder, MOST_WORDS, self._left_out),
+            problem=problem,
+        )
+
+
+def words_of(content: object, role: str) -> str:
+    """Return the text of a message's content; of a user's only what the user wrote."""
+    said = turns([{"role": role, "content": content}])
+    return said[0].text if said else ""
+
+
+def _problem(turn: _Turn, after: str) -> str:
+    if turn.is_undone:
+        return ROLLED_BACK
+    if turn.problem or not turn.has_ended:
+        return turn.problem or NO_END
+    if turn.steps and turn.steps[-1].failed:
+        return LAST_FAILED
+    if not turn.is_answered:
+        return NO_RESULT
+    return REJECTED if _REJECTION.match(after) else ""

@@ -1,0 +1,80 @@
+"""Learning from traces with real adapters: drafts on the disk, scanner, workshop and a shell."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import import_module
+
+from prowess.host.draft_shelf import DraftShelf
+from prowess.host.kept_traces import KeptTraces
+from prowess.learning.goals import words_alike
+from prowess.runtime.experience import ExperienceService
+from prowess.runtime.experience_ports import ExperienceTools
+from prowess.runtime.ports import ChildCommand, ChildResult
+from prowess.runtime.proposals import Proposals
+from prowess.runtime.scanning import Target
+from prowess.safety.model import Profile, ScanReport
+from prowess.wiring.runtime import Runtime
+from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop_capture import rehearsing
+
+_MOST_SECONDS = 10.0
+
+
+@contextmanager
+def open_experience(runtime: Runtime, *, rehearse: bool = False) -> Iterator[ExperienceService]:
+    """Return what learns from traces; to rehearse it, proposals go to a copy of the store.
+
+    Raises:
+        StoreError: the store cannot be copied.
+    """
+    if not rehearse:
+        yield _service(runtime, runtime)
+        return
+    with rehearsing(runtime) as other:
+        yield _service(runtime, other)
+
+
+def _service(runtime: Runtime, proposing: Runtime) -> ExperienceService:
+    """Return the service; `proposing` has the store in which proposals are kept."""
+    workshop = workshop_tools(proposing)
+    tools = ExperienceTools(
+        enabled=lambda: runtime.config.read().experience.enabled,
+        spec_mode=lambda: runtime.config.read().skills.spec_mode,
+        workspace=workshop.workspace,
+        shelf=lambda workspace: DraftShelf(workspace, runtime.folders.state),
+        memory=lambda workspace: KeptTraces(workspace, runtime.folders.state),
+        scan=lambda name, files: _scan(runtime, name, files),
+        check_script=lambda script: _check(runtime, script),
+        proposals=Proposals(workshop),
+        proposed=workshop.store.listed,
+        workshop_enabled=lambda: runtime.config.read().workshop.active,
+        likeness=words_alike,
+        refresh=runtime.skills.refresh,
+        now=time.time,
+        stamp=lambda at: time.strftime("%Y%m%d-%H%M%S", time.localtime(at)),
+        moment=lambda at: datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
+    )
+    return ExperienceService(tools)
+
+
+def _scan(runtime: Runtime, name: str, files: Mapping[str, bytes]) -> ScanReport:
+    target = Target(path=name, name=name, files=files, profile=Profile.PROPOSAL)
+    return runtime.scanning.scan_target(target).report
+
+
+def _check(runtime: Runtime, script: str) -> str:
+    """Return what bash says of a script that it reads and does not run."""
+    bash = shutil.which("bash", path=runtime.environ.get("PATH", os.defpath))
+    if bash is None:
+        return ""
+    # Late: most traces are read without one.
+    processes = import_module("prowess.host.processes").ChildProcesses()
+    command = ChildCommand(argv=(bash, "-n"), environment={}, stdin=script, seconds=_MOST_SECONDS)
+    result: ChildResult = processes.run(command)
+    if result.code == 0:
+        return ""
+    return result.problem or "bash cannot read it"

@@ -1,0 +1,113 @@
+"""Fingerprints: the coarse one is the one others compute, the fine one keeps flows apart."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from prowess.learning.fingerprints import behaviour, command_shape, flow, programs
+from prowess.learning.traces import Action, Json, Step, UiTarget
+
+
+def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> Step:
+    """Return one step."""
+    return Step(number=1, action=Action(kind, fields), app=app, target=on)
+
+
+YOUTUBE = "com.google.android.youtube"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([step("launcher", "tap")], "37a209f00859"),
+        (
+            [step("launcher", "launch_app", packageName=YOUTUBE), step(YOUTUBE, "wait")],
+            "250631ad3584",
+        ),
+        ([step("", "finish")], "a5e0e52ac9cb"),
+        ([step("app", "request_human_auth", capability="location")], "a11081832380"),
+        (
+            [step("launcher", "tap"), step("chrome", "type"), step("chrome", "wait")],
+            "99aee4fdc7a0",
+        ),
+        ([step("com.app", "tap")] * 25, "d8e07eccbe6b"),
+        ([step("com.app", "tap")] * 40, "d8e07eccbe6b"),
+    ],
+)
+def test_the_coarse_fingerprint_has_its_known_values(steps: Sequence[Step], expected: str) -> None:
+    assert behaviour(steps) == expected
+
+
+def test_coordinates_typed_text_and_results_do_not_count() -> None:
+    here = [step("app", "tap", x=1, y=2), step("app", "type", text="one")]
+    there = [step("app", "tap", x=900, y=1), step("app", "type", text="two")]
+
+    assert behaviour(here) == behaviour(there)
+    assert flow(here, on_device=True) == flow(there, on_device=True) == ""
+
+
+def test_different_elements_of_one_app_are_different_flows() -> None:
+    wifi = [step("settings", "tap_element", on=UiTarget(resource_id="id/wifi"))]
+    sound = [step("settings", "tap_element", on=UiTarget(resource_id="id/sound"))]
+
+    assert behaviour(wifi) == behaviour(sound)
+    assert flow(wifi, on_device=True) != flow(sound, on_device=True)
+    assert len(flow(wifi, on_device=True)) == 12
+
+
+def test_a_fine_fingerprint_sees_every_step() -> None:
+    first = [step("a", "tap", on=UiTarget(text="Next")) for _ in range(30)]
+    last = [*first[:-1], step("a", "tap", on=UiTarget(text="Cancel"))]
+
+    assert flow(first, on_device=True) != flow(last, on_device=True)
+
+
+def test_an_element_is_known_by_its_name_when_its_words_change() -> None:
+    monday = [step("a", "tap", on=UiTarget(resource_id="id/day", text="Monday"))]
+    tuesday = [step("a", "tap", on=UiTarget(resource_id="id/day", text="Tuesday"))]
+
+    assert flow(monday, on_device=True) == flow(tuesday, on_device=True)
+
+
+def test_files_and_programs_keep_coding_flows_apart() -> None:
+    def run(command: str, file: str) -> list[Step]:
+        return [
+            step("", "Read", file_path=f"/home/a/{file}"),
+            step("", "Edit", file_path=f"/home/a/{file}"),
+            step("", "Bash", command=command),
+        ]
+
+    tests = flow(run("pytest -q tests/test_a.py", "a.py"), on_device=False)
+
+    assert tests == flow(run("pytest -x tests/test_b.py", "a.py"), on_device=False)
+    assert tests != flow(run("pytest -q tests/test_a.py", "b.py"), on_device=False)
+    assert tests != flow(run("git commit -am x", "a.py"), on_device=False)
+
+
+def test_one_command_alone_is_too_little_to_compare() -> None:
+    assert flow([step("", "Bash", command="git status")], on_device=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "shape"),
+    [
+        ("git commit -m 'a; b | c'", "git commit"),
+        ("cd /srv && FOO=1 sudo /usr/bin/python3 run.py data.csv 2>&1 | tail -5",
+         "cd | python3 *.csv *.py | tail"),
+        ("cat > a.txt <<'EOF'\nrm everything\nEOF\nwc a.txt", "cat *.txt | wc *.txt"),
+        ("", ""),
+        ("'unclosed", "unclosed"),
+    ],
+)  # fmt: skip
+def test_a_command_has_a_shape(command: str, shape: str) -> None:
+    assert command_shape(command) == shape
+
+
+def test_programs_are_named_once_and_without_the_shell_itself() -> None:
+    command = 'cd x; git add . && git commit -m "run; this" && ./venv/bin/pytest'
+
+    assert programs(command) == ("git", "pytest")
+
+
+def test_lone_surrogates_have_a_fingerprint() -> None:
+    assert len(behaviour([step("\ud800", "\udfff")])) == 12

@@ -1,0 +1,105 @@
+"""A task's name: readable in every script, safe as a file's name, and never the only evidence."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.learning.slugs import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
+from prowess.skills.standard import is_name, slug
+
+CHINESE = "\u6253\u5f00\u8bbe\u7f6e"
+OTHER_CHINESE = "\u53d1\u9001\u90ae\u4ef6"
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("Turn on Wi-Fi", "turn-on-wi-fi"),
+        ("  --Hello,   world!--  ", "hello-world"),
+        (f"{CHINESE} App", f"{CHINESE}-app"),
+        (
+            "\u041e\u0442\u043a\u0440\u043e\u0439 Chrome",
+            "\u043e\u0442\u043a\u0440\u043e\u0439-chrome",
+        ),
+        ("\uff21\uff22\uff23 \u2460", "abc-1"),
+        ("\u0939\u093f\u0928\u094d\u0926\u0940", "\u0939\u093f\u0928\u094d\u0926\u0940"),
+        ("", "task"),
+        ("!!! ...", "task"),
+        ("\u0301\u0301", "task"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("a\u202eb\x00c", "a-b-c"),
+    ],
+)
+def test_a_mixed_slug_keeps_the_letters_of_every_script(task: str, expected: str) -> None:
+    assert mixed_slug(task) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("Turn on Wi-Fi", "turn-on-wi-fi"),
+        ("R\u00e9sum\u00e9 du caf\u00e9", "resume-du-cafe"),
+        ("Stra\u00dfe", "strasse"),
+        ("", "task"),
+        ("?!", "task"),
+    ],
+)
+def test_a_strict_slug_has_plain_letters_only(task: str, expected: str) -> None:
+    assert strict_slug(task) == expected
+
+
+def test_two_tasks_in_another_script_never_share_a_strict_slug() -> None:
+    names = {strict_slug(task) for task in (CHINESE, OTHER_CHINESE, f"{CHINESE} 1", "task")}
+
+    assert len(names) == 4
+    assert strict_slug(CHINESE).startswith("task-")
+
+
+def test_the_hash_of_lost_letters_covers_the_whole_task() -> None:
+    start = f"open the very long page of settings in the {CHINESE} app and then "
+
+    assert strict_slug(start + "one") != strict_slug(start + "two")
+    assert len(strict_slug(start + "one")) <= MOST_SLUG
+
+
+def test_a_cut_slug_does_not_end_in_a_hyphen() -> None:
+    task = "a" * (MOST_SLUG - 1) + " b"
+
+    assert mixed_slug(task) == strict_slug(task) == "a" * (MOST_SLUG - 1)
+
+
+def test_a_credential_does_not_become_a_file_name() -> None:
+    task = "Use token ghp_abcdefghijklmnopqrstuvwxyz0123456789 to log in"
+
+    assert "ghp" not in mixed_slug(task)
+    assert "ghp" not in strict_slug(task)
+
+
+def test_a_stem_is_taken_apart_again() -> None:
+    name = stem("20250102-030405", "turn-on-20250102-030405-x")
+
+    assert split_stem(name) == ("20250102-030405", "turn-on-20250102-030405-x")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "turn-on", "20250102-030405", "20250102-030405-", "20250102-030405-a/b", "x/SKILL"]
+)
+def test_other_names_are_no_stems(name: str) -> None:
+    assert split_stem(name) is None
+
+
+@given(st.text(max_size=120))
+@settings(max_examples=50, deadline=None)
+def test_any_task_gives_names_that_hold(task: str) -> None:
+    strict, mixed = strict_slug(task), mixed_slug(task)
+
+    assert 1 <= len(mixed) <= MOST_SLUG
+    assert 1 <= len(strict) <= MOST_SLUG
+    assert strict == slug(strict)
+    assert is_name(stem("20250102-030405", strict))
+    assert mixed == mixed.strip("-") == mixed_slug(mixed)
+    assert not set(mixed) & set("/\\.\0 \n")
+
+
+def test_a_task_of_ten_megabytes_has_a_name() -> None:
+    assert mixed_slug("word " * 2_000_000) == mixed_slug("word " * 400)

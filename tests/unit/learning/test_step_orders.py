@@ -1,0 +1,73 @@
+"""Orders in words, and texts that stay inside their code."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
+
+from prowess.learning.deeds import Deed
+from prowess.learning.step_orders import code, fenced, order_of
+from prowess.learning.step_shapes import Move, Shape, moves_of
+from prowess.learning.traces import Step
+
+LINES = "\n".join(f"line {at}" for at in range(6))
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (read("a.txt"), "Read `a.txt`."),
+        (write("a.txt", "hello"), "Write `a.txt` with `hello`."),
+        (write("a.txt", LINES), "Write `a.txt` with this text:"),
+        (write("a.txt", ""), "Write `a.txt`."),
+        (write("a.txt", "x" * 3000), f"Write `a.txt` with `{'x' * 117}...`."),
+        (edit("a.txt", "old", "new"), "In `a.txt`, replace `old` with `new`."),
+        (edit("a.txt", "", "new"), "In `a.txt`, put `new`."),
+        (edit("a.txt", "old", LINES), "In `a.txt`, put this in place of `old`:"),
+        (tool("Edit", {"path": "a.txt"}), "Edit `a.txt`."),
+        (tool("apply_patch", {"input": LINES}), "Apply this patch:"),
+        (tool("apply_patch", {"input": "+ x"}), "Apply the patch `+ x`."),
+        (tool("run_script", {"script": LINES}), "Run this script:"),
+        (tool("run_script", {"script": "echo 1"}), "Run the script `echo 1`."),
+        (tool("Bash", {"command": f"cat <<E\n{LINES}\nE"}), "Run:"),
+        (touch("shell", command="pm list"), "On the device, run `pm list`."),
+        (touch("swipe", x1=9, y1=1, x2=1, y2=1), "Swipe left."),
+        (touch("tap", x=5, y=6), "Tap at about (5, 6)."),
+        (touch("tap"), "Tap the screen."),
+        (tap("com.x:id/send"), "Tap the element `com.x:id/send`."),
+        (touch("keyevent", keycode="BACK"), "Press `BACK`."),
+        (touch("request_human_auth", capability="location"), "Ask the person: `location`."),
+        (touch("request_user_input", question="Which?"), "Ask the person: `Which?`."),
+        (tool("mcp__a__b", {"id": 7, "q": "x"}), "Call `mcp__a__b` with `id` = `7`, `q` = `x`."),
+        (tool("mcp__a__b", {}), "Call `mcp__a__b`."),
+    ],
+)
+def test_each_kind_of_step_is_an_order(step: Step, text: str) -> None:
+    (move,) = moves_of(trace("Do it", step))
+
+    assert order_of(move, move.fields).text == text
+
+
+def test_a_wait_is_no_number_of_seconds() -> None:
+    move = Move(shape=Shape(deed=Deed.WAIT), number=1)
+
+    assert order_of(move, {}).text == "Wait until it is ready."
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=50, deadline=None)
+def test_any_text_is_one_code_span(text: str) -> None:
+    span = code(text)
+
+    (inline,) = (token for token in MarkdownIt().parse(f"a {span} b") if token.type == "inline")
+    assert [child.type for child in inline.children or []] == ["text", "code_inline", "text"]
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=50, deadline=None)
+def test_any_text_is_one_block(text: str) -> None:
+    tokens = MarkdownIt().parse(f"1. x\n\n{fenced(text)}\n\n2. y\n")
+
+    assert [token.type for token in tokens].count("fence") == 1
+    assert [token.type for token in tokens].count("list_item_open") == 2
