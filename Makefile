@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 # No index is named here: pip uses whatever this machine is set up with.
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# Where the gateway listens; 0 takes a free port.
+PORT ?= 18789
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check lint types imports generated fmt bench docs clean install
 
@@ -27,18 +30,8 @@ $(VENV)/.dev: $(VENV)/.run
 
 install: $(VENV)/.dev ## Create .venv with everything that development needs.
 
-run: $(VENV)/.run ## Show the skills of this folder and the bundled ones, and how to go on.
-	@$(BIN)/prowess list
-	@echo
-	@echo "Go on with:"
-	@echo "  $(BIN)/prowess why NAME         why a skill is, or is not, visible to the agent"
-	@echo "  $(BIN)/prowess route MESSAGE    which skill a message needs, and why, or none"
-	@echo "  $(BIN)/prowess scan PATH        what could harm you in a skill, on its exact line"
-	@echo "  $(BIN)/prowess install NAME     get the programs that a skill needs"
-	@echo "  $(BIN)/prowess workshop enable  corrections become proposals, and skills after your yes"
-	@echo "  $(BIN)/prowess check            what is missing or broken, in one page"
-	@echo "  $(BIN)/prowess prompt           the block that tells the agent about its skills"
-	@echo "  $(BIN)/prowess list -w FOLDER   the skills of another folder"
+run: $(VENV)/.run ## Start the gateway on the skills of this folder and the bundled ones; Ctrl-C stops it.
+	@$(BIN)/prowess serve --port $(PORT)
 
 test: $(VENV)/.dev ## Run every test, with coverage.
 	@$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term:skip-covered -q
@@ -69,6 +62,8 @@ bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
 	@$(BIN)/python benchmarks/speed/scanning.py
 	@$(BIN)/python -m benchmarks.speed.runs
 	@$(BIN)/python -m benchmarks.speed.workshop
+	@$(BIN)/python -m benchmarks.speed.experience
+	@$(BIN)/python -m benchmarks.load.gateway
 
 docs: $(VENV)/.dev ## Write the reference pages from the code and build the documentation into site/.
 	@$(BIN)/python tools/reference.py

@@ -6,13 +6,24 @@ python tools/reference.py --check  exit 1 where a page is out of date
 
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from unittest.mock import create_autospec
 
 import click
 
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
+from prowess.gateway.calls import Code, Method, Scope
+from prowess.gateway.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
+from prowess.gateway.limits import KIB, Limits
+from prowess.gateway.methods_changes import change_methods
+from prowess.gateway.methods_proposals import proposal_methods
+from prowess.gateway.methods_skills import skill_methods
+from prowess.gateway.methods_system import system_methods
+from prowess.gateway.options import EVENTS, GatewayOptions
+from prowess.gateway.services import Services
 from prowess.host.harnesses import PERSONAL, PROJECT
 from prowess.safety.levels import CONTEXTS
 from prowess.safety.model import Rule
@@ -173,12 +184,232 @@ def rule_parts(rule: Rule) -> Iterator[str]:
         yield f"**See.** {', '.join(rule.references)}"
 
 
+def protocol_page() -> str:
+    """Every method, event, error and limit of the gateway."""
+    groups: dict[str, list[Method]] = {title: [] for title in _GROUPS.values()}
+    for method in methods():
+        group = next(title for prefix, title in _GROUPS.items() if method.name.startswith(prefix))
+        groups[group].append(method)
+    parts = ["# Protocol", _NOTE, _PROTOCOL, "## Handshake", _HANDSHAKE, "## Frames", _FRAMES]
+    for title, rows in groups.items():
+        summary = [(f"[`{row.name}`](#{anchor(row)})", scope(row), row.about) for row in rows]
+        parts += [f"## {title}", table(("method", "scope", "what it does"), summary)]
+        parts += [part for row in rows for part in method_parts(row)]
+    events = [(f"`{name}`", *_EVENTS[name]) for name in EVENTS]
+    codes = [(f"`{code.value}`", _CODES[code]) for code in Code]
+    parts += ["## Events", _ABOUT_EVENTS, table(("event", "payload", "when"), events)]
+    parts += ["## Errors", _ERRORS, table(("code", "meaning"), codes)]
+    parts += ["## Limits", _LIMITS, table(("limit", "value"), limits())]
+    return "\n\n".join(parts) + "\n"
+
+
+def methods() -> list[Method]:
+    """Return the rows of the method table; none of them is called, so no service is real."""
+    makers = (system_methods, skill_methods, change_methods, proposal_methods)
+    return [method for make in makers for method in make(create_autospec(Services))]
+
+
+def anchor(method: Method) -> str:
+    """Return what a heading of that name is linked by."""
+    return method.name.replace(".", "").lower()
+
+
+def scope(method: Method) -> str:
+    """Return the right that a method asks for."""
+    return "none" if method.scope is None else f"`{method.scope.value}`"
+
+
+def method_parts(method: Method) -> Iterator[str]:
+    """Yield heading and parameters of a method."""
+    yield f"### `{method.name}`"
+    schema = method.params.model_json_schema(by_alias=True)
+    needed = set(schema.get("required", ()))
+    rows = [
+        (f"`{name}`", kind(value, schema), "yes" if name in needed else "no", bounds(value))
+        for name, value in schema.get("properties", {}).items()
+    ]
+    yield f"{method.about} Scope: {scope(method)}."
+    yield table(("parameter", "type", "required", "bounds"), rows) if rows else "No parameters."
+
+
+def plain(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a value that is there: null only says that it is not."""
+    options = [one for one in value.get("anyOf", ()) if one.get("type") != "null"]
+    if len(options) != 1:
+        return value
+    rest = {name: item for name, item in value.items() if name != "anyOf"}
+    return {**rest, **options[0]}
+
+
+def kind(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Return the type of a parameter in a word or two."""
+    found = plain(value)
+    if "$ref" in found:
+        inner = schema["$defs"][found["$ref"].rpartition("/")[2]]["properties"]
+        fields = ", ".join(f"`{name}` {kind(item, schema)}" for name, item in inner.items())
+        return f"object of {fields}"
+    if "anyOf" in found:
+        return " or ".join(kind(one, schema) for one in found["anyOf"])
+    if found.get("type") == "array":
+        return f"list of {kind(found['items'], schema)}"
+    if isinstance(found.get("additionalProperties"), dict):
+        return f"object of {kind(found['additionalProperties'], schema)}"
+    return str(found.get("type", "any"))
+
+
+def bounds(value: Mapping[str, Any]) -> str:
+    """Return how long or large a parameter may be, and what it is where nobody says."""
+    found = plain(value)
+    said = [span(found, *names) for names in _BOUNDS]
+    inner = found.get("items") or found.get("additionalProperties")
+    if isinstance(inner, dict):
+        said += [f"each {text}" for text in (bounds(inner),) if text]
+    if found.get("default") not in (None, [], ()):
+        said.append(f"default {str(found['default']).lower()}")
+    return ", ".join(text for text in said if text)
+
+
+def span(value: Mapping[str, Any], least: str, most: str, what: str) -> str:
+    """Return one bound, or both."""
+    low, high = value.get(least), value.get(most)
+    if low is None and high is None:
+        return ""
+    if low is not None and high is not None:
+        return f"{low} to {high}{what}"
+    return f"from {low}{what}" if high is None else f"up to {high}{what}"
+
+
+def limits() -> list[tuple[str, str]]:
+    """Return the bounds of a gateway."""
+    most, options = Limits(), GatewayOptions(version="")
+    return [
+        ("a frame, or the body of a request", f"{options.max_payload // KIB} KiB"),
+        ("a frame before `connect` was answered", f"{most.stranger_payload // KIB} KiB"),
+        ("frames of a connection", f"{most.frames_per_second:g} a second, bursts of {most.burst}"),
+        ("calls of a connection at the same time", str(most.in_flight)),
+        ("requests to `/rpc` at the same time", str(most.http_in_flight)),
+        ("connections, and of these not yet let in", f"{most.connections}, {most.strangers}"),
+        ("time until `connect`", f"{most.handshake_seconds:g} seconds"),
+        ("tries of `connect`", str(most.handshake_tries)),
+        (
+            "what waits for a client that does not read",
+            f"{most.queue_messages} frames, {most.queue_bytes // KIB // KIB} MiB",
+        ),
+        ("time between two `tick` events", f"{options.tick_ms // 1000} seconds"),
+    ]
+
+
 def _levels(rule: Rule) -> str:
     found = levels(rule)
     own = "" if rule.proposal in {None, rule.level} else f" ({found['proposal']} in a proposal)"
     return found["package"] + own
 
 
+_PROTOCOL = (
+    f"What `prowess serve` speaks: protocol {OLDEST_PROTOCOL} to {NEWEST_PROTOCOL} of OpenClaw's"
+    " gateway, as JSON in text frames over a WebSocket on `/` and `/ws`. `POST /rpc` takes one"
+    " request and gives one response, with the token as `Authorization: Bearer`; it knows no"
+    " events and no `connect`. `GET /health` needs no token, `GET /metrics` (Prometheus text) does."
+    " How to start a gateway and how to call one from Python: [Gateway](../gateway.md)."
+)
+_HANDSHAKE = """\
+The gateway speaks first:
+
+```json
+{"type": "event", "event": "connect.challenge", "payload": {"nonce": "Zk3v", "ts": 1794762000000}}
+```
+
+The client says who it is and which protocols it speaks. `role` is `operator`, or `node` for a
+machine that only lends its programs. Without `scopes`, whoever has the token may do everything;
+scopes that are not known are passed over. `auth.token` may also be sent as `auth.password`.
+
+```json
+{"type": "req", "id": "1", "method": "connect", "params": {
+  "minProtocol": 3, "maxProtocol": 4,
+  "client": {"id": "my-tool", "version": "1.0", "platform": "linux", "mode": "backend"},
+  "role": "operator", "scopes": ["operator.read"],
+  "auth": {"token": "the token of the gateway"}}}
+```
+
+The answer names the newest protocol that both speak, what there is to call and to hear, and what
+this client may do:
+
+```json
+{"type": "res", "id": "1", "ok": true, "payload": {
+  "type": "hello-ok", "protocol": 4, "server": {"version": "0.1.0", "connId": "4faf4d74"},
+  "features": {"methods": ["skills.status"], "events": ["skills.changed"]},
+  "snapshot": {
+    "health": {"ok": true, "defaultAgentId": "main",
+      "agents": [{"agentId": "main", "name": "main", "isDefault": true}]},
+    "sessionDefaults": {"defaultAgentId": "main", "mainKey": "main"}},
+  "auth": {"role": "operator", "scopes": ["operator.read"]},
+  "policy": {"maxPayload": 524288, "maxBufferedBytes": 8388608, "tickIntervalMs": 30000}}}
+```
+
+A device may prove that it is the same one as before: `device` with `id` (the SHA-256 of the raw
+public key, in hex), `publicKey` and `signature` (ed25519, base64url), `signedAt` (milliseconds)
+and `nonce`. What is signed is
+`v3|id|client.id|client.mode|role|scopes, joined by commas|signedAt|token|nonce|platform|family`,
+or the same as `v2` without the last two. It does not replace the token."""
+_FRAMES = """\
+A request is `{"type": "req", "id", "method", "params"}`; its response is
+`{"type": "res", "id", "ok", "payload"}`, or has `error` (`code`, `message`, `details`) where `ok`
+is false. Responses may overtake each other. An event is
+`{"type": "event", "event", "payload", "seq"}`, where `seq` counts from 1 on each connection: a gap
+means that something was lost. Parameters are closed: a name that is not listed here is refused,
+and `details.field` says which one it was."""
+_GROUPS = {
+    "skills.proposals.": "Proposals",
+    "skills.": "Skills",
+    "config.": "Config",
+    "": "The gateway itself",
+}
+_BOUNDS = (
+    ("minLength", "maxLength", " characters"),
+    ("minimum", "maximum", ""),
+    ("minItems", "maxItems", " items"),
+    ("minProperties", "maxProperties", " entries"),
+)
+_ABOUT_EVENTS = (
+    f"Events go to every client that may read (`{Scope.READ.value}`), but for the progress of an"
+    " install, which only the client that asked for it gets. What changed outside of the gateway"
+    " is told, too."
+)
+_EVENTS = {
+    "connect.challenge": ("`nonce`, `ts`", "first of all, before `connect`; it has no `seq`"),
+    "config.changed": ("`hash`, `path`", "the config file has other contents"),
+    "presence": ("`presence`: list of clients", "a client came or went"),
+    "shutdown": ("`reason`", "the gateway is about to stop"),
+    "skills.changed": ("`agentId`, `version`", "an agent has other skills, or other verdicts"),
+    "skills.install.progress": (
+        "`skill`, `installId`, and `stream` with `text`, or `received` with `total`",
+        "an install writes, or a download goes on",
+    ),
+    "skills.proposal": (
+        "`agentId`, and an event of `skills.proposals.events.list`",
+        "a proposal was made, revised or decided about",
+    ),
+    "tick": ("`ts`", "regularly, so that a dead connection is noticed"),
+}
+_ERRORS = (
+    "`message` says what to do. `details.reason`, where there is one, is the code of the"
+    " [exception](errors.md) behind it. A request that failed after doing something, such as an"
+    " install, has `payload` beside `error`."
+)
+_CODES = {
+    Code.INVALID_REQUEST: "the request must be changed: an unknown method, a wrong parameter, an"
+    " unknown agent, a hash that is not the current one",
+    Code.NOT_CONNECTED: "`connect` comes first",
+    Code.UNAUTHORIZED: "no token, a wrong one, or a signature that does not fit; the connection"
+    " is closed",
+    Code.FORBIDDEN: "a scope is missing, and `details.missingScope` names it; over HTTP also a"
+    " host or an origin that is not served",
+    Code.PROTOCOL_MISMATCH: "no protocol in common; the connection is closed",
+    Code.PAYLOAD_TOO_LARGE: "a frame or a body is too long; the connection is closed",
+    Code.RATE_LIMITED: "too much at once, or too many wrong tokens",
+    Code.UNAVAILABLE: "asking differently would not help: a file, a program or the network failed",
+}
+_LIMITS = "Who goes beyond is told and cut off, and nobody else notices."
 _LOWERED = (
     "The most that is left of a finding in such a place. Under the profile `proposal` the seven"
     " first rules are never lowered."
@@ -198,6 +429,7 @@ PAGE_MAKERS = {
     "settings.md": settings_page,
     "diagnostics.md": diagnostics_page,
     "errors.md": errors_page,
+    "protocol.md": protocol_page,
     "rules.md": rules_page,
     "sources.md": sources_page,
 }

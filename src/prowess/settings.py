@@ -209,6 +209,14 @@ class ExperienceSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """From where the gateway may be reached (`gateway`), without its token."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
     """A key that was not understood; its default is used and the file is left as it is."""
 
@@ -226,6 +234,7 @@ class Settings:
     plugins: PluginSettings = field(default_factory=PluginSettings)
     workshop: WorkshopSettings = field(default_factory=WorkshopSettings)
     experience: ExperienceSettings = field(default_factory=ExperienceSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
     problems: tuple[SettingProblem, ...] = ()
     # The shape of the file for `requires.config`: which paths are switched on, not what they hold.
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)

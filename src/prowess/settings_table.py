@@ -367,4 +367,22 @@ SETTINGS = (
         "true",
         "The OpenPocket spelling of `experience.enabled`, used when that one is absent.",
     ),
+    Setting(
+        "gateway.auth.token",
+        "text",
+        "absent",
+        "What clients of the gateway must know; `PROWESS_GATEWAY_TOKEN` stands over it.",
+    ),
+    Setting(
+        "gateway.allowedHosts",
+        "list of host names",
+        "[]",
+        "Names under which the gateway may be reached, beside this machine's own.",
+    ),
+    Setting(
+        "gateway.controlUi.allowedOrigins",
+        "list of origins",
+        "[]",
+        "Web pages that may connect to the gateway, beside its own.",
+    ),
 )

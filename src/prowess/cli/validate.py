@@ -11,16 +11,16 @@ from prowess.cli.options import common
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
-from prowess.host.documents import Candidate, inside, named
-from prowess.host.roots import allowed_targets
+from prowess.host.documents import Candidate, named
 from prowess.host.skill_writer import refuse_links, rename_folder, replace_text
 from prowess.settings import SpecMode
 from prowess.skills.model import Severity, Tier
 from prowess.skills.parse import parse
 from prowess.skills.repair import Repair, plan
 from prowess.skills.text import clean
-from prowess.skills.validate import Report, validate
+from prowess.skills.validate import Report
 from prowess.wiring import Runtime, open_runtime
+from prowess.wiring.validating import candidates, report_on
 
 _CONTEXT = 3
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -66,33 +66,17 @@ def validate_command(
     quiet = as_json or style != "text"
     if fix and quiet and asks() and not (yes or dry_run):
         raise click.UsageError("Give --yes or --dry-run: there is no asking beside this output")
-    candidates = list(_candidates(runtime, paths, agent))
+    found = list(candidates(runtime, paths, agent))
     if fix:
         # Without PATHS only the workspace's own skills are changed: other folders belong to others.
         if not paths:
-            candidates = [item for item in candidates if _is_own(item)]
+            found = [item for item in found if _is_own(item)]
         repaired = _Fixer(runtime, ask=not yes, write=not dry_run, quiet=quiet)
-        repaired.taken = {name for item in candidates if (name := _name_in(item))}
-        candidates = [fresh for item in candidates for fresh in repaired.fix(item)]
-    reports = [_report(item, strict=strict) for item in candidates]
+        repaired.taken = {name for item in found if (name := _name_in(item))}
+        found = [fresh for item in found for fresh in repaired.fix(item)]
+    reports = [report_on(item, strict=strict) for item in found]
     _print_reports(reports, "json" if as_json and style == "text" else style)
     return 0 if all(report.valid for report in reports) else 1
-
-
-def _candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> Iterable[Candidate]:
-    settings = runtime.skills.settings.skills
-    workspace = runtime.skills.workspace(agent).folder
-    targets = allowed_targets(runtime.skills.settings, runtime.folders, workspace)
-    if paths:
-        # A person who names a folder means its skills, in whatever mode they will be read.
-        return named(paths, settings.spec_mode, settings.limits, targets)
-    state = runtime.skills.workspace(agent).state(runtime.skills.settings)
-    existing = [source for source in state.scan.sources if Path(source.root).is_dir()]
-    return [
-        item
-        for source in existing
-        for item in inside(source, settings.spec_mode, settings.limits, targets)
-    ]
 
 
 def _name_in(item: Candidate) -> str:
@@ -105,12 +89,6 @@ def _is_own(item: Candidate) -> bool:
         return True
     source = item.document.source
     return source.tier is Tier.WORKSPACE and not source.leads_away
-
-
-def _report(item: Candidate, *, strict: bool) -> Report:
-    if item.document is None:
-        return Report(path=item.path, diagnostics=(item.problem,) if item.problem else ())
-    return validate(item.document, strict=strict, files=item.files)
 
 
 class _Fixer:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from prowess.errors import PathError, StoreError
@@ -98,6 +99,16 @@ class ChatSessions:
                 turns = kept.get("turns")
                 return ChatFound(session_id, len(turns) if isinstance(turns, list) else 0)
         return None
+
+    def listed(self) -> tuple[tuple[str, float], ...]:
+        """Return the sessions that are kept and when each was last written, newest first."""
+        found = []
+        for name in self._newest_first():
+            # One that goes meanwhile is not there.
+            with suppress(OSError):
+                changed = os.stat(os.path.join(self._folder, name)).st_mtime
+                found.append((name.removesuffix(_ENDING), changed))
+        return tuple(found)
 
     def check(self, session_id: str) -> None:
         """Make sure that an id can be kept.

@@ -17,6 +17,7 @@ from prowess.settings import (
     AgentSettings,
     EntrySettings,
     ExperienceSettings,
+    GatewaySettings,
     InstallSettings,
     Limits,
     LoadSettings,
@@ -30,7 +31,7 @@ from prowess.settings import (
 )
 
 _KNOWN = {
-    "": {"skills", "agents", "agent", "plugins", "experience", "$schema", "meta"},
+    "": {"skills", "agents", "agent", "plugins", "experience", "gateway", "$schema", "meta"},
     "experience": {"enabled"},
     "skills": {
         "specMode", "load", "limits", "allowBundled", "pinned", "entries", "nodes", "install",
@@ -58,7 +59,8 @@ _KNOWN = {
 _OBJECTS = (
     "skills", "skills.load", "skills.limits", "skills.install", "skills.routing", "skills.model",
     "skills.safety", "agents", "agents.defaults",
-    "agent", "plugins", "plugins.load", "experience",
+    "agent", "plugins", "plugins.load", "experience", "gateway", "gateway.auth",
+    "gateway.controlUi",
 )  # fmt: skip
 _ENTRY_KEYS = frozenset(("enabled", "apiKey", "env", "allowEnv", "config"))
 _AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
@@ -74,6 +76,7 @@ def to_settings(values: Mapping[str, Any]) -> Settings:
         plugins=_plugins(reader),
         workshop=workshop_settings(reader),
         experience=ExperienceSettings(enabled=_learns_from_traces(reader)),
+        gateway=_gateway(reader),
         problems=(*reader.problems, *_misshapen(reader), *_unknown(values)),
         values={key: _switched(value) for key, value in values.items()},
     )
@@ -84,6 +87,16 @@ def _learns_from_traces(reader: Reader) -> bool:
     # OpenPocket's own word for it counts where ours says nothing.
     key = own if reader.raw(own) is not None else "agent.autoArtifactsEnabled"
     return reader.flag(key, default=True)
+
+
+def _gateway(reader: Reader) -> GatewaySettings:
+    token = reader.raw("gateway.auth.token")
+    if token is not None and not isinstance(token, str):
+        reader.wrong("gateway.auth.token", "a text")
+    return GatewaySettings(
+        allowed_hosts=tuple(reader.words("gateway.allowedHosts") or ()),
+        allowed_origins=tuple(reader.words("gateway.controlUi.allowedOrigins") or ()),
+    )
 
 
 def _switched(value: object) -> object:

@@ -4,7 +4,7 @@ It is written as JSON. Where the old text had comments, it is kept beside the ne
 """
 
 import json
-import re
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,20 +13,15 @@ from prowess.errors import ConfigError, ConfigKeyError
 from prowess.host.config import ConfigFile, parse
 from prowess.host.config_values import to_settings
 from prowess.host.private_files import locked, write_private
+from prowess.runtime import config_redaction
+from prowess.runtime.config_redaction import REDACTED, redacted
 from prowess.settings_table import SETTINGS
 from prowess.skills.json_text import is_plain
 
-REDACTED = "__OPENCLAW_REDACTED__"
-# Endings and words of names behind which people keep secrets.
-_SECRET_NAME = re.compile(
-    r"token|passw|passphrase|pwd|secret|credential|cookie|headers?$|bearer|jwt|dsn|webhook|authorization"
-    r"|keys?$|keyid$|^auth$|^pat$|signature"
-)
-# A password inside an address, and the shapes of well-known keys.
-_CREDENTIALS = re.compile(
-    r"[?&;-][\w-]*(?:token|key|secret|passw|auth|sig|pin)[\w-]*=[^&\s]|"
-    r"://[^/\s:@]*:[^/\s@]+@|\b(?:sk|pk|ghp|gho|xox[abp]|glpat)[-_][A-Za-z0-9_-]{10,}|-----BEGIN"
-)
+__all__ = (
+    "REDACTED", "check_value", "is_known", "is_text", "keep_comments", "redacted", "replace",
+    "shown", "split_key", "unwritable", "write",
+)  # fmt: skip
 
 
 def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None:
@@ -35,20 +30,47 @@ def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None
     Returns:
         Where the previous text was kept, if comments in it would have been lost.
     """
-    with _unwritable(config.path), locked(config.path):
+    with unwritable(config.path), locked(config.path):
         text = config.text()
         values = parse(config.path, text)
         _put(values, parts, value)
-        backup = None
-        if text.strip() and not _is_plain_json(text):
-            backup = config.path + ".bak"
-            write_private(backup, text)
-        write_private(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+        backup = keep_comments(config.path, text)
+        replace(config.path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
     return backup
 
 
+def keep_comments(path: str, text: str) -> str | None:
+    """Keep the old text beside the file if comments in it would be lost; return where.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if not text.strip() or _is_plain_json(text):
+        return None
+    backup = path + ".bak"
+    write_private(backup, text)
+    return backup
+
+
+def replace(path: str, text: str) -> None:
+    """Replace the file in one step that lasts, name and content, through a power cut.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_private(path, text)
+    # Elsewhere folders cannot be opened, and names last without being asked to.
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 @contextmanager
-def _unwritable(path: str) -> Iterator[None]:
+def unwritable(path: str) -> Iterator[None]:
+    """Turn what the system says about a write into an error that names the file."""
     try:
         yield
     except OSError as error:
@@ -131,44 +153,4 @@ def is_text(parts: Sequence[str]) -> bool:
 
 def shown(values: Mapping[str, Any]) -> object:
     """Return the whole config for a person to read; what skills keep for themselves is masked."""
-    safe = redacted(values)
-    skills = safe.get("skills") if isinstance(safe, dict) else None
-    entries = skills.get("entries") if isinstance(skills, dict) else None
-    for entry in entries.values() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict) and "config" in entry:
-            entry["config"] = _masked(entry["config"])
-    return safe
-
-
-def redacted(value: object, key: str = "") -> object:
-    """Return `value` with everything that may be a secret replaced by a marker."""
-    if _is_secret_name(key):
-        return _masked(value)
-    if isinstance(value, Mapping):
-        return {name: redacted(inner, str(name)) for name, inner in value.items()}
-    if isinstance(value, list):
-        return _redacted_list(value)
-    return REDACTED if isinstance(value, str) and _CREDENTIALS.search(value) else value
-
-
-def _redacted_list(values: list[Any]) -> list[object]:
-    """A command line may carry a secret behind its option."""
-    shown: list[object] = []
-    behind_secret = False
-    for value in values:
-        shown.append(_masked(value) if behind_secret else redacted(value))
-        behind_secret = isinstance(value, str) and value.startswith("-") and _is_secret_name(value)
-    return shown
-
-
-def _masked(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {name: _masked(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_masked(item) for item in value]
-    return value if value is None or value == "" or isinstance(value, bool) else REDACTED
-
-
-def _is_secret_name(key: str) -> bool:
-    squeezed = re.sub(r"[^a-z0-9]", "", key.lower())
-    return squeezed == "env" or bool(_SECRET_NAME.search(squeezed))
+    return config_redaction.shown(values)

@@ -184,8 +184,17 @@ class Proposals:
             raise ProposalNotFoundError(f"nothing was applied to {skill}: nothing to roll back")
         return found[0]
 
-    def revise(self, proposal: Proposal, edit: Edit, revision: str = "") -> Proposal:
+    def revise(
+        self,
+        proposal: Proposal,
+        edit: Edit | None,
+        revision: str = "",
+        *,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Proposal:
         """Put another edit in the place of a pending proposal's own, against the skill as it is.
+
+        With `files`, these are its support files from now on.
 
         Raises:
             ProposalStateError: it is not pending.
@@ -197,6 +206,7 @@ class Proposals:
             latest = self._moves.get(proposal.workspace, proposal.id)
             check(latest, State.PENDING, revision)
             draft = replace(draft_of(latest), edit=edit)
+            draft = draft if files is None else replace(draft, files=files)
             planned = self._moves.plan(draft, folder.read_all())
             now = replace(planned.revise(latest), edit=edit)
             renamed = replace(now, payload=replace(draft, payload="").wish)
@@ -230,6 +240,24 @@ class Proposals:
             check(latest, State.REJECTED, revision)
             now = replace(latest, for_good=by_person)
             return self._moves.move(latest, now, State.REJECTED, note)
+
+    def quarantine(self, proposal: Proposal, revision: str = "", note: str = "") -> Proposal:
+        """Keep a pending proposal from ever being applied, for the reason in `note`.
+
+        Raises:
+            ProposalStateError: it is not pending.
+            ProposalStaleError: it is not the revision that was seen.
+            StoreError: the store cannot be used.
+        """
+        check(proposal, State.QUARANTINED, revision)
+        check_words({"reason": note})
+        refuse_secrets({"reason": note})
+        with self._writes.held(proposal):
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.QUARANTINED, revision)
+            why = note or "somebody who reviewed it quarantined it"
+            now = replace(latest, quarantine_reason=why)
+            return self._moves.move(latest, now, State.QUARANTINED, note)
 
     def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
         """Add support files to what is proposed for a skill, or propose them for one that exists.

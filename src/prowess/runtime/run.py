@@ -9,7 +9,7 @@
 next run on. The environment is as it was before when the block is left, whatever happened in it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ from prowess.errors import UnsafeSkillError
 from prowess.runtime.environment import SkillVariables, Variables, child_environment
 from prowess.runtime.environment_overlay import OverlayRun, in_thread
 from prowess.runtime.run_environment import (
-    EnvironmentTools,
     RunEnvironment,
     for_children,
     names_only,
@@ -26,7 +25,8 @@ from prowess.runtime.run_environment import (
     variables_of,
     with_tools,
 )
-from prowess.runtime.service import SkillsService
+from prowess.runtime.run_tools import RunTools
+from prowess.runtime.usage import Use
 from prowess.skills.invoking import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.lookup import find
 from prowess.skills.model import Skill
@@ -35,9 +35,7 @@ from prowess.skills.snapshot import Snapshot
 if TYPE_CHECKING:
     from prowess.learning.proposal import Proposal
     from prowess.routing.model import Route
-    from prowess.runtime.routing import RoutingService
-    from prowess.runtime.sessions import Sessions
-    from prowess.runtime.skill_texts import SkillText, SkillTexts
+    from prowess.runtime.skill_texts import SkillText
     from prowess.runtime.workshop import WorkshopService
 
 Messages = Sequence[Mapping[str, object]]
@@ -52,18 +50,6 @@ class RunRequest:
     session_id: str | None = None
     # True sets the variables in this process; False only in what its children are handed.
     process_wide: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTools:
-    """What a run works with; the larger parts are made when they are first asked for."""
-
-    skills: SkillsService
-    environment: EnvironmentTools
-    sessions: Callable[[], "Sessions"]
-    routing: Callable[[], "RoutingService"]
-    texts: Callable[[], "SkillTexts"]
-    workshop: Callable[[], "WorkshopService"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +139,10 @@ class Run:
             PathError: the skill has no such file.
         """
         found = self.skill(skill) if isinstance(skill, str) else skill
-        return self._tools.texts().read(found, path)
+        text = self._tools.texts().read(found, path)
+        if not path:
+            self._note(Use.LOADED, [found.name])
+        return text
 
     def command(self, text: str) -> Invoked | None:
         """Return what a slash command (`/name args`) invokes; None where it is none.
@@ -164,6 +153,7 @@ class Run:
         invoked = run_command(text, self.skills, self._place())
         if invoked is not None:
             self._tools.texts().check(invoked.command.skill)
+            self._note(Use.INVOKED, [invoked.command.skill.name])
         return invoked
 
     def references(self, text: str) -> References:
@@ -218,7 +208,9 @@ class Run:
             session_id=self.session_id,
             history=history,
         )
-        return self.workshop.observe(seen)
+        proposals = self.workshop.observe(seen)
+        self._note(Use.CORRECTED, [one.skill for one in proposals])
+        return proposals
 
     def _routed(
         self,
@@ -240,7 +232,13 @@ class Run:
             considered=considered,
             snapshot=self.snapshot,
         )
-        return self._tools.routing().route(message, asked)
+        route = self._tools.routing().route(message, asked)
+        self._note(Use.ROUTED, [match.skill.name for match in route.matches])
+        return route
+
+    def _note(self, use: Use, skills: Sequence[str]) -> None:
+        if skills:
+            self._tools.note(use, skills, self.agent_id)
 
     def _place(self) -> InvocationPlace:
         return InvocationPlace(session_id=self.session_id, project_dir=self.workspace)

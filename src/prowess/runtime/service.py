@@ -4,8 +4,11 @@ It answers per agent: each agent has a workspace, a filter and a budget. Nothing
 the ports do.
 """
 
+import functools
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Concatenate, ParamSpec, TypeVar
 
 from prowess.errors import UnknownAgentError
 from prowess.runtime.ports import SettingsSource
@@ -21,6 +24,9 @@ from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
 from prowess.skills.snapshot import Snapshot, fingerprint
 from prowess.skills.text import one_line
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +84,21 @@ class Places:
     homes: tuple[str, ...] = ()
 
 
+def _alone(
+    method: Callable[Concatenate["SkillsService", _P], _R],
+) -> Callable[Concatenate["SkillsService", _P], _R]:
+    """Let one thread at a time into a method: what is kept must not change under a reader."""
+
+    @functools.wraps(method)
+    def entered(service: "SkillsService", /, *args: _P.args, **named: _P.kwargs) -> _R:
+        with service.lock:
+            return method(service, *args, **named)
+
+    return entered
+
+
 class SkillsService:
-    """Answers for every agent, from workspaces that it keeps up to date."""
+    """Answers for every agent and any thread, from workspaces that it keeps up to date."""
 
     def __init__(
         self,
@@ -91,6 +110,8 @@ class SkillsService:
         last_used: Callable[[], Mapping[str, int]],
     ) -> None:
         self.places = places
+        # Whoever asks several things that must fit together holds it meanwhile.
+        self.lock = threading.RLock()
         self._settings = settings
         self._open_workspace = open_workspace
         self._next_version = next_version
@@ -101,12 +122,14 @@ class SkillsService:
         self._uses: Mapping[str, int] = {}
 
     @property
+    @_alone
     def settings(self) -> Settings:
         """The configuration as it was last read."""
         if self._current is None:
             self._current = self._settings.read()
         return self._current
 
+    @_alone
     def agent(self, agent_id: str | None = None) -> AgentSettings:
         """Return an agent, by default the default one.
 
@@ -120,6 +143,7 @@ class SkillsService:
                 return agent
         raise UnknownAgentError(agent_id, [agent.id for agent in self.settings.agents])
 
+    @_alone
     def workspace(self, agent_id: str | None = None) -> Workspace:
         """Return the workspace in which an agent works."""
         agent = self.agent(agent_id)
@@ -130,6 +154,7 @@ class SkillsService:
             self._workspaces[folder] = self._open_workspace(folder)
         return self._workspaces[folder]
 
+    @_alone
     def refresh(self, changed: Collection[str] | None = None) -> bool:
         """Look at files and config again; return whether any known snapshot changed.
 
@@ -149,12 +174,14 @@ class SkillsService:
             for agent_id, snapshot in before.items()
         )
 
+    @_alone
     def reconsider(self) -> None:
         """Build blocks that dropped skills anew if other skills have been used since."""
         uses = self._last_used()
         if uses != self._uses:
             self._snapshots = {key: (None, kept) for key, (_, kept) in self._snapshots.items()}
 
+    @_alone
     def status(self, agent_id: str | None = None) -> StatusReport:
         """Return every skill with its verdict for one agent."""
         agent, workspace = self.agent(agent_id), self.workspace(agent_id)
@@ -176,6 +203,7 @@ class SkillsService:
             problems=self.settings.problems,
         )
 
+    @_alone
     def find(self, name: str, agent_id: str | None = None) -> SkillStatus:
         """Return the skill that a person calls `name`.
 
@@ -186,6 +214,7 @@ class SkillsService:
         skill = find([status.skill for status in report.skills], name)
         return next(status for status in report.skills if status.skill is skill)
 
+    @_alone
     def snapshot(self, agent_id: str | None = None) -> Snapshot:
         """Return what the agent may use now; the version moves only when the meaning did."""
         agent, workspace = self.agent(agent_id), self.workspace(agent_id)
@@ -201,6 +230,7 @@ class SkillsService:
         self._snapshots[agent.id] = (state, fresh)
         return fresh
 
+    @_alone
     def prompt(
         self, agent_id: str | None = None, *, tools: Collection[str] | None = None
     ) -> PromptBlock:
@@ -213,6 +243,7 @@ class SkillsService:
             omitted_because="none of the agent's tools can read a file",
         )
 
+    @_alone
     def resources(self, name: str, agent_id: str | None = None) -> Sequence[str]:
         """Return the files of a skill, relative to its folder."""
         return self.workspace(agent_id).sources.resources(self.find(name, agent_id).skill)

@@ -1,5 +1,6 @@
 """The skills of one workspace, kept up to date with as little work as possible."""
 
+import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,15 +34,21 @@ class Workspace:
         self.sources = sources
         self._facts = facts
         self._state: WorkspaceState | None = None
+        self._lock = threading.RLock()
 
     def state(self, settings: Settings) -> WorkspaceState:
         """Return the state, built on first use and whenever the settings are others."""
-        if self._state is None or self._state.settings is not settings:
-            return self.refresh(settings)
-        return self._state
+        with self._lock:
+            if self._state is None or self._state.settings is not settings:
+                return self.refresh(settings)
+            return self._state
 
     def refresh(self, settings: Settings, changed: Collection[str] | None = None) -> WorkspaceState:
         """Look again; `changed` names the only files that can differ."""
+        with self._lock:
+            return self._refreshed(settings, changed)
+
+    def _refreshed(self, settings: Settings, changed: Collection[str] | None) -> WorkspaceState:
         old = self._state
         scan = self.sources.scan(settings, changed)
         if old is not None and scan is old.scan and settings is old.settings:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from prowess.host.config_secrets import ConfigSecrets
 from prowess.host.safety_log import SafetyLog
 from prowess.runtime.environment_overlay import EnvironmentOverlay
-from prowess.runtime.run import RunTools
 from prowess.runtime.run_environment import EnvironmentTools
+from prowess.runtime.run_tools import RunTools
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Processes
     from prowess.runtime.skill_texts import SkillTexts
+    from prowess.runtime.usage import UsageLog
     from prowess.wiring.runtime import Runtime
 
 # The environment of a process is one, whoever opens a runtime on it; so is what counts its runs.
@@ -46,7 +47,14 @@ def open_runs(runtime: "Runtime") -> RunTools:
         routing=lambda: runtime.routing,
         texts=texts,
         workshop=lambda: runtime.workshop,
+        note=lambda use, skills, agent_id: _usage(runtime).note(use, skills, agent_id),
     )
+
+
+def _usage(runtime: "Runtime") -> "UsageLog":
+    # Late: a run in which no skill is used opens nothing for it.
+    opened: UsageLog = import_module("prowess.wiring.using").open_usage(runtime)
+    return opened
 
 
 def open_texts(runtime: "Runtime") -> "SkillTexts":

@@ -22,11 +22,20 @@ from prowess.skills.model import Tier
 
 if TYPE_CHECKING:
     from prowess.runtime.examples import ExampleService
-    from prowess.runtime.ports import Encoder, Judge, LanguageModel, SessionStore, VectorStore
+    from prowess.runtime.ports import (
+        Encoder,
+        Judge,
+        LanguageModel,
+        SessionStore,
+        SettingsSource,
+        VectorStore,
+    )
     from prowess.runtime.routing import RoutingService
-    from prowess.runtime.run import RunContext, RunTools
+    from prowess.runtime.run import RunContext
+    from prowess.runtime.run_tools import RunTools
     from prowess.runtime.scanning import ScanService
     from prowess.runtime.sessions import Sessions
+    from prowess.runtime.usage import UsageLog
     from prowess.runtime.watching import Watching
     from prowess.runtime.workshop import WorkshopService
     from prowess.skills.explain import Explanation
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 HOME_VARIABLE = "PROWESS_HOME"
 STORE_FILE = "prowess.db"
 VECTORS_FILE = "vectors.db"
+USAGE_FILE = "usage.db"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -60,6 +70,8 @@ class Runtime:
         self._scanning: ScanService | None = None
         self._runs: RunTools | None = None
         self._workshop: WorkshopService | None = None
+        # Filled by what opens it: most commands use no skill.
+        self.usage_log: UsageLog | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -239,9 +251,10 @@ class Runtime:
 
     def close(self) -> None:
         """Give back what was opened."""
-        for opened in (self._store, self._vectors):
+        for opened in (self._store, self._vectors, self.usage_log):
             if opened is not None:
                 opened.close()
+        self.usage_log = None
         self._store, self._vectors, self._routing, self._examples = None, None, None, None
 
 
@@ -250,6 +263,7 @@ def open_runtime(
     *,
     home: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
+    settings: "Callable[[SettingsSource], SettingsSource] | None" = None,
 ) -> Runtime:
     """Open Prowess on this machine.
 
@@ -257,6 +271,7 @@ def open_runtime(
         workspace: the folder to work in; by default the agent's own, else the current folder.
         home: the state folder; by default `$PROWESS_HOME`, else `~/.prowess`.
         environ: the environment to look at; by default the process's.
+        settings: makes of the config file what skills are judged by; by default the file itself.
 
     Raises:
         PathError: the workspace is not a folder.
@@ -267,7 +282,7 @@ def open_runtime(
     config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
     facts = LocalFacts(variables, (folders.tools_bin,))
     service = SkillsService(
-        settings=config_file,
+        settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, folders, facts),
         next_version=_version_clock(time.time_ns() // 1_000_000),
@@ -343,11 +358,16 @@ def _version_clock(started_ms: int) -> Callable[[], int]:
 
 
 def _last_used(runtime: Runtime) -> Mapping[str, int]:
-    if not os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
-        return {}
+    """Return when each skill was last used, by any of the two that remember it."""
+    found: dict[str, int] = {}
     try:
-        return runtime.store.last_used()
+        if os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
+            found.update(runtime.store.last_used())
+        if os.path.exists(os.path.join(runtime.folders.state, USAGE_FILE)):
+            usage: UsageLog = import_module("prowess.wiring.using").open_usage(runtime)
+            for name, used in usage.last_used().items():
+                found[name] = max(used, found.get(name, 0))
     except StoreError as error:
         # Use only breaks ties: a prompt without it is better than none.
         import_module("logging").getLogger(__name__).warning("store.unusable: %s", error)
-        return {}
+    return found

@@ -1,0 +1,1 @@
+"""A gateway under load: real processes, many clients, and what it costs them."""

@@ -1,0 +1,73 @@
+"""`serve`: the gateway, until somebody stops it."""
+
+import webbrowser
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from prowess.cli.options import workspace_option
+from prowess.cli.render import print_json, print_text
+
+if TYPE_CHECKING:
+    from prowess.wiring.serving import Gateway
+
+
+@click.command("serve")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+)
+@click.option(
+    "--port", default=18789, show_default=True, type=click.IntRange(0, 65535), help="0: a free one."
+)
+@click.option(
+    "--token",
+    default="",
+    metavar="T",
+    help="What clients must know; better in PROWESS_GATEWAY_TOKEN, since others see arguments.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON.")
+@workspace_option
+def serve_command(
+    workspace: str | None, *, host: str, port: int, token: str, opens: bool, as_json: bool
+) -> int:
+    """Run the gateway: WebSocket, HTTP and events for every client, in one process.
+
+    It listens on this machine alone unless --host says otherwise, which needs a token. Stop it with
+    Ctrl-C: no write is cut, and clients are told.
+
+    Example: prowess serve --port 0
+    """
+    # Late: the web server is needed by this command alone.
+    serving = import_module("prowess.wiring.serving")
+
+    def ready(address: str, gateway: "Gateway") -> None:
+        _say(address, gateway, as_json=as_json)
+        if opens:
+            webbrowser.open(address)
+
+    serving.serve(
+        serving.ServeRequest(host=host, port=port, token=token, workspace=workspace), ready
+    )
+    if not as_json:
+        print_text("stopped.", "dim")
+    return 0
+
+
+def _say(address: str, gateway: "Gateway", *, as_json: bool) -> None:
+    report = gateway.runtime.skills.status()
+    usable = sum(row.usable for row in report.skills)
+    needs_token = bool(gateway.options.token)
+    if as_json:
+        print_json({"address": address, "token": needs_token, "skills": len(report.skills)})
+        return
+    print_text(f"Prowess gateway at {address}", "bold")
+    socket = address.replace("http", "ws", 1)
+    print_text(f"  WebSocket {socket}/ws, HTTP {address}/rpc, /health and /metrics")
+    print_text(f"  {usable} of {len(report.skills)} skills ready for agent {report.agent_id}")
+    if needs_token:
+        print_text("  Clients need the token.")
+    else:
+        print_text("  No token: only programs on this machine can connect.", "yellow")
+    print_text("  Ctrl-C stops it.", "dim")

@@ -1,0 +1,115 @@
+"""The client itself: one gateway, its methods by name, its events."""
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from prowess.client.config import ConfigCalls
+from prowess.client.device import DeviceIdentity
+from prowess.client.events import DEFAULT_BUFFER, Event, EventStream
+from prowess.client.fields import Json
+from prowess.client.greeting import Credentials, Hello, address, scopes_of
+from prowess.client.line import Backoff, Line
+from prowess.client.link import open_link
+from prowess.client.proposals import ProposalCalls
+from prowess.client.results import Agent, Health
+from prowess.client.skills import SkillCalls
+
+__all__ = ["Backoff", "Gateway", "connect"]
+
+DEFAULT_SECONDS = 30.0
+
+
+class Gateway(SkillCalls, ConfigCalls):
+    """A gateway that lets us in."""
+
+    def __init__(self, line: Line, agent: str | None, seconds: float) -> None:
+        self._line, self.agent, self._seconds = line, agent, seconds
+        self.proposals = ProposalCalls(self)
+
+    def __repr__(self) -> str:
+        return f"Gateway(version={self.hello.version!r}, protocol={self.hello.protocol})"
+
+    @property
+    def hello(self) -> Hello:
+        """What the gateway said of itself when it let us in last."""
+        return self._line.last.hello
+
+    async def call(self, method: str, /, **params: object) -> Json:
+        """Call a method with its parameters as the protocol spells them.
+
+        Raises:
+            GatewayCallError: it is refused, or there is no answer in time.
+            GatewayLostError: the connection ended before the answer came.
+        """
+        return await self.request(method, params)
+
+    async def request(self, method: str, params: Json, seconds: float | None = None) -> Json:
+        """Call a method, and wait that long for its answer.
+
+        Raises:
+            GatewayCallError: it is refused, or there is no answer in time.
+            GatewayLostError: the connection ended before the answer came.
+        """
+        return await self._line.request(
+            method, params, self._seconds if seconds is None else seconds
+        )
+
+    def events(self, *names: str, buffer: int = DEFAULT_BUFFER) -> EventStream:
+        """Return the events of these names, or all, from now on.
+
+        It ends when the client is closed, and raises when the connection is lost for good.
+        """
+        return self._line.events.stream(frozenset(names), buffer)
+
+    def listen(self, name: str, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Call a listener with every event of that name, and return what ends it."""
+        return self._line.listen(name, listener)
+
+    async def health(self) -> Health:
+        """Ask whether the gateway works, and for which agents."""
+        return Health.read(await self.request("health", {}))
+
+    async def agents(self) -> tuple[Agent, ...]:
+        """Return the agents of the config."""
+        return Agent.listed(await self.request("agents.list", {}))
+
+
+@asynccontextmanager
+# What somebody may say about a connection, each by its name, and all but the address optional.
+async def connect(  # noqa: PLR0913
+    url: str,
+    *,
+    token: str = "",
+    password: str = "",
+    scopes: Sequence[str] = (),
+    agent: str | None = None,
+    device: DeviceIdentity | None = None,
+    reconnect: bool | Backoff = False,
+    seconds: float = DEFAULT_SECONDS,
+) -> AsyncIterator[Gateway]:
+    """Connect to a gateway, and close the connection at the end of the block.
+
+    Without scopes, whoever has the token may do everything. With `reconnect`, a connection that was
+    lost comes back; the first one is tried once. `seconds` is how long any answer may take.
+
+    Raises:
+        GatewayCallError: the gateway does not let us in.
+        GatewayLostError: there is no gateway at that address.
+        ValueError: it is no address.
+    """
+    where = address(url)
+    credentials = Credentials(
+        token=token,
+        password=password,
+        scopes=scopes_of(scopes),
+        device=device,
+        instance_id=str(uuid.uuid4()),
+    )
+    backoff = Backoff() if reconnect is True else reconnect or None
+    line = Line(lambda: open_link(where, credentials, seconds), backoff)
+    await line.open()
+    try:
+        yield Gateway(line, agent, seconds)
+    finally:
+        await line.close()

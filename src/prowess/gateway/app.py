@@ -1,0 +1,132 @@
+"""The gateway as one ASGI app: WebSockets on `/` and `/ws`, HTTP beside them, the studio on `/`."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from prowess.gateway.calls import Code, Json
+from prowess.gateway.connection import CONNECT, Connection, Gateway
+from prowess.gateway.dispatch import Answering, MethodTable
+from prowess.gateway.gate import STATIC, Gate, deny, problem_answer
+from prowess.gateway.handshake import Doorkeeper
+from prowess.gateway.hub import Hub
+from prowess.gateway.limits import FailureTable
+from prowess.gateway.options import EVENTS, GatewayOptions
+from prowess.gateway.origin import Admission
+from prowess.gateway.web import Web
+from prowess.gateway.workers import Workers
+
+__all__ = ["GatewayOptions", "build_app"]
+
+# Wrong methods are refused by the endpoints: with the studio on `/`, a route that knows only POST
+# would hand its GET to the studio.
+_EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+
+
+# One place where everything meets; the two at the end have defaults.
+def build_app(  # noqa: PLR0913
+    table: MethodTable,
+    hub: Hub,
+    options: GatewayOptions,
+    snapshot: Callable[[], Json],
+    health: Callable[[], Json],
+    *,
+    static: ASGIApp | None = None,
+    metrics_extra: Callable[[], Mapping[str, float]] = dict,
+) -> Starlette:
+    """Return the app of a gateway; `snapshot` and `health` run in threads."""
+    workers = Workers(hub.limits)
+    hub.metrics.know((*table.names, CONNECT), EVENTS)
+    gateway = Gateway(
+        options=options,
+        hub=hub,
+        answering=Answering(table, workers, hub.metrics, hub.clock),
+        doorkeeper=Doorkeeper((options.token, options.password), FailureTable(hub.clock)),
+        snapshot=snapshot,
+    )
+    app = Starlette(
+        routes=_routes(gateway, Web(gateway, health, metrics_extra), static),
+        middleware=[Middleware(Gate, admission=_admission(options))],
+        exception_handlers={HTTPException: _http_problem},
+        lifespan=_lifespan(hub, workers, options.tick_ms),
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _admission(options: GatewayOptions) -> Admission:
+    return Admission(
+        allowed_hosts=options.allowed_hosts,
+        allowed_origins=options.allowed_origins,
+        loopback_only=options.loopback_only,
+    )
+
+
+def _routes(gateway: Gateway, web: Web, static: ASGIApp | None) -> list[BaseRoute]:
+    async def socket(websocket: WebSocket) -> None:
+        await _serve_socket(websocket, gateway)
+
+    routes: list[BaseRoute] = [
+        WebSocketRoute("/", socket),
+        WebSocketRoute("/ws", socket),
+        Route("/rpc", web.rpc, methods=_EVERY_METHOD),
+        Route("/health", web.health, methods=_EVERY_METHOD),
+        Route("/metrics", web.metrics, methods=_EVERY_METHOD),
+    ]
+    page = Route("/", web.about, methods=_EVERY_METHOD)
+    return [*routes, page if static is None else Mount("/", app=_Studio(static))]
+
+
+async def _serve_socket(websocket: WebSocket, gateway: Gateway) -> None:
+    connection = Connection(websocket, gateway)
+    problem = gateway.hub.join(connection)
+    if problem is None:
+        await connection.serve()
+        return
+    gateway.hub.metrics.rejected("full")
+    answer = problem_answer(503, Code.UNAVAILABLE, problem, {"Retry-After": "5"})
+    await deny(websocket.scope, websocket.receive, websocket.send, answer)
+
+
+class _Studio:
+    """Files of the studio: they say themselves what their pages may load."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            answer = problem_answer(404, Code.INVALID_REQUEST, "WebSockets are on / and /ws")
+            await deny(scope, receive, send, answer)
+            return
+        scope[STATIC] = True
+        await self._app(scope, receive, send)
+
+
+def _http_problem(_http: HttpRequest, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    return problem_answer(status, Code.INVALID_REQUEST, HTTPStatus(status).phrase.lower())
+
+
+def _lifespan(
+    hub: Hub, workers: Workers, tick_ms: int
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        hub.open(tick_ms)
+        try:
+            yield
+        finally:
+            await hub.close("the gateway stops")
+            workers.close()
+
+    return lifespan

@@ -1,0 +1,114 @@
+"""What a method of the gateway is: its name, who may call it, what it takes, and its answer.
+
+A method sees one call at a time and knows neither sockets nor other clients. It returns what is
+sent, raises `RpcError` for what the caller must mend, or returns a `Failure` where both an outcome
+and an error belong to the answer.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from prowess.errors import ProwessError
+
+Json: TypeAlias = dict[str, Any]
+
+
+class Code(StrEnum):
+    """Why a request was refused."""
+
+    INVALID_REQUEST = "INVALID_REQUEST"
+    NOT_CONNECTED = "NOT_CONNECTED"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    FORBIDDEN = "FORBIDDEN"
+    PROTOCOL_MISMATCH = "PROTOCOL_MISMATCH"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    RATE_LIMITED = "RATE_LIMITED"
+    UNAVAILABLE = "UNAVAILABLE"
+
+
+class Scope(StrEnum):
+    """What a client may do; admin may write, and who may write may read."""
+
+    READ = "operator.read"
+    WRITE = "operator.write"
+    ADMIN = "operator.admin"
+    # Of machines that only lend their programs.
+    NODE = "node"
+
+
+class RpcError(ProwessError):
+    """A request that cannot be answered; the message says what to do about it."""
+
+    code = "rpc"
+
+    def __init__(
+        self, reason: Code, message: str, details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason, self.message, self.details = reason, message, details
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An outcome that is worth sending although the request failed."""
+
+    payload: Json
+    message: str
+    reason: Code = Code.UNAVAILABLE
+
+
+class Params(BaseModel):
+    """The parameters of a method: closed, so that a wrong name is not passed over."""
+
+    # Names are written as clients write them.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=False
+    )
+
+
+class NoParams(Params):
+    """The parameters of a method that takes none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """Who is calling, as far as methods may know."""
+
+    # Of this connection alone.
+    id: str
+    role: str = "operator"
+    scopes: frozenset[Scope] = frozenset()
+    # What it calls itself; for display only, never for a decision.
+    name: str = ""
+    platform: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a method."""
+
+    method: str
+    params: Any
+    client: Client
+    # Sends an event to this client alone, such as progress; safe from any thread.
+    notify: Callable[[str, Json], None] = field(default=lambda _event, _payload: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A row of the method table."""
+
+    name: str
+    # None where it needs no rights at all.
+    scope: Scope | None
+    params: type[Params]
+    # Runs in a thread; whatever it does with files and locks, the loop goes on.
+    answer: Callable[[Call], Json | Failure]
+    # Takes long (a model, a download): it gets a thread of its own, and never delays quick ones.
+    slow: bool = False
+    about: str = ""

@@ -1,0 +1,160 @@
+"""From a request to its response: rights, parameters, the method itself, and what went wrong.
+
+Every failure becomes a response. What Prowess raises on purpose is told in its own words; what
+nobody expected is told as `internal error`, and logged by type and place only, since the message of
+an exception may hold what must not be written down.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from traceback import extract_tb
+
+from pydantic import ValidationError
+
+from prowess import errors
+from prowess.gateway.calls import Call, Client, Code, Failure, Json, Method, RpcError, Scope
+from prowess.gateway.frames import Request, encode, error_response, ok_response
+from prowess.gateway.limits import Clock
+from prowess.gateway.metrics import Metrics
+from prowess.gateway.validation import first_problem
+from prowess.gateway.workers import Runner
+from prowess.skills.text import one_line
+
+log = logging.getLogger(__name__)
+
+Notify = Callable[[str, Json], None]
+MOST_NAME_CHARS = 64
+_BROKEN = "internal error: the gateway's log says where"
+# Of the config: what the caller read or sent stands against it, and asking differently mends it.
+_MENDABLE = (errors.ConfigConflictError, errors.ConfigSyntaxError)
+# Trouble of this machine, which asking differently does not mend.
+_UNAVAILABLE = (
+    errors.ConfigError,
+    errors.DownloadError,
+    errors.EncoderError,
+    errors.ModelError,
+    errors.SecretError,
+    errors.StoreError,
+    errors.WatchUnavailableError,
+)
+
+
+class MethodTable:
+    """The methods that a gateway answers, by name."""
+
+    def __init__(self, methods: Iterable[Method]) -> None:
+        """Take the methods.
+
+        Raises:
+            ValueError: Two methods have one name.
+        """
+        self._methods: dict[str, Method] = {}
+        for method in methods:
+            if method.name in self._methods:
+                raise ValueError(f"two methods are called {method.name}: rename one")
+            self._methods[method.name] = method
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(sorted(self._methods))
+
+    def get(self, name: str) -> Method | None:
+        """Return the method of that name."""
+        return self._methods.get(name)
+
+
+class Answering:
+    """Answers requests as text, and counts them."""
+
+    def __init__(self, table: MethodTable, run: Runner, metrics: Metrics, clock: Clock) -> None:
+        self.table, self.run, self._metrics, self._clock = table, run, metrics, clock
+
+    async def answer(self, request: Request, client: Client, notify: Notify) -> tuple[Json, str]:
+        """Return the response, and its text."""
+        began = self._clock()
+        response = await dispatch(self.table, request, client, notify, self.run)
+        try:
+            text = encode(response)
+        except (TypeError, ValueError, RecursionError) as error:
+            log_without_values(f"the answer of {_shown(request.method)}", error)
+            response = error_response(request.id, Code.UNAVAILABLE, _BROKEN)
+            text = encode(response)
+        outcome = "ok" if response["ok"] else response["error"]["code"]
+        self._metrics.answered(request.method, outcome, self._clock() - began)
+        return response, text
+
+
+async def dispatch(
+    table: MethodTable, request: Request, client: Client, notify: Notify, run: Runner
+) -> Json:
+    """Return the response to a request; nothing that a method raises gets past here."""
+    method = table.get(request.method)
+    if method is None:
+        message = f"unknown method: {_shown(request.method)}"
+        return error_response(request.id, Code.INVALID_REQUEST, message)
+    missing = missing_scope(method, client)
+    if missing is not None:
+        message = f"missing scope: {missing.value}: ask for it in the scopes of connect"
+        return error_response(request.id, Code.FORBIDDEN, message, {"missingScope": missing.value})
+    try:
+        outcome = await run(lambda: _call(method, request, client, notify), slow=method.slow)
+    # A method may raise anything; its client still gets an answer, and the others notice nothing.
+    except Exception as error:  # noqa: BLE001
+        return _refusal(request, error)
+    if isinstance(outcome, Failure):
+        failed = error_response(request.id, outcome.reason, outcome.message)
+        return {**failed, "payload": outcome.payload}
+    return ok_response(request.id, outcome)
+
+
+def missing_scope(method: Method, client: Client) -> Scope | None:
+    """Return the right that a client lacks for a method."""
+    return None if method.scope is None or method.scope in client.scopes else method.scope
+
+
+def log_without_values(what: str, error: BaseException) -> None:
+    """Log that something failed: the type and the places, never the message."""
+    steps = extract_tb(error.__traceback__)[-3:]
+    places = " < ".join(
+        f"{PurePath(step.filename).name}:{step.lineno} {step.name}" for step in reversed(steps)
+    )
+    log.error("%s failed: %s at %s", what, type(error).__qualname__, places or "no known place")
+
+
+def _call(method: Method, request: Request, client: Client, notify: Notify) -> Json | Failure:
+    try:
+        # As JSON, since a strict model takes JSON's lists and names only from JSON.
+        params = method.params.model_validate_json(encode(request.params))
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        message = f"invalid {method.name} params: {field}: {problem}"
+        raise RpcError(Code.INVALID_REQUEST, message, {"field": field}) from None
+    return method.answer(Call(method=method.name, params=params, client=client, notify=notify))
+
+
+def _refusal(request: Request, error: Exception) -> Json:
+    if isinstance(error, RpcError):
+        return error_response(request.id, error.reason, error.message, error.details)
+    if isinstance(error, errors.ProwessError):
+        return _known_trouble(request, error)
+    log_without_values(request.method, error)
+    return error_response(request.id, Code.UNAVAILABLE, _BROKEN)
+
+
+def _known_trouble(request: Request, error: errors.ProwessError) -> Json:
+    is_mendable = isinstance(error, _MENDABLE) or not isinstance(error, _UNAVAILABLE)
+    code = Code.INVALID_REQUEST if is_mendable else Code.UNAVAILABLE
+    message, details = str(error), {"reason": error.code}
+    if isinstance(error, errors.ConfigKeyError):
+        details["field"] = error.key
+    if isinstance(error, errors.UnknownAgentError):
+        message = f'unknown agent id "{error.agent_id}"'
+    if isinstance(error, errors.ProposalStaleError | errors.StaleChangeError):
+        details |= {"expectedRevisionHash": error.expected, "currentRevisionHash": error.found}
+    return error_response(request.id, code, message, details)
+
+
+def _shown(name: str) -> str:
+    return one_line(name)[:MOST_NAME_CHARS]

@@ -1,0 +1,188 @@
+"""All connections of a gateway: events to them, who is there, and how they end.
+
+`publish` may be called from any thread; everything else belongs to the event loop. Nobody ever
+waits for a client here: an event is put into its queue, and a client whose queue is full is gone.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from prowess.gateway.calls import Client, Json, Scope
+from prowess.gateway.frames import encode
+from prowess.gateway.limits import Clock, Limits
+from prowess.gateway.metrics import Metrics
+from prowess.gateway.options import PRESENCE, SHUTDOWN, TICK
+
+T = TypeVar("T")
+RESTART_CLOSE = 1012
+
+
+class Member(Protocol):
+    """A connection, as the hub sees it."""
+
+    @property
+    def client(self) -> Client | None:
+        """Who it is, once that is known."""
+
+    @property
+    def since_ms(self) -> int:
+        """Since when."""
+
+    def send_event(self, event: str, payload_text: str) -> None:
+        """Put an event into its queue."""
+
+    def close(self, code: int, reason: str) -> None:
+        """Send what is queued, then end."""
+
+
+def wall_clock_ms() -> int:
+    """Return the time of day in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Hub:
+    """The connections of one gateway."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        clock: Clock = time.monotonic,
+        now_ms: Callable[[], int] = wall_clock_ms,
+        left: Callable[[Client], None] = lambda _client: None,
+    ) -> None:
+        """Begin without a connection; `left` is told of each client that is gone."""
+        self._left = left
+        self.limits, self.clock, self.now_ms = limits or Limits(), clock, now_ms
+        self.metrics = Metrics()
+        self._members: set[Member] = set()
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._announcing: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+        self._closing = False
+
+    @property
+    def closing(self) -> bool:
+        """Whether the gateway is about to stop."""
+        return self._closing
+
+    def open(self, tick_ms: int) -> None:
+        """Begin to send events, from the event loop that is running now."""
+        self._loop = asyncio.get_running_loop()
+        self._ticking = self._loop.create_task(self._tick(tick_ms / 1000))
+
+    def publish(self, event: str, payload: Json, *, scope: Scope | None = Scope.READ) -> None:
+        """Send an event to all clients with that right; safe from any thread, never waits."""
+        self.post(self._deliver, event, encode(payload), scope)
+
+    def post(self, act: Callable[..., object], *arguments: object) -> None:
+        """Do something on the event loop soon; safe from any thread."""
+        loop = self._loop
+        if loop is None:
+            return
+        # The loop may end between any check and this call; then nobody is left to be told.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(act, *arguments)
+
+    def join(self, member: Member) -> str | None:
+        """Take a connection in, or return why there is no place for it."""
+        if self._closing:
+            return "the gateway is stopping: try again in a moment"
+        strangers = sum(1 for one in self._members if one.client is None)
+        if len(self._members) >= self.limits.connections or strangers >= self.limits.strangers:
+            return "the gateway has too many connections: close some, or try again in a moment"
+        self._members.add(member)
+        self._empty.clear()
+        return None
+
+    def welcome(self, member: Member) -> None:
+        """Tell the others of a client that has said who it is."""
+        if member in self._members:
+            self.metrics.accepted_client()
+            self._announce()
+
+    def leave(self, member: Member) -> None:
+        """Forget a connection."""
+        self._members.discard(member)
+        if not self._members:
+            self._empty.set()
+        if member.client is not None:
+            self._announce()
+            self._left(member.client)
+
+    def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run a call to its end, even if who asked for it is gone: no write is cut."""
+        task = asyncio.get_running_loop().create_task(call)
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        return task
+
+    def presence(self) -> list[Json]:
+        """Return who is connected: neither addresses nor anything that opens a door."""
+        known = [(one.since_ms, one.client) for one in self._members if one.client is not None]
+        return [
+            {
+                "id": client.id,
+                "name": client.name,
+                "role": client.role,
+                "platform": client.platform,
+                "since": since,
+            }
+            for since, client in sorted(known, key=lambda one: (one[0], one[1].id))
+        ]
+
+    def gauges(self) -> dict[str, float]:
+        """Return what is true right now, for metrics."""
+        clients = sum(1 for one in self._members if one.client is not None)
+        return {
+            "connections": len(self._members),
+            "clients": clients,
+            "calls_in_flight": len(self._calls),
+        }
+
+    async def close(self, reason: str, *, seconds: float = 10.0) -> None:
+        """Tell everybody, let running calls end (up to a bound), then close every connection."""
+        if self._closing:
+            return
+        self._closing = True
+        for timer in (self._ticking, self._announcing):
+            if timer is not None:
+                timer.cancel()
+        self._deliver(SHUTDOWN, encode({"reason": reason}), None)
+        if self._calls:
+            await asyncio.wait(set(self._calls), timeout=seconds)
+        for member in tuple(self._members):
+            member.close(RESTART_CLOSE, reason)
+        if self._members:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), 2 * self.limits.goodbye_seconds + 1)
+
+    def _deliver(self, event: str, payload_text: str, scope: Scope | None) -> None:
+        told = [
+            one
+            for one in self._members
+            if one.client is not None and (scope is None or scope in one.client.scopes)
+        ]
+        self.metrics.sent_event(event, len(told))
+        for member in told:
+            member.send_event(event, payload_text)
+
+    def _announce(self) -> None:
+        """Tell who is there, soon and once: a hundred arrivals are one piece of news."""
+        if self._loop is None or self._announcing is not None or self._closing:
+            return
+        self._announcing = self._loop.call_later(self.limits.presence_seconds, self._tell_presence)
+
+    def _tell_presence(self) -> None:
+        self._announcing = None
+        self._deliver(PRESENCE, encode({"presence": self.presence()}), Scope.READ)
+
+    async def _tick(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            self._deliver(TICK, encode({"ts": self.now_ms()}), None)

@@ -1,0 +1,213 @@
+"""The methods about proposals: what was learned, seen whole, and decided about by its revision."""
+
+from collections.abc import Callable, Iterable
+
+from prowess import wire_proposals
+from prowess.errors import ProposalInputError, WorkshopDisabledError
+from prowess.gateway import params_proposals as given
+from prowess.gateway.calls import Call, Json, Method, Params, Scope
+from prowess.gateway.services import Services
+from prowess.learning.edit import Append, Create, Edit, Replace
+from prowess.learning.proposal import Evidence, Proposal, Source, skill_name
+from prowess.runtime.applying import SKILL_FILE
+from prowess.runtime.drafts import Draft
+from prowess.runtime.proposals import Proposals
+from prowess.skills import frontmatter
+
+
+def proposal_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods about proposals."""
+    desk = _Desk(services)
+
+    def method(
+        name: str, scope: Scope, params: type[Params], answer: Callable[[Call], Json], about: str
+    ) -> Method:
+        full = f"skills.proposals.{name}"
+        return Method(name=full, scope=scope, params=params, answer=answer, about=about)
+
+    read, admin = Scope.READ, Scope.ADMIN
+    return (
+        method("list", read, given.Listed, desk.list, "What waits and what was decided."),
+        method("inspect", read, given.One, desk.inspect, "One proposal with its whole text."),
+        method("events.list", read, given.Events, desk.events, "What happened, with a cursor."),
+        method("create", admin, given.Create, desk.create, "Propose a new skill."),
+        method("update", admin, given.Update, desk.update, "Propose another text for a skill."),
+        method("revise", admin, given.Revise, desk.revise, "Change what waits."),
+        method("apply", admin, given.Decide, desk.apply, "Write what was seen to its skill."),
+        method("reject", admin, given.Decide, desk.reject, "Refuse it: it does not come again."),
+        method("quarantine", admin, given.MayDecide, desk.quarantine, "Keep it from being used."),
+        method("rollback", admin, given.MayDecide, desk.rollback, "Bring back what it replaced."),
+    )
+
+
+class _Desk:
+    """The answers, over one set of services."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def list(self, call: Call) -> Json:
+        """Return the manifest of an agent's workspace."""
+        found = self._services.workshop().list(call.params.status, agent_id=self._agent(call))
+        skills = self._services.skills.status(call.params.agent_id).skills
+        return wire_proposals.manifest(found, [row.skill.name for row in skills])
+
+    def inspect(self, call: Call) -> Json:
+        """Return one proposal with what would be written and what is there."""
+        return self._shown(self._found(call))
+
+    def events(self, call: Call) -> Json:
+        """Return what happened after a number, oldest first."""
+        asked = call.params
+        found = self._services.workshop().history(
+            asked.proposal_id or "", after=asked.after_sequence, agent_id=self._agent(call)
+        )
+        events = found.events[: asked.limit]
+        shown: Json = {"events": [wire_proposals.event(one) for one in events]}
+        if found.more or len(events) < len(found.events):
+            shown["nextSequence"] = events[-1].sequence
+        return shown
+
+    def create(self, call: Call) -> Json:
+        """Propose a new skill."""
+        asked, _ = call.params, self._writable(call)
+        name = skill_name(asked.name)
+        edit = Create(description=asked.description, body=asked.content)
+        return self._proposed(call, name, f"New skill: {name}", edit)
+
+    def update(self, call: Call) -> Json:
+        """Propose another text in place of a skill's own."""
+        asked, workspace = call.params, self._writable(call)
+        name = skill_name(asked.skill_name)
+        page = self._proposals().current(workspace, name).get(SKILL_FILE)
+        if page is None:
+            raise ProposalInputError(f"{name} is not a skill of this workspace: create it instead")
+        body = frontmatter.read(page.decode(errors="replace")).body.strip()
+        edit = Replace(old_text=body, new_text=_body_of(asked.content))
+        return self._proposed(call, name, f"Skill update: {name}", edit)
+
+    def revise(self, call: Call) -> Json:
+        """Put another text in the place of what a pending proposal says."""
+        asked, found = call.params, self._found(call)
+        says_files = asked.support_files is not None
+        edit = found.edit
+        if asked.content is not None or asked.description is not None or not says_files:
+            edit = _revised(found.edit, asked.content, asked.description)
+        done = self._proposals().revise(
+            found,
+            edit,
+            asked.expected_revision_hash or found.revision,
+            files=_support(asked.support_files) if says_files else None,
+        )
+        return self._shown(done)
+
+    def apply(self, call: Call) -> Json:
+        """Write a proposal to its skill, if it is the one that was seen."""
+        asked = call.params
+        self._refuse_disabled()
+        done = self._services.workshop().apply(
+            asked.proposal_id, revision=asked.expected_revision_hash, agent_id=self._agent(call)
+        )
+        record = wire_proposals.record(done)
+        return {"record": record, "targetSkillFile": record["target"]["skillFile"]}
+
+    def reject(self, call: Call) -> Json:
+        """Refuse a proposal, if it is the one that was seen."""
+        asked = call.params
+        done = self._services.workshop().reject(
+            asked.proposal_id,
+            revision=asked.expected_revision_hash,
+            reason=asked.reason or "",
+            agent_id=self._agent(call),
+        )
+        return wire_proposals.record(done)
+
+    def quarantine(self, call: Call) -> Json:
+        """Keep a pending proposal from ever being applied."""
+        asked, found = call.params, self._found(call)
+        done = self._proposals().quarantine(
+            found, asked.expected_revision_hash or "", asked.reason or ""
+        )
+        return wire_proposals.record(done)
+
+    def rollback(self, call: Call) -> Json:
+        """Bring back what the last change of a skill replaced."""
+        asked = call.params
+        self._refuse_disabled()
+        done = self._services.workshop().rollback(
+            asked.proposal_id,
+            revision=asked.expected_revision_hash or "",
+            agent_id=self._agent(call),
+        )
+        return {"record": wire_proposals.record(done)}
+
+    def _proposed(self, call: Call, name: str, title: str, edit: Edit) -> Json:
+        asked = call.params
+        reason = asked.goal or "Proposed through the gateway"
+        evidence = (Evidence(place=0, role="user", quote=asked.evidence),) if asked.evidence else ()
+        draft = Draft(
+            skill=name,
+            title=title,
+            reason=reason[:1000],
+            source=Source.STUDIO,
+            edit=edit,
+            files=_support(asked.support_files),
+            evidence=evidence,
+            agent_id=self._agent(call),
+        )
+        return self._shown(self._proposals().propose(self._writable(call), draft).proposal)
+
+    def _shown(self, proposal: Proposal) -> Json:
+        current = self._proposals().current(proposal.workspace, proposal.skill)
+        text = current.get(SKILL_FILE, b"").decode(errors="replace")
+        return wire_proposals.inspection(proposal, text)
+
+    def _found(self, call: Call) -> Proposal:
+        asked = call.params
+        return self._services.workshop().inspect(asked.proposal_id, agent_id=self._agent(call))
+
+    def _refuse_disabled(self) -> None:
+        if not self._services.workshop().enabled:
+            raise WorkshopDisabledError
+
+    def _agent(self, call: Call) -> str:
+        """Return the agent that is meant, after making sure that there is one of that id."""
+        asked: str | None = call.params.agent_id
+        return "" if asked is None else self._services.skills.agent(asked).id
+
+    def _writable(self, call: Call) -> str:
+        """Return the workspace of the agent that is meant, where anything may be proposed at all.
+
+        Raises:
+            WorkshopDisabledError: nothing may.
+            UnknownAgentError: there is no such agent.
+        """
+        self._refuse_disabled()
+        return self._services.skills.workspace(call.params.agent_id).folder
+
+    def _proposals(self) -> Proposals:
+        return self._services.proposals()
+
+
+def _support(files: Iterable[given.SupportFile]) -> dict[str, bytes]:
+    return {file.path: file.content.encode() for file in files}
+
+
+def _body_of(content: str) -> str:
+    """Return the text without a frontmatter of its own: that of the skill stays."""
+    return frontmatter.read(content).body.strip()
+
+
+def _revised(old: Edit | None, content: str | None, description: str | None) -> Edit:
+    if old is None:
+        raise ProposalInputError("only support files are proposed: reject it and propose anew")
+    if content is None and (description is None or not isinstance(old, Create)):
+        raise ProposalInputError("content: say what the text shall be instead")
+    if isinstance(old, Create):
+        return Create(
+            description=old.description if description is None else description,
+            body=old.body if content is None else content,
+        )
+    if isinstance(old, Append):
+        return Append(section=old.section, body=content or "")
+    return Replace(old_text=old.old_text, new_text=_body_of(content or ""))

@@ -1,0 +1,182 @@
+"""The methods that read: which skills there are, which one fits, and why."""
+
+import threading
+from collections.abc import Callable
+
+from prowess import wire, wire_routing
+from prowess.gateway import params as given
+from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
+from prowess.gateway.services import Services
+from prowess.routing.router import Context
+from prowess.runtime.routing import Asked
+from prowess.runtime.usage import Use
+from prowess.runtime.why_not import why_not
+from prowess.skills.eligibility import needed_bins
+from prowess.skills.sections import sections
+from prowess.skills.text import clean
+
+_MOST_LISTED = 200
+
+
+def skill_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods that only read skills."""
+    reads = _Reads(services)
+
+    def reading(
+        name: str, params: type[Params], answer: Callable[[Call], Json], about: str
+    ) -> Method:
+        return Method(name=name, scope=Scope.READ, params=params, answer=answer, about=about)
+
+    return (
+        reading("skills.status", given.Status, reads.status, "Every skill with its verdict."),
+        reading("skills.detail", given.OneSkill, reads.detail, "All about one skill."),
+        reading("skills.why", given.Why, reads.why, "Why a skill is, or is not, used."),
+        reading("skills.prompt", given.Prompt, reads.prompt, "The block of the system prompt."),
+        reading("skills.validate", given.Validate, reads.validate, "What is wrong with files."),
+        reading("skills.usage", given.Usage, reads.usage, "What was listed, routed and used."),
+        Method(
+            name="skills.route",
+            scope=Scope.READ,
+            params=given.Route,
+            answer=reads.route,
+            slow=True,
+            about="Which skill a message needs, with reasons, or none.",
+        ),
+        Method(
+            name="skills.bins",
+            scope=Scope.NODE,
+            params=NoParams,
+            answer=reads.bins,
+            about="The programs that skills ask for, for a machine to look for.",
+        ),
+    )
+
+
+class _Reads:
+    """The answers, over one set of services."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._kept: dict[str, tuple[object, Json]] = {}
+        self._lock = threading.Lock()
+
+    def status(self, call: Call) -> Json:
+        """Return the status report of an agent, made anew only when something changed."""
+        skills, agent_id = self._services.skills, call.params.agent_id
+        with skills.lock:
+            agent = skills.agent(agent_id)
+            state = skills.workspace(agent_id).state(skills.settings)
+            with self._lock:
+                kept = self._kept.get(agent.id)
+            if kept is not None and kept[0] is state:
+                return kept[1]
+            report = skills.status(agent_id)
+        shown = _without_values(wire.status_report(report, report.skills))
+        with self._lock:
+            self._kept[agent.id] = (state, shown)
+        return shown
+
+    def bins(self, call: Call) -> Json:
+        """Return the programs that any skill of any agent asks for or would install."""
+        del call
+        skills = self._services.skills
+        names: set[str] = set()
+        for agent in skills.settings.agents:
+            found = [row.skill for row in skills.status(agent.id).skills]
+            names |= needed_bins(found)
+            names |= {name for s in found for spec in s.metadata.install for name in spec.bins}
+        return {"bins": sorted(names)}
+
+    def detail(self, call: Call) -> Json:
+        """Return all there is to know about one skill."""
+        skills = self._services.skills
+        status = skills.find(self._named(call), call.params.agent_id)
+        parts = [
+            {"title": clean(part.title), "level": part.level, "line": part.line}
+            for part in sections(status.skill)
+        ]
+        resources = skills.resources(status.skill.name, call.params.agent_id)
+        detail = wire.skill_detail(status, resources, parts)
+        return {"skill": {**detail, "body": clean(status.skill.body)}}
+
+    def route(self, call: Call) -> Json:
+        """Return the skills that fit a message."""
+        asked = call.params
+        context = Context(paths=asked.files) if asked.files else None
+        found = self._services.routing().route(
+            asked.message,
+            Asked(
+                agent_id=asked.agent_id,
+                context=context,
+                considered=asked.limit,
+                threshold=asked.threshold,
+            ),
+        )
+        agent = self._services.skills.agent(asked.agent_id).id
+        self._services.usage.note(Use.ROUTED, [one.skill.name for one in found.matches], agent)
+        return wire_routing.route(found)
+
+    def why(self, call: Call) -> Json:
+        """Explain one skill, or what stands between it and a message."""
+        asked, name = call.params, self._named(call)
+        if asked.message is None:
+            return wire.explanation(self._services.why(name, asked.agent_id))
+        routing = self._services.routing()
+        found = why_not(
+            self._services.skills, routing, name, asked.message, Asked(agent_id=asked.agent_id)
+        )
+        return wire_routing.absence(found)
+
+    def prompt(self, call: Call) -> Json:
+        """Return the block that tells an agent about its skills."""
+        asked, skills = call.params, self._services.skills
+        with skills.lock:
+            block = skills.prompt(asked.agent_id, tools=asked.tools)
+            agent = skills.agent(asked.agent_id).id
+            version = skills.snapshot(asked.agent_id).version
+        names = [skill.name for skill in block.included[:_MOST_LISTED]]
+        self._services.usage.note(Use.LISTED, names, agent)
+        return {"agentId": agent, "version": version, **wire.prompt(block)}
+
+    def validate(self, call: Call) -> Json:
+        """Return what is wrong with one skill's file, or with all of them."""
+        asked = call.params
+        named = asked.name or asked.skill_key or asked.slug
+        reports = self._services.validate(named, asked.agent_id, asked.strict)
+        return {
+            "valid": all(report.valid for report in reports),
+            "reports": [
+                {
+                    "path": clean(report.path),
+                    "valid": report.valid,
+                    "diagnostics": [wire.diagnostic(problem) for problem in report.diagnostics],
+                }
+                for report in reports
+            ],
+        }
+
+    def usage(self, call: Call) -> Json:
+        """Return what was listed, routed, loaded, invoked and corrected."""
+        asked = call.params
+        # Make sure that there is such an agent: no numbers would read as "nothing was used".
+        agent = None if asked.agent_id is None else self._services.skills.agent(asked.agent_id).id
+        return self._services.usage.report(
+            agent_id=agent, skill=asked.name, after=asked.after, limit=asked.limit
+        )
+
+    def _named(self, call: Call) -> str:
+        asked = call.params
+        name: str | None = asked.name or asked.skill_key or asked.slug
+        if name is None:
+            message = f"invalid {call.method} params: name: give a skill's name or skillKey"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
+        return name
+
+
+def _without_values(report: Json) -> Json:
+    """Return a report whose words about the config do not repeat what the config says."""
+    problems = [
+        {**problem, "message": problem["message"].partition(", not ")[0]}
+        for problem in report["configProblems"]
+    ]
+    return {**report, "configProblems": problems}

@@ -1,0 +1,155 @@
+"""The parameters of the methods about skills and config, as closed models.
+
+Bounds are part of the contract: what is longer or larger than any honest client sends is refused
+before a service sees it.
+"""
+
+from typing import Annotated
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+)
+from pydantic.functional_validators import WrapValidator
+from pydantic_core import PydanticCustomError
+
+from prowess.gateway.calls import Params
+
+AgentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+Text = Annotated[str, StringConstraints(max_length=1_048_576)]
+Secret = Annotated[str, StringConstraints(max_length=16_384)]
+
+
+def _unnamed(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    """Check variables without naming the one that is wrong: people paste `NAME=value` as a name."""
+    try:
+        return check(value)
+    except ValidationError:
+        message = "must be an object of at most 200 variables, each a name and a text"
+        raise PydanticCustomError("variables", "{message}", {"message": message}) from None
+
+
+Variables = Annotated[
+    dict[Annotated[str, StringConstraints(max_length=300)], Secret],
+    Field(max_length=200),
+    WrapValidator(_unnamed),
+]
+
+
+class Lenient(Params):
+    """What clients of other gateways ask for as they please: nothing of it changes the answer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ForAgent(Params):
+    """An agent, by default the default one."""
+
+    agent_id: AgentId | None = None
+
+
+class Status(ForAgent):
+    """`skills.status`."""
+
+    session_key: Name | None = None
+
+
+class OneSkill(ForAgent):
+    """A skill by its name or its key."""
+
+    name: Name | None = None
+    skill_key: Name | None = None
+    # What registries call it; the same thing to us.
+    slug: Name | None = None
+
+
+class Route(ForAgent):
+    """`skills.route`."""
+
+    message: Message
+    files: tuple[Name, ...] = Field(default=(), max_length=50)
+    limit: int = Field(default=5, ge=1, le=50)
+    threshold: float | None = Field(default=None, ge=0, le=1)
+
+
+class Why(OneSkill):
+    """`skills.why`: the way of a skill to the model, or of a message to a skill."""
+
+    message: Message | None = None
+
+
+class Prompt(ForAgent):
+    """`skills.prompt`."""
+
+    tools: tuple[Name, ...] | None = Field(default=None, max_length=500)
+
+
+class Validate(OneSkill):
+    """`skills.validate`."""
+
+    strict: bool = False
+
+
+class Usage(ForAgent):
+    """`skills.usage`."""
+
+    name: Name | None = None
+    after: int = Field(default=0, ge=0)
+    limit: int = Field(default=100, ge=1, le=1_000)
+
+
+class Install(ForAgent):
+    """`skills.install`."""
+
+    name: Name
+    install_id: Name
+    timeout_ms: int | None = Field(default=None, ge=1_000)
+    # Taken, as other clients send it, and without effect: nothing lifts the scanner's no.
+    dangerously_force_unsafe_install: bool = False
+
+
+class Update(Params):
+    """`skills.update`."""
+
+    skill_key: Name
+    enabled: bool | None = None
+    api_key: Secret | None = None
+    env: Variables | None = None
+
+
+class Remove(ForAgent):
+    """`skills.remove`: where it lies is the server's to know."""
+
+    skill_key: Name
+    source: Name
+
+
+class Restore(ForAgent):
+    """`skills.restore`."""
+
+    id: Name
+
+
+class ConfigSet(Params):
+    """`config.set`."""
+
+    raw: Text
+    base_hash: Name | None = None
+
+
+class ConfigPatch(ConfigSet):
+    """`config.patch`."""
+
+    replace_paths: tuple[Name, ...] = Field(default=(), max_length=100)
+
+
+class NodeBins(Params):
+    """`node.bins`: the programs that a machine lends, out of those that skills ask for."""
+
+    bins: tuple[Name, ...] = Field(max_length=2_000)
+    platform: Name | None = None

@@ -1,0 +1,44 @@
+"""What the methods of the gateway call: the same services as every other edge.
+
+The composition root fills this in. What is slow to open is opened by the first call that needs it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prowess.runtime.config_edits import ConfigEdits
+from prowess.runtime.installing import InstallService
+from prowess.runtime.nodes import Nodes
+from prowess.runtime.proposals import Proposals
+from prowess.runtime.removing import Removals
+from prowess.runtime.routing import RoutingService
+from prowess.runtime.service import SkillsService
+from prowess.runtime.usage import UsageLog
+from prowess.runtime.workshop import WorkshopService
+from prowess.skills.explain import Explanation
+from prowess.skills.validate import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything that a method may call."""
+
+    version: str
+    skills: SkillsService
+    routing: Callable[[], RoutingService]
+    installing: Callable[[], InstallService]
+    workshop: Callable[[], WorkshopService]
+    proposals: Callable[[], Proposals]
+    config: ConfigEdits
+    removals: Removals
+    usage: UsageLog
+    nodes: Nodes
+    # From a skill's name and an agent's id to its way to the model.
+    why: Callable[[str, str | None], Explanation]
+    # From a name, or nothing for all, an agent's id and whether the whole standard counts.
+    validate: Callable[[str | None, str | None, bool], Sequence[Report]]
+    # The chats that are kept, as clients see them.
+    sessions: Callable[[], Sequence[Mapping[str, object]]]
+    # Seconds since 1970, and of the start of the process.
+    now: Callable[[], float]
+    started_at: float

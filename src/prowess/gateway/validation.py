@@ -1,0 +1,19 @@
+"""What is wrong with parameters, in words: the field and the rule, never the value."""
+
+from pydantic import ValidationError
+
+from prowess.skills.text import one_line
+
+MOST_FIELD_CHARS = 120
+_SENTENCES = {
+    "extra_forbidden": "unknown field: check its spelling",
+    "missing": "is required",
+}
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the field that is wrong and what it must be."""
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    # A name that the client made up may be anything, so it is cleaned and cut.
+    field = one_line(".".join(str(part) for part in problem["loc"]))[:MOST_FIELD_CHARS]
+    return field or "params", _SENTENCES.get(problem["type"], problem["msg"])

@@ -1,0 +1,74 @@
+"""One gateway per state folder: a lock that the system itself gives back when the process ends.
+
+The file stays behind and says who held it last; only the lock on it counts.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prowess.errors import GatewayBusyError, PathError
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no such locks; there a second gateway is refused by its port.
+    fcntl = None  # type: ignore[assignment]
+
+FILE_NAME = "gateway.lock"
+_MOST_BYTES = 4_096
+
+
+class InstanceLock:
+    """The lock, once it is held."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def note(self, address: str) -> None:
+        """Say where this gateway listens, for whoever is refused."""
+        text = json.dumps({"pid": os.getpid(), "address": address}) + "\n"
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, text.encode(), 0)
+
+
+@contextmanager
+def only_instance(state: str) -> Iterator[InstanceLock]:
+    """Hold the lock of a state folder.
+
+    Raises:
+        GatewayBusyError: another process holds it.
+        PathError: the folder cannot be written, or knows no locks.
+    """
+    path = os.path.join(state, FILE_NAME)
+    try:
+        os.makedirs(state, stat.S_IRWXU, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise PathError(path, f"cannot be written: {error.strerror}.") from error
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise GatewayBusyError(state, _holder(handle)) from error
+            except OSError as error:
+                raise PathError(path, f"cannot be locked: {error.strerror}.") from error
+            # What the last one said of itself is true no more.
+            os.ftruncate(handle, 0)
+        yield InstanceLock(handle)
+    finally:
+        os.close(handle)
+
+
+def _holder(handle: int) -> str:
+    """Return where the other one listens, if it has said so."""
+    try:
+        found = json.loads(os.pread(handle, _MOST_BYTES, 0))
+    except (OSError, ValueError, RecursionError):
+        # Whatever the file says, this gateway is refused: only the address is not known.
+        return ""
+    known = found.get("address") if isinstance(found, dict) else None
+    return known if isinstance(known, str) else ""

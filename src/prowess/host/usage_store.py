@@ -1,0 +1,322 @@
+"""The log of what became of skills, in one SQLite file, with the standard library alone.
+
+It stands in a file of its own and stays small whatever is written to it: one row for each skill of
+each agent, of which the longest unused go first, and the newest events. A file that is broken is
+set aside, with a warning, and another is begun: numbers about the past are no reason to stop. Only
+one such file is kept, so that a disk which breaks files is not filled by it.
+"""
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+from prowess.errors import StoreError
+from prowess.host.private_files import locked
+from prowess.runtime.usage import (
+    LONGEST_NAME,
+    MOST_EVENTS,
+    MOST_PAIRS,
+    UsageEvent,
+    UsagePage,
+    UsageQuery,
+    UsageTotal,
+    Use,
+)
+
+log = logging.getLogger(__name__)
+
+USAGE_FILE = "usage.db"
+_ASIDE = ".broken"
+# A note is not worth waiting long for: what could not be written is written with the next one.
+_BUSY_S = 1
+_VERSION = 1
+_MAX_WAL_BYTES = 1 << 20
+# The last is an error in a statement: a file with our name and somebody else's tables.
+_BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
+# A column for each kind, in their order.
+_TOTALS = """
+    CREATE TABLE IF NOT EXISTS totals (
+        skill TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        listed INTEGER NOT NULL,
+        routed INTEGER NOT NULL,
+        loaded INTEGER NOT NULL,
+        invoked INTEGER NOT NULL,
+        corrected INTEGER NOT NULL,
+        used_ms INTEGER,
+        touched_ms INTEGER NOT NULL,
+        PRIMARY KEY (skill, agent)
+    )
+"""
+# Numbers are never given twice, even when the events that had them are gone.
+_EVENTS = """
+    CREATE TABLE IF NOT EXISTS events (
+        sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+        at_ms INTEGER NOT NULL,
+        use TEXT NOT NULL,
+        skill TEXT NOT NULL,
+        agent TEXT NOT NULL
+    )
+"""
+_SCHEMA = (
+    _TOTALS,
+    _EVENTS,
+    "CREATE INDEX IF NOT EXISTS totals_by_time ON totals (touched_ms)",
+)
+_COUNT = """
+    INSERT INTO totals (
+        skill, agent, listed, routed, loaded, invoked, corrected, used_ms, touched_ms
+    )
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (skill, agent) DO UPDATE SET
+        listed = listed + excluded.listed,
+        routed = routed + excluded.routed,
+        loaded = loaded + excluded.loaded,
+        invoked = invoked + excluded.invoked,
+        corrected = corrected + excluded.corrected,
+        used_ms = CASE
+            WHEN excluded.used_ms IS NULL THEN used_ms
+            ELSE MAX(COALESCE(used_ms, 0), excluded.used_ms)
+        END,
+        touched_ms = MAX(touched_ms, excluded.touched_ms)
+"""
+_FORGET_PAIRS = """
+    DELETE FROM totals WHERE rowid IN (
+        SELECT rowid FROM totals ORDER BY touched_ms DESC, rowid DESC LIMIT -1 OFFSET ?
+    )
+"""
+_FORGET_EVENTS = "DELETE FROM events WHERE sequence <= (SELECT MAX(sequence) FROM events) - ?"
+_READ_TOTALS = """
+    SELECT skill, agent, listed, routed, loaded, invoked, corrected, used_ms FROM totals
+    WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR skill = ?2)
+    ORDER BY touched_ms DESC, rowid DESC LIMIT ?3
+"""
+# A kind that only a later Prowess knows is none for this one.
+_READ_EVENTS = """
+    SELECT sequence, at_ms, use, skill, agent FROM events
+    WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR skill = ?2) AND sequence > ?3
+        AND use IN ('listed', 'routed', 'loaded', 'invoked', 'corrected')
+    ORDER BY sequence LIMIT ?4
+"""
+_LAST_USED = "SELECT skill, MAX(used_ms) FROM totals WHERE used_ms IS NOT NULL GROUP BY skill"
+
+_T = TypeVar("_T")
+
+
+class SqliteUsage:
+    """The log in one file; safe for several threads and processes."""
+
+    def __init__(
+        self, path: str, *, most_events: int = MOST_EVENTS, most_pairs: int = MOST_PAIRS
+    ) -> None:
+        """Nothing is opened or made yet."""
+        self._path = path
+        self._most_events, self._most_pairs = most_events, most_pairs
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def add(self, totals: Sequence[UsageTotal], events: Sequence[UsageEvent], at_ms: int) -> None:
+        """Add numbers to what is counted and events to the log, all or none of them.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+
+        def write() -> None:
+            _create(self._path)
+            connection = self._open()
+            with _transaction(connection):
+                connection.executemany(_COUNT, [_counted(total, at_ms) for total in totals])
+                rows = [(e.at_ms, e.use.value, _cut(e.skill), _cut(e.agent_id)) for e in events]
+                connection.executemany(
+                    "INSERT INTO events (at_ms, use, skill, agent) VALUES (?, ?, ?, ?)", rows
+                )
+                connection.execute(_FORGET_PAIRS, (self._most_pairs,))
+                connection.execute(_FORGET_EVENTS, (self._most_events,))
+
+        with self._lock:
+            self._tried(write)
+
+    def read(self, query: UsageQuery) -> UsagePage:
+        """Return a part of the log.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        chosen = (query.agent_id, query.skill)
+
+        def read() -> UsagePage:
+            connection = self._open()
+            with _transaction(connection, "BEGIN"):
+                totals = connection.execute(_READ_TOTALS, (*chosen, query.most_totals)).fetchall()
+                page = (*chosen, query.after, query.most_events + 1)
+                events = connection.execute(_READ_EVENTS, page).fetchall()
+            return UsagePage(
+                totals=tuple(
+                    sorted(map(_total, totals), key=lambda one: (one.skill, one.agent_id))
+                ),
+                events=tuple(map(_event, events[: query.most_events])),
+                more=len(events) > query.most_events,
+            )
+
+        with self._lock:
+            return self._tried(read) if _identity(self._path) else UsagePage()
+
+    def last_used(self) -> Mapping[str, int]:
+        """Return when each skill was last used by any agent, in milliseconds since 1970.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+        def read() -> dict[str, int]:
+            rows = self._open().execute(_LAST_USED).fetchall()
+            return {str(skill): _whole(used_ms) for skill, used_ms in rows}
+
+        with self._lock:
+            return self._tried(read) if _identity(self._path) else {}
+
+    def close(self) -> None:
+        """Give the file back; a later use opens it again."""
+        with self._lock:
+            self._close()
+
+    def _tried(self, action: Callable[[], _T]) -> _T:
+        """Do something with the file, and once more with a new one where it is broken."""
+        try:
+            return action()
+        except (sqlite3.Error, OSError) as error:
+            broken = self._file
+            self._close()
+            if _code(error) not in _BROKEN:
+                raise self._refusal(error) from error
+            log.warning("usage.broken: %s is set aside and begun anew: %s", self._path, error)
+        try:
+            self._set_aside(broken)
+            _create(self._path)
+            return action()
+        except (sqlite3.Error, OSError) as error:
+            self._close()
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: sqlite3.Error | OSError) -> StoreError:
+        problem = getattr(error, "strerror", None) or str(error)
+        return StoreError(self._path, f"cannot be used ({problem}).")
+
+    def _set_aside(self, broken: tuple[int, int] | None) -> None:
+        """Give the broken file another name; a companion left behind would spoil the next one."""
+        with locked(self._path):
+            # Another process may have done so, and its new file is none of this one's business.
+            if broken is None or _identity(self._path) != broken:
+                return
+            for ending in ("-shm", "-wal", ""):
+                with suppress(FileNotFoundError):
+                    os.replace(self._path + ending, self._path + _ASIDE + ending)
+
+    def _open(self) -> sqlite3.Connection:
+        """Return a connection to the file that is there now, which may not be the last one."""
+        file = _identity(self._path)
+        if self._connection is not None and file == self._file:
+            return self._connection
+        self._close()
+        connection = sqlite3.connect(
+            self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        self._connection, self._file = connection, file
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            self._close()
+            raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
+        # Refused at once while another process does the same; it then holds for all of them.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
+        if version < _VERSION:
+            with _transaction(connection):
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+        return connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._file = None
+
+
+def _create(path: str) -> None:
+    """Make the file for its owner's eyes only; SQLite gives its companions the same mode."""
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _code(error: sqlite3.Error | OSError) -> int | None:
+    """Return the primary code of an error of SQLite, without what refines it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    # Immediate: a transaction that begins by reading cannot wait for its turn to write.
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # After a full disk SQLite has often rolled back by itself.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _counted(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
+    counts = [total.counts.get(use, 0) for use in Use]
+    return (_cut(total.skill), _cut(total.agent_id), *counts, total.last_used_ms, at_ms)
+
+
+def _cut(name: str) -> str:
+    """Return a name as it can be stored: bounded, and without half characters."""
+    return name[:LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")
+
+
+def _total(row: tuple[object, ...]) -> UsageTotal:
+    skill, agent, *counts, used_ms = row
+    return UsageTotal(
+        skill=str(skill),
+        agent_id=str(agent),
+        counts={use: _whole(count) for use, count in zip(Use, counts, strict=True)},
+        last_used_ms=None if used_ms is None else _whole(used_ms),
+    )
+
+
+def _event(row: tuple[object, ...]) -> UsageEvent:
+    sequence, at_ms, use, skill, agent = row
+    return UsageEvent(
+        use=Use(str(use)),
+        skill=str(skill),
+        agent_id=str(agent),
+        at_ms=_whole(at_ms),
+        sequence=_whole(sequence),
+    )
+
+
+def _whole(number: object) -> int:
+    """Return a number from a file that anybody may have written."""
+    return number if isinstance(number, int) else 0

@@ -1,0 +1,156 @@
+"""Proposals in the shapes that clients of other gateways know: manifests, records and events."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from prowess.learning.edit import Append, Create, Replace
+from prowess.learning.proposal import Event, Proposal
+from prowess.safety.contents import content_hash
+from prowess.safety.model import Finding, Level
+from prowess.skills.text import clean
+from prowess.wire import Json
+
+_MANIFEST = "openclaw.skill-workshop.proposals-manifest.v1"
+_RECORD = "openclaw.skill-workshop.proposal.v1"
+_SKILL_FILE = "SKILL.md"
+_NOTHING = content_hash({})
+
+
+def manifest(proposals: Iterable[Proposal], installed: Iterable[str]) -> Json:
+    """Show what waits and what was decided, newest first."""
+    rows = list(proposals)
+    newest = max((one.updated_at for one in rows), default=0.0)
+    return {
+        "schema": _MANIFEST,
+        "updatedAt": _moment(newest),
+        "proposals": [_entry(one) for one in rows],
+        "installedSkills": [clean(name) for name in installed],
+    }
+
+
+def _entry(value: Proposal) -> Json:
+    return {
+        "id": value.id,
+        "kind": _kind(value),
+        "status": value.state.value,
+        "title": clean(value.title),
+        "description": clean(_description(value)),
+        "skillName": value.skill,
+        "skillKey": value.skill,
+        "createdAt": _moment(value.created_at),
+        "updatedAt": _moment(value.updated_at),
+        "scanState": _scan_state(value),
+        "revisionHash": value.revision,
+        "source": value.source.value,
+    }
+
+
+def record(value: Proposal) -> Json:
+    """Show one proposal, all but its text."""
+    shown: Json = {
+        **_entry(value),
+        "schema": _RECORD,
+        "createdBy": value.source.value,
+        "draftFile": "PROPOSAL.md",
+        "draftHash": value.revision,
+        "reason": clean(value.reason),
+        "supportFiles": [
+            {"path": clean(path), "sizeBytes": len(body)}
+            for path, body in value.change.files.items()
+            if path != _SKILL_FILE and body is not None
+        ],
+        "target": {
+            "skillName": value.skill,
+            "skillKey": value.skill,
+            "skillDir": clean(f"{value.workspace}/skills/{value.skill}"),
+            "skillFile": clean(f"{value.workspace}/skills/{value.skill}/{_SKILL_FILE}"),
+            "currentContentHash": value.base_hash,
+        },
+        "scan": _scan(value),
+        "evidence": [
+            {"message": one.place, "role": one.role, "quote": clean(one.quote)}
+            for one in value.evidence
+        ],
+        "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
+    }
+    if value.agent_id or value.session_id:
+        shown["origin"] = {
+            "agentId": clean(value.agent_id),
+            "sessionKey": clean(value.session_id),
+        }
+    if value.quarantine_reason:
+        shown["statusReason"] = clean(value.quarantine_reason)
+    return shown
+
+
+def inspection(value: Proposal, current: str) -> Json:
+    """Show one proposal with what would be written, and what is there now."""
+    body = value.change.files.get(_SKILL_FILE)
+    return {
+        "record": record(value),
+        "revisionHash": value.revision,
+        "content": "" if body is None else clean(body.decode(errors="replace")),
+        "currentContent": clean(current),
+        "supportFiles": [
+            {"path": clean(path), "content": clean(body.decode(errors="replace"))}
+            for path, body in value.change.files.items()
+            if path != _SKILL_FILE and body is not None
+        ],
+    }
+
+
+def event(value: Event) -> Json:
+    """Show one line of the log; `sequence` is the cursor."""
+    shown: Json = {
+        "sequence": value.sequence,
+        "eventId": str(value.sequence),
+        "proposalId": value.proposal_id,
+        "skillName": value.skill,
+        "type": value.kind.value,
+        "revisionHash": value.revision,
+        "occurredAt": _moment(value.at),
+    }
+    return {**shown, "payload": {"note": clean(value.note)}} if value.note else shown
+
+
+def _kind(value: Proposal) -> str:
+    return "create" if value.base_hash == _NOTHING else "update"
+
+
+def _description(value: Proposal) -> str:
+    edit = value.edit
+    if isinstance(edit, (Create, Append)) and edit.description:
+        return edit.description
+    return value.reason if isinstance(edit, Replace) or edit is None else value.title
+
+
+def _scan(value: Proposal) -> Json:
+    counts = dict.fromkeys(Level, 0)
+    for found in value.findings:
+        counts[found.level] += 1
+    return {
+        "state": _scan_state(value),
+        "scannedAt": _moment(value.updated_at),
+        **{level.value: count for level, count in counts.items()},
+        "findings": [_finding(found) for found in value.findings],
+    }
+
+
+def _scan_state(value: Proposal) -> str:
+    return "quarantined" if value.quarantine_reason else "clean"
+
+
+def _finding(value: Finding) -> Json:
+    return {
+        "ruleId": value.rule_id,
+        "severity": value.level.value,
+        "file": clean(value.file),
+        "line": max(value.line or 1, 1),
+        "message": clean(value.message),
+        "evidence": clean(value.evidence),
+    }
+
+
+def _moment(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

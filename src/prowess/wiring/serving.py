@@ -1,0 +1,282 @@
+"""The gateway with real adapters: every service, one process, one state folder."""
+
+import asyncio
+import errno
+import hashlib
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from starlette.applications import Starlette
+
+from prowess import __version__
+from prowess.errors import GatewayStartError
+from prowess.gateway.app import build_app
+from prowess.gateway.calls import Client
+from prowess.gateway.dispatch import MethodTable
+from prowess.gateway.hub import Hub
+from prowess.gateway.methods_changes import change_methods
+from prowess.gateway.methods_proposals import proposal_methods
+from prowess.gateway.methods_skills import skill_methods
+from prowess.gateway.methods_system import health, snapshot, system_methods
+from prowess.gateway.options import GatewayOptions
+from prowess.gateway.server import gateway_server
+from prowess.gateway.services import Services
+from prowess.host.chat_sessions import ChatSessions
+from prowess.host.config_store import ConfigStore
+from prowess.host.config_values import to_settings
+from prowess.host.instance_lock import only_instance
+from prowess.host.skill_removal import SkillRemoval
+from prowess.runtime.config_edits import ConfigEdits
+from prowess.runtime.last_settings import LastGoodSettings
+from prowess.runtime.nodes import Nodes, WithNodes
+from prowess.runtime.proposals import Proposals
+from prowess.runtime.removing import Removals
+from prowess.settings import SpecMode
+from prowess.skills.validate import Report
+from prowess.wiring.installing import open_installing
+from prowess.wiring.runtime import Runtime, open_runtime
+from prowess.wiring.serving_news import News
+from prowess.wiring.using import open_usage
+from prowess.wiring.validating import candidates, report_on
+from prowess.wiring.workshop import workshop_tools
+
+# The name of a variable, not a token.
+TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 18789
+_LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
+_REFERENCE = re.compile(r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeRequest:
+    """How somebody wants the gateway to be reached."""
+
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    token: str = field(default="", repr=False)
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """A gateway that is put together and not yet reached by anybody."""
+
+    runtime: Runtime
+    services: Services
+    hub: Hub
+    app: Starlette
+    options: GatewayOptions
+    news: News
+
+    def close(self) -> None:
+        """Write what waits, and give back what was opened."""
+        self.runtime.close()
+
+
+def open_gateway(
+    request: ServeRequest, *, home: str | None = None, environ: Mapping[str, str] | None = None
+) -> Gateway:
+    """Put a gateway together; nothing listens yet.
+
+    Raises:
+        GatewayStartError: other machines could reach it, and nothing is asked of them.
+        ConfigError: the config cannot be read.
+    """
+
+    def told() -> None:
+        runtime.skills.refresh()
+        news.nudge()
+
+    def left(client: Client) -> None:
+        # Called on the event loop, which must not wait for whoever reads skills at the moment.
+        if nodes.has(client.id) and not hub.closing:
+            threading.Thread(target=nodes.leave, args=(client.id,), name="node-left").start()
+
+    nodes = Nodes(changed=told)
+    hub = Hub(left=left)
+    runtime = open_runtime(
+        request.workspace,
+        home=home,
+        environ=environ,
+        settings=lambda config: WithNodes(LastGoodSettings(config), nodes),
+    )
+    services = _services(runtime, nodes, told)
+    news = News(runtime, hub.publish, lambda: _hash(runtime))
+    options = _options(request, runtime)
+    app = build_app(
+        _table(services), hub, options, lambda: snapshot(services), lambda: health(services)
+    )
+    return Gateway(runtime=runtime, services=services, hub=hub, app=app, options=options, news=news)
+
+
+def _table(services: Services) -> MethodTable:
+    return MethodTable(
+        (
+            *system_methods(services),
+            *skill_methods(services),
+            *change_methods(services),
+            *proposal_methods(services),
+        )
+    )
+
+
+def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None]) -> Services:
+    tools, state = workshop_tools(runtime), runtime.folders.state
+    # Made before there are threads: two first calls at once would make two of each.
+    routing, workshop = runtime.routing, runtime.workshop
+    return Services(
+        version=__version__,
+        skills=runtime.skills,
+        routing=lambda: routing,
+        installing=lambda: open_installing(runtime),
+        workshop=lambda: workshop,
+        proposals=lambda: Proposals(tools),
+        config=ConfigEdits(
+            ConfigStore(runtime.config),
+            check=lambda values: to_settings(values).problems,
+            changed=lambda _hash: told(),
+        ),
+        removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
+        usage=open_usage(runtime),
+        nodes=nodes,
+        why=runtime.why,
+        validate=lambda name, agent, strict: _validated(runtime, name, agent, strict=strict),
+        sessions=lambda: _sessions(state),
+        now=time.time,
+        started_at=time.time(),
+    )
+
+
+def _hash(runtime: Runtime) -> str:
+    return hashlib.sha256(ConfigStore(runtime.config).read() or b"").hexdigest()
+
+
+def _options(request: ServeRequest, runtime: Runtime) -> GatewayOptions:
+    given = request.token.strip() or runtime.environ.get(TOKEN_VARIABLE, "").strip()
+    token = given or _configured_secret(runtime, "token")
+    password = "" if given else _configured_secret(runtime, "password")
+    is_local = request.host in _LOOPBACK
+    if not is_local and not (token or password):
+        raise GatewayStartError(
+            f"{request.host} can be reached by other machines, so a token is needed: give --token,"
+            f" set {TOKEN_VARIABLE}, or keep to 127.0.0.1."
+        )
+    settings = runtime.skills.settings.gateway
+    hosts = () if is_local else _own_names(request.host)
+    return GatewayOptions(
+        token=token,
+        password=password,
+        loopback_only=is_local,
+        allowed_hosts=(*hosts, *settings.allowed_hosts),
+        allowed_origins=settings.allowed_origins,
+        version=__version__,
+    )
+
+
+def _own_names(host: str) -> tuple[str, ...]:
+    """Return the names by which others reach this machine, as far as it knows them itself."""
+    name = socket.gethostname()
+    try:
+        addresses = {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
+    except OSError:
+        # Nothing resolves it; whoever needs another name says so in the settings.
+        addresses = set()
+    return tuple(dict.fromkeys((host, name, *sorted(addresses))))
+
+
+def _configured_secret(runtime: Runtime, name: str) -> str:
+    """Return what the config asks of clients; settings hold no secrets, so it is read here.
+
+    Raises:
+        GatewayStartError: it is not the text itself; passed over, it would leave the door open.
+    """
+    found: object = runtime.config.values()
+    for part in ("gateway", "auth", name):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    if found is None:
+        return ""
+    if not isinstance(found, str) or _REFERENCE.fullmatch(found.strip()):
+        raise GatewayStartError(
+            f"gateway.auth.{name} in {runtime.config.path} is not the text itself, and references"
+            f" are not followed here: set {TOKEN_VARIABLE} instead."
+        )
+    return found.strip()
+
+
+def _validated(
+    runtime: Runtime, name: str | None, agent: str | None, *, strict: bool
+) -> Sequence[Report]:
+    """Validate the file of one skill, or all that the agent's workspace finds.
+
+    Raises:
+        SkillNotFoundError: there is no such skill.
+    """
+    strict = strict or runtime.skills.settings.skills.spec_mode is SpecMode.STRICT
+    paths = [] if name is None else [runtime.skills.find(name, agent).skill.path]
+    return [report_on(item, strict=strict) for item in candidates(runtime, paths, agent)]
+
+
+def _sessions(state: str) -> Sequence[Mapping[str, object]]:
+    found = ChatSessions(state).listed()
+    return [{"key": name, "updatedAt": round(at * 1000), "kind": "chat"} for name, at in found]
+
+
+@contextmanager
+def listening(request: ServeRequest) -> Iterator[socket.socket]:
+    """Hold the port on which the gateway will listen.
+
+    Raises:
+        GatewayStartError: it is in use, or cannot be had.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in request.host else socket.AF_INET
+        bound = socket.create_server((request.host, request.port), family=family, backlog=512)
+    except OSError as error:
+        where = f"{request.host}:{request.port}"
+        if error.errno == errno.EADDRINUSE:
+            raise GatewayStartError(
+                f"{where} is in use by another program: stop it, or give another --port (0 takes a"
+                " free one)."
+            ) from error
+        problem = error.strerror or "no such address"
+        raise GatewayStartError(f"{where} cannot be used: {problem}.") from error
+    except OverflowError as error:
+        raise GatewayStartError(f"{request.port} is no port: take 0 to 65535.") from error
+    with bound:
+        yield bound
+
+
+def serve(request: ServeRequest, ready: Callable[[str, Gateway], None]) -> None:
+    """Serve until a signal comes; `ready` is told the address once clients can connect.
+
+    Raises:
+        GatewayBusyError: another gateway uses the same state folder.
+        GatewayStartError: it cannot listen there.
+        ConfigError: the config cannot be read.
+    """
+    gateway = open_gateway(request)
+    with ExitStack() as stack:
+        lock = stack.enter_context(only_instance(gateway.runtime.folders.state))
+        bound = stack.enter_context(listening(request))
+        stack.callback(gateway.close)
+        gateway.services.removals.purge()
+        # Read once, so that the first client does not wait for it.
+        gateway.runtime.skills.status()
+        gateway.news.start()
+        stack.callback(gateway.news.stop)
+        address = _address(request.host, bound)
+        lock.note(address)
+        server = gateway_server(
+            gateway.app, gateway.hub, gateway.options, host=request.host, port=request.port
+        )
+        asyncio.run(server.until_signal(bound, lambda: ready(address, gateway)))
+
+
+def _address(host: str, bound: socket.socket) -> str:
+    port = bound.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
