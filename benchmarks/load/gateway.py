@@ -19,7 +19,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from benchmarks.load.clients import ECHO, ROUTE, STATUS, Plan
@@ -28,7 +30,7 @@ from benchmarks.load.world import World, make_world
 from benchmarks.speed.core import median_ms
 
 _SLOW, _HOSTILE = 3, 1
-_STOP_SECONDS = 30
+_START_SECONDS, _STOP_SECONDS = 120, 30
 
 
 @contextmanager
@@ -39,9 +41,15 @@ def started(
     child = subprocess.Popen(
         [sys.executable, *command], env=environ, cwd=folder, stdout=subprocess.PIPE, text=True
     )
+    # Who never says its address would be waited for without end.
+    patience = Timer(_START_SECONDS, child.kill)
+    patience.start()
     try:
-        yield child.pid, _address(child).replace("http", "ws", 1)
+        address = _address(child)
+        patience.cancel()
+        yield child.pid, address.replace("http", "ws", 1)
     finally:
+        patience.cancel()
         child.send_signal(signal.SIGTERM)
         try:
             child.wait(_STOP_SECONDS)
@@ -53,12 +61,10 @@ def started(
 
 
 def _address(child: "subprocess.Popen[str]") -> str:
-    text = ""
-    while child.stdout is not None and (line := child.stdout.readline()):
-        text += line
-        if line.rstrip().endswith("}"):
-            address: str = json.loads(text)["address"]
-            return address
+    said = child.stdout.readline() if child.stdout is not None else ""
+    if said:
+        address: str = json.loads(said)["address"]
+        return address
     raise RuntimeError(f"{child.args!r} ended before it listened: run it by hand to see why")
 
 
@@ -84,15 +90,13 @@ def measure(world: World, asked: argparse.Namespace, token: str) -> dict[str, An
             url=f"{address}/ws", seconds=short, clients=1, skills=asked.skills, token=token
         )
         alone = ask(single)
-        crowd = Plan(
-            url=single.url,
+        crowd = replace(
+            single,
             seconds=asked.seconds,
             clients=asked.clients,
             slow=min(_SLOW, asked.clients),
             hostile=_HOSTILE,
             probes=1,
-            skills=asked.skills,
-            token=token,
         )
         watch = MemoryWatch(process)
         watch.start()
@@ -102,13 +106,8 @@ def measure(world: World, asked: argparse.Namespace, token: str) -> dict[str, An
     same.write_text(json.dumps({"x": "y" * load["statusBytes"]}), encoding="utf-8")
     with started(["-m", "benchmarks.load.echo", str(same)]) as (_, address):
         echo = ask(Plan(url=address, seconds=short, clients=asked.clients, bare=True))
-    return {
-        "alone": alone,
-        "load": load,
-        "echo": echo,
-        "memory": memory,
-        "encodeMs": round(_encode_ms(world), 3),
-    }
+    encode = round(_encode_ms(world), 3)
+    return {"alone": alone, "load": load, "echo": echo, "memory": memory, "encodeMs": encode}
 
 
 def _encode_ms(world: World) -> float:

@@ -47,8 +47,6 @@ def make_world(folder: Path, count: int, token: str) -> World:
         "PROWESS_HOME": str(state),
         "PROWESS_GATEWAY_TOKEN": token,
         "PATH": os.environ["PATH"],
-        # The address is read from a pipe.
-        "PYTHONUNBUFFERED": "1",
     }
     return World(workspace=workspace, state=state, environ=environ)
 

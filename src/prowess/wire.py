@@ -13,7 +13,7 @@ from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
 from prowess.skills.install_specs import InstallOption
-from prowess.skills.model import Diagnostic, Requirements, Skill
+from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
 from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean
@@ -42,6 +42,19 @@ def install_options(options: Iterable[InstallOption]) -> list[Json]:
     ]
 
 
+# Whom a skill of a source is there for: everybody on this gateway, one user, or one workspace.
+_SCOPES = {
+    Tier.EXTRA: "gateway",
+    Tier.BUNDLED: "gateway",
+    Tier.MANAGED: "gateway",
+    Tier.HARNESS_PERSONAL: "user",
+    Tier.AGENTS_PERSONAL: "user",
+    Tier.HARNESS_PROJECT: "workspace",
+    Tier.AGENTS_PROJECT: "workspace",
+    Tier.WORKSPACE: "workspace",
+}
+
+
 def skill_status(status: SkillStatus) -> Json:
     """Show one skill of a status report, every field of it."""
     skill, verdict = status.skill, status.verdict
@@ -50,6 +63,7 @@ def skill_status(status: SkillStatus) -> Json:
         "description": clean(skill.description),
         "source": skill.source.tier.source_id,
         "sourceLabel": skill.source.label or None,
+        "sourceScope": _SCOPES[skill.source.tier],
         "bundled": skill.bundled,
         "dialect": skill.dialect.value,
         "filePath": clean(skill.path),

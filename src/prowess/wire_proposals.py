@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from hashlib import sha256
 
 from prowess.learning.edit import Append, Create, Replace
-from prowess.learning.proposal import Event, Proposal
+from prowess.learning.proposal import Event, EventKind, Proposal, Source, State
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level
 from prowess.skills.text import clean
@@ -14,6 +15,16 @@ _MANIFEST = "openclaw.skill-workshop.proposals-manifest.v1"
 _RECORD = "openclaw.skill-workshop.proposal.v1"
 _SKILL_FILE = "SKILL.md"
 _NOTHING = content_hash({})
+_AUTHORS = {Source.CLI: "cli", Source.STUDIO: "gateway"}
+_ACTORS = {
+    Source.TOOL: "agent",
+    Source.AGENT_END: "agent",
+    Source.REVIEWER: "plugin",
+    Source.EXPERIENCE: "system",
+    Source.CLI: "system",
+    Source.STUDIO: "gateway",
+}
+_BY_ITSELF = frozenset((EventKind.STALE, EventKind.PRUNED, EventKind.INTERRUPTED))
 
 
 def manifest(proposals: Iterable[Proposal], installed: Iterable[str]) -> Json:
@@ -45,17 +56,18 @@ def _entry(value: Proposal) -> Json:
     }
 
 
-def record(value: Proposal) -> Json:
-    """Show one proposal, all but its text."""
+def record(value: Proposal, version: int = 1) -> Json:
+    """Show one proposal, all but its text; `version` counts how often it was worded."""
     shown: Json = {
         **_entry(value),
         "schema": _RECORD,
-        "createdBy": value.source.value,
+        "createdBy": _AUTHORS.get(value.source, "skill-workshop"),
+        "proposedVersion": version,
         "draftFile": "PROPOSAL.md",
         "draftHash": value.revision,
         "reason": clean(value.reason),
         "supportFiles": [
-            {"path": clean(path), "sizeBytes": len(body)}
+            {"path": clean(path), "sizeBytes": len(body), "hash": sha256(body).hexdigest()}
             for path, body in value.change.files.items()
             if path != _SKILL_FILE and body is not None
         ],
@@ -78,16 +90,18 @@ def record(value: Proposal) -> Json:
             "agentId": clean(value.agent_id),
             "sessionKey": clean(value.session_id),
         }
+    if value.state is not State.PENDING:
+        shown[f"{value.state.value}At"] = _moment(value.updated_at)
     if value.quarantine_reason:
         shown["statusReason"] = clean(value.quarantine_reason)
     return shown
 
 
-def inspection(value: Proposal, current: str) -> Json:
+def inspection(value: Proposal, current: str, version: int = 1) -> Json:
     """Show one proposal with what would be written, and what is there now."""
     body = value.change.files.get(_SKILL_FILE)
     return {
-        "record": record(value),
+        "record": record(value, version),
         "revisionHash": value.revision,
         "content": "" if body is None else clean(body.decode(errors="replace")),
         "currentContent": clean(current),
@@ -99,17 +113,25 @@ def inspection(value: Proposal, current: str) -> Json:
     }
 
 
-def event(value: Event) -> Json:
-    """Show one line of the log; `sequence` is the cursor."""
+def event(value: Event, version: int = 1, source: Source | None = None) -> Json:
+    """Show one line of the log; `sequence` is the cursor.
+
+    Who acted is said where it is known: who made a proposal, and what nobody asked for.
+    """
     shown: Json = {
         "sequence": value.sequence,
         "eventId": str(value.sequence),
         "proposalId": value.proposal_id,
         "skillName": value.skill,
         "type": value.kind.value,
+        "proposedVersion": version,
         "revisionHash": value.revision,
         "occurredAt": _moment(value.at),
     }
+    if value.kind is EventKind.CREATED and source is not None:
+        shown["actor"] = {"type": _ACTORS[source]}
+    elif value.kind in _BY_ITSELF:
+        shown["actor"] = {"type": "system"}
     return {**shown, "payload": {"note": clean(value.note)}} if value.note else shown
 
 

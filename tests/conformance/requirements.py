@@ -6,6 +6,7 @@ that no requirement is without a test and that no test names a requirement that 
 
 from .requirement import Requirement
 from .requirements_experience import EXPERIENCE
+from .requirements_gateway import GATEWAY
 from .requirements_reading import READING
 from .requirements_routing import ROUTING
 from .requirements_runs import RUNS
@@ -21,4 +22,5 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *RUNS,
     *WORKSHOP,
     *EXPERIENCE,
+    *GATEWAY,
 )

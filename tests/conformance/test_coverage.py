@@ -19,6 +19,7 @@ SOURCES = (
     r"|spec runs/(A run|Slash commands|Sandbox copy|Install|Agents)"
     r"|spec workshop/(Configuration|Three ways in|Proposals|Writes|Prompt guidance|Terminal|Logs)"
     r"|spec experience/(Input|Output|Document|Fingerprint|Learning across runs|Replay|Terminal)"
+    r"|spec gateway/(Process|Frames|Methods|Promises)|claw3d 3\.\d+"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 

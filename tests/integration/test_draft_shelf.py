@@ -571,13 +571,14 @@ def test_only_scripts_of_drafts_that_are_gone_are_orphans(world: World) -> None:
     (world.drafts / "20260106-000000-task" / "SKILL.md").write_text("theirs")
     (world.scripts / "20260106-000000-打开.sh").write_text("theirs, by the other spelling")
     (world.drafts / "20260107-000000-bare").mkdir()
-    (world.scripts / "20260107-000000-bare.sh").write_text("without a SKILL.md")
+    (world.scripts / "20260107-000000-bare.sh").write_text(SCRIPT)
 
     found = world.shelf().orphan_scripts()
 
     assert [Path(path).name for path in found] == [
-        "20260102-000000-gone.sh", "20260104-000000-.sh", "20260107-000000-bare.sh",
-    ]  # fmt: skip
+        "20260102-000000-gone.sh",
+        "20260107-000000-bare.sh",
+    ]
 
 
 def test_an_orphan_goes_to_the_trash_and_comes_back(world: World) -> None:

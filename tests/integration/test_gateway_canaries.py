@@ -44,7 +44,6 @@ class Canaries:
 
     def assert_silent(self) -> None:
         """Fail where anything that came out holds a secret."""
-        assert self._heard
         found = [
             f"{name} in {where}: {text[:300]}"
             for where, text in self._heard
@@ -68,7 +67,6 @@ def _config(canaries: Canaries) -> Json:
         "skills": {
             "routing": {"encoder": "none"},
             "model": {"endpoint": "http://127.0.0.1:1/v1", "name": "m", "apiKey": plant("model")},
-            "safety": {"egress": [f"not a host {plant('odd host')}"]},
             "entries": {
                 "needy-key": {
                     "apiKey": plant("apiKey"),
@@ -79,7 +77,7 @@ def _config(canaries: Canaries) -> Json:
                 "by-env": {"apiKey": {"source": "env", "name": "CANARY_BY_ENV"}},
                 "by-file": {"apiKey": {"source": "file", "path": canaries.file("by file")}},
                 "by-exec": {"apiKey": {"source": "exec", "cmd": ["cat", canaries.file("exec")]}},
-                "wrong": {"enabled": plant("wrong type"), "apiKey": {"source": plant("source")}},
+                "wrong": {"apiKey": {"source": plant("source of a reference")}},
             },
         },
     }  # fmt: skip
@@ -182,7 +180,7 @@ def test_config_that_is_written_back_keeps_its_secrets_and_shows_none(
         change = {"skills": {"pinned": ["by-env"]}, "gateway": {"auth": {"token": None}}}
         patch = {"raw": json.dumps(change), "baseHash": done["payload"]["hash"]}
         patched = peer.call("config.patch", {**patch, "replacePaths": ["skills.pinned"]})
-        told = [peer.event(kind) for kind in ("config.changed", "skills.changed")]
+        told = peer.event("config.changed")
 
     canaries.hear("the config", [read, done, patched, told, peer.events])
     assert done["ok"]
@@ -206,7 +204,7 @@ def test_what_a_client_types_is_repeated_nowhere(house: House, canaries: Canarie
     ]
     wrong = [
         {"skills": {"entries": {"x": {"enabled": plant("typed wrong")}}}},
-        {"skills": {"safety": {"egress": [f"bad host {plant('typed host')}"]}}},
+        {"skills": {"safety": {"egress": {"NEEDY_KEY": [f"no host {plant('typed host')}"]}}}},
         {"skills": {"limits": {"maxSkillsInPrompt": plant("typed number")}}},
         {"agents": {"list": plant("typed agents")}},
         {"skills": {"entries": {"x": {"env": [plant("typed env list")]}}}},
@@ -295,6 +293,25 @@ def test_a_token_is_never_said_be_it_right_or_wrong(house: House, canaries: Cana
             headers = {**HEADERS, "Authorization": header}
             answer = ask(house.world, method, path, b"{}" if method == "POST" else None, headers)
             canaries.hear(f"{method} {path[:8]}", answer.text + str(answer.headers))
+
+
+def test_what_is_wrong_with_the_config_is_said_without_what_it_says(
+    house: House, canaries: Canaries
+) -> None:
+    config = house.config()
+    config["skills"]["safety"] = {"egress": {"NEEDY_KEY": [f"no host {canaries.plant('no host')}"]}}
+    config["skills"]["entries"]["wrong"]["enabled"] = canaries.plant("no switch")
+    config["skills"]["specMode"] = canaries.plant("no mode")
+    house.config_file.write_text(json.dumps(config))
+    house.gateway.runtime.skills.refresh()
+
+    with visited(house) as peer:
+        report = peer.call("skills.status", {})["payload"]
+        issues = peer.call("config.get")["payload"]["issues"]
+
+    canaries.hear("skills.status", report)
+    canaries.hear("issues", issues)
+    assert len([one for one in report["configProblems"] if not one["unknown"]]) == len(issues) == 3
 
 
 def test_a_config_that_broke_near_a_secret_is_shown_without_it(

@@ -22,6 +22,8 @@ ENTRY = {
     "missing", "configChecks", "install", "blockedByAgentFilter", "platformIncompatible",
     "modelVisible", "userInvocable", "commandVisible",
 }  # fmt: skip
+# Other clients ask for these in ways of their own, and nothing changes the answer.
+LENIENT = {"models.list", "sessions.list", "exec.approvals.get", "cron.list", "connect"}
 NEEDS = {"bins", "anyBins", "env", "config", "os"}
 WORKSPACE = "openclaw-workspace"
 BODY = "# Packing\n\n## Workflow\n\n- Weigh the box.\n"
@@ -340,15 +342,16 @@ def test_an_agent_that_does_not_exist_is_refused_as_it_was_given(
     assert error["message"] == 'unknown agent id "Ghost "'
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["skills.detail", "skills.why", "skills.validate"],
-)
+@pytest.mark.parametrize("method", ["skills.why", "skills.validate"])
 def test_a_skill_that_does_not_exist_is_refused(shared: House, guest: Peer, method: str) -> None:
     error = shared.refused(guest, method, {"name": "alfa"})
 
     assert error["code"] == "INVALID_REQUEST"
     assert "alfa" in error["message"]
+
+
+def test_the_details_of_a_skill_that_does_not_exist_are_none(shared: House, guest: Peer) -> None:
+    assert shared.both(guest, "skills.detail", {"name": "alfa"}) == {"skill": None}
 
 
 @pytest.mark.parametrize("method", ["skills.detail", "skills.why"])
@@ -401,7 +404,7 @@ def test_what_has_the_wrong_type_is_refused_by_its_field(
 
 def test_no_method_takes_a_field_that_it_does_not_know(shared: House, guest: Peer) -> None:
     with Peer(shared.world) as peer:
-        methods = _paid(peer.hello())["features"]["methods"]
+        methods = set(_paid(peer.hello())["features"]["methods"]) - LENIENT
 
     for method in methods:
         error = guest.call(method, {"unheardOf": 1})["error"]

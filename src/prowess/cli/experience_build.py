@@ -35,7 +35,7 @@ _LESSON_STYLES = {
     LessonStatus.OFF: "yellow",
     LessonStatus.REFUSED: "bold red",
 }
-_MOST_CHARS = 100
+_MOST_CHARS, _MOST_NAMED = 100, 20
 
 
 @dataclass(slots=True)
@@ -91,7 +91,11 @@ def build_command(
         open_runtime(workspace) as runtime,
         open_experience(runtime, rehearse=dry_run) as service,
     ):
-        built = service.build(heap.traces, agent_id=agent or "", again=again, dry_run=dry_run)
+        bar = ProgressBar()
+        built = service.build(
+            heap.traces, agent_id=agent or "", again=again, dry_run=dry_run, progress=bar
+        )
+        bar.clear()
     if as_json:
         shown = wire_experience.built(built, heap.traces, heap.skipped, dry_run=dry_run)
         print_json({**shown, "problems": [str(problem) for problem in heap.problems]})
@@ -151,10 +155,10 @@ def _print(heap: _Heap, built: Built, *, dry_run: bool) -> None:
     print_text(f"traces: {len(heap.traces)}, of which {good} went well and have steps")
     if heap.skipped:
         print_text(f"left out: {reasons(heap.skipped)}", "yellow")
-    for trace in heap.traces:
-        if not (trace.ok and trace.steps):
-            why = trace.problem or ("it did not go well" if trace.steps else "it has no steps")
-            print_text(f"  passed over: {_cut(trace.task)} ({why})", "dim")
+    _print_passed_over([trace for trace in heap.traces if not (trace.ok and trace.steps)])
+    if not heap.traces and not heap.problems:
+        kinds = "a trace, a session of OpenPocket, or a transcript of Claude Code or Codex"
+        next_steps([f"No task was found. Give {kinds}; `--format` says which one it is."])
     if not built.enabled:
         print_text("Nothing was learned: experience.enabled is false.", "yellow")
         next_steps(["`prowess config set experience.enabled true` switches it on."])
@@ -164,6 +168,14 @@ def _print(heap: _Heap, built: Built, *, dry_run: bool) -> None:
     for lesson in built.lessons:
         _print_lesson(lesson)
     _print_end(built, dry_run=dry_run)
+
+
+def _print_passed_over(traces: Sequence[Trace]) -> None:
+    for trace in traces[:_MOST_NAMED]:
+        why = trace.problem or ("it did not go well" if trace.steps else "it has no steps")
+        print_text(f"  passed over: {_cut(trace.task)} ({why})", "dim")
+    if len(traces) > _MOST_NAMED:
+        print_text(f"  passed over: {len(traces) - _MOST_NAMED} more (--json names them)", "dim")
 
 
 def _print_draft(one: DraftOutcome) -> None:

@@ -1,5 +1,6 @@
 """`serve`: the gateway, until somebody stops it."""
 
+import sys
 import webbrowser
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from prowess.cli.options import workspace_option
-from prowess.cli.render import print_json, print_text
+from prowess.cli.render import print_raw, print_text, silence
+from prowess.wire import compact
 
 if TYPE_CHECKING:
     from prowess.wiring.serving import Gateway
@@ -43,7 +45,13 @@ def serve_command(
     serving = import_module("prowess.wiring.serving")
 
     def ready(address: str, gateway: "Gateway") -> None:
-        _say(address, gateway, as_json=as_json)
+        try:
+            _say(address, gateway, as_json=as_json)
+            # At once, also into a pipe: whoever started it waits for the address.
+            sys.stdout.flush()
+        except OSError:
+            # Nobody reads it; clients are served all the same.
+            silence()
         if opens:
             webbrowser.open(address)
 
@@ -58,9 +66,11 @@ def serve_command(
 def _say(address: str, gateway: "Gateway", *, as_json: bool) -> None:
     report = gateway.runtime.skills.status()
     usable = sum(row.usable for row in report.skills)
-    needs_token = bool(gateway.options.token)
+    needs_token = bool(gateway.options.token or gateway.options.password)
     if as_json:
-        print_json({"address": address, "token": needs_token, "skills": len(report.skills)})
+        # On one line, since more may follow: a program reads it without waiting for the end.
+        said = {"address": address, "token": needs_token, "skills": len(report.skills)}
+        print_raw(compact(said))
         return
     print_text(f"Prowess gateway at {address}", "bold")
     socket = address.replace("http", "ws", 1)

@@ -6,9 +6,9 @@ Whatever holds a secret here is kept out of representations, and so out of logs 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from urllib.parse import urlsplit, urlunsplit
 
-from prowess import __version__
 from prowess.client.device import DeviceIdentity, Statement
 from prowess.client.fields import Fields, Json
 from prowess.client.refusals import MISMATCH, GatewayCallError
@@ -80,7 +80,7 @@ def connect_params(credentials: Credentials, nonce: str, now_ms: int) -> Json:
     """Return the parameters of `connect`."""
     client = {
         "id": CLIENT_ID,
-        "version": __version__,
+        "version": version("prowess"),
         "platform": sys.platform,
         "mode": MODE,
         "instanceId": credentials.instance_id,

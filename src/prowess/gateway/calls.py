@@ -62,6 +62,19 @@ class Failure:
     reason: Code = Code.UNAVAILABLE
 
 
+class Encoded(dict[str, Any]):
+    """A payload that many will ask for, with its JSON, which is sent as it stands.
+
+    Nobody may change it after it was made: the text would not follow.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, payload: Json, text: str) -> None:
+        super().__init__(payload)
+        self.text = text
+
+
 class Params(BaseModel):
     """The parameters of a method: closed, so that a wrong name is not passed over."""
 

@@ -14,7 +14,13 @@ from pydantic import ValidationError
 
 from prowess import errors
 from prowess.gateway.calls import Call, Client, Code, Failure, Json, Method, RpcError, Scope
-from prowess.gateway.frames import Request, encode, error_response, ok_response
+from prowess.gateway.frames import (
+    Request,
+    encode,
+    error_response,
+    ok_response,
+    response_text,
+)
 from prowess.gateway.limits import Clock
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.validation import first_problem
@@ -76,7 +82,7 @@ class Answering:
         began = self._clock()
         response = await dispatch(self.table, request, client, notify, self.run)
         try:
-            text = encode(response)
+            text = response_text(response)
         except (TypeError, ValueError, RecursionError) as error:
             log_without_values(f"the answer of {_shown(request.method)}", error)
             response = error_response(request.id, Code.UNAVAILABLE, _BROKEN)
@@ -151,6 +157,7 @@ def _known_trouble(request: Request, error: errors.ProwessError) -> Json:
         details["field"] = error.key
     if isinstance(error, errors.UnknownAgentError):
         message = f'unknown agent id "{error.agent_id}"'
+        details["field"] = "agentId"
     if isinstance(error, errors.ProposalStaleError | errors.StaleChangeError):
         details |= {"expectedRevisionHash": error.expected, "currentRevisionHash": error.found}
     return error_response(request.id, code, message, details)

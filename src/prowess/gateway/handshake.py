@@ -186,9 +186,9 @@ def granted(role: str, asked: Iterable[str] | None) -> frozenset[Scope]:
     """Return the rights of a client that asked for these; the unknown ones are passed over."""
     if role == NODE:
         return frozenset({Scope.NODE})
-    names = {name.strip() for name in asked or ()}
-    # Who knows the token is the owner: asking for nothing in particular means everything.
-    wanted = names or {Scope.ADMIN.value}
+    # Who knows the token is the owner: not to say a word about rights means everything, and to ask
+    # for none means none.
+    wanted = {Scope.ADMIN.value} if asked is None else {name.strip() for name in asked}
     return frozenset(
         implied for scope, covers in _IMPLIED.items() if scope.value in wanted for implied in covers
     )

@@ -18,6 +18,8 @@ from prowess.gateway.options import PRESENCE, SHUTDOWN, TICK
 
 T = TypeVar("T")
 RESTART_CLOSE = 1012
+# So many connections are told of a change of presence as soon as the limits say.
+_CROWD = 20
 
 
 class Member(Protocol):
@@ -63,6 +65,7 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticking: asyncio.Task[None] | None = None
         self._announcing: asyncio.TimerHandle | None = None
+        self._told_presence = ""
         self._empty = asyncio.Event()
         self._closing = False
 
@@ -176,11 +179,19 @@ class Hub:
         """Tell who is there, soon and once: a hundred arrivals are one piece of news."""
         if self._loop is None or self._announcing is not None or self._closing:
             return
-        self._announcing = self._loop.call_later(self.limits.presence_seconds, self._tell_presence)
+        # Everybody is told of everybody, so a crowd is told less often.
+        crowds = max(1.0, len(self._members) / _CROWD)
+        self._announcing = self._loop.call_later(
+            self.limits.presence_seconds * crowds, self._tell_presence
+        )
 
     def _tell_presence(self) -> None:
         self._announcing = None
-        self._deliver(PRESENCE, encode({"presence": self.presence()}), Scope.READ)
+        text = encode({"presence": self.presence()})
+        # Who came and went in the meantime is no news.
+        if text != self._told_presence:
+            self._told_presence = text
+            self._deliver(PRESENCE, text, Scope.READ)
 
     async def _tick(self, seconds: float) -> None:
         while True:

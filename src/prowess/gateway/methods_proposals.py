@@ -8,11 +8,13 @@ from prowess.gateway import params_proposals as given
 from prowess.gateway.calls import Call, Json, Method, Params, Scope
 from prowess.gateway.services import Services
 from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import Evidence, Proposal, Source, skill_name
+from prowess.learning.proposal import EventKind, Evidence, Proposal, Source, skill_name
 from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
 from prowess.runtime.proposals import Proposals
 from prowess.skills import frontmatter
+
+_WORDED = frozenset((EventKind.CREATED, EventKind.REVISED))
 
 
 def proposal_methods(services: Services) -> tuple[Method, ...]:
@@ -58,12 +60,23 @@ class _Desk:
 
     def events(self, call: Call) -> Json:
         """Return what happened after a number, oldest first."""
-        asked = call.params
+        asked, agent = call.params, self._agent(call)
         found = self._services.workshop().history(
-            asked.proposal_id or "", after=asked.after_sequence, agent_id=self._agent(call)
+            asked.proposal_id or "", after=asked.after_sequence, agent_id=agent
         )
         events = found.events[: asked.limit]
-        shown: Json = {"events": [wire_proposals.event(one) for one in events]}
+        sources = {one.id: one.source for one in self._services.workshop().list(agent_id=agent)}
+        versions = {one.proposal_id: self._wordings(one.proposal_id, agent) for one in events}
+        shown: Json = {
+            "events": [
+                wire_proposals.event(
+                    one,
+                    sum(at <= one.sequence for at in versions[one.proposal_id]),
+                    sources.get(one.proposal_id),
+                )
+                for one in events
+            ]
+        }
         if found.more or len(events) < len(found.events):
             shown["nextSequence"] = events[-1].sequence
         return shown
@@ -108,7 +121,7 @@ class _Desk:
         done = self._services.workshop().apply(
             asked.proposal_id, revision=asked.expected_revision_hash, agent_id=self._agent(call)
         )
-        record = wire_proposals.record(done)
+        record = self._record(done)
         return {"record": record, "targetSkillFile": record["target"]["skillFile"]}
 
     def reject(self, call: Call) -> Json:
@@ -120,7 +133,7 @@ class _Desk:
             reason=asked.reason or "",
             agent_id=self._agent(call),
         )
-        return wire_proposals.record(done)
+        return self._record(done)
 
     def quarantine(self, call: Call) -> Json:
         """Keep a pending proposal from ever being applied."""
@@ -128,7 +141,7 @@ class _Desk:
         done = self._proposals().quarantine(
             found, asked.expected_revision_hash or "", asked.reason or ""
         )
-        return wire_proposals.record(done)
+        return self._record(done)
 
     def rollback(self, call: Call) -> Json:
         """Bring back what the last change of a skill replaced."""
@@ -139,7 +152,7 @@ class _Desk:
             revision=asked.expected_revision_hash or "",
             agent_id=self._agent(call),
         )
-        return {"record": wire_proposals.record(done)}
+        return {"record": self._record(done)}
 
     def _proposed(self, call: Call, name: str, title: str, edit: Edit) -> Json:
         asked = call.params
@@ -160,7 +173,17 @@ class _Desk:
     def _shown(self, proposal: Proposal) -> Json:
         current = self._proposals().current(proposal.workspace, proposal.skill)
         text = current.get(SKILL_FILE, b"").decode(errors="replace")
-        return wire_proposals.inspection(proposal, text)
+        version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
+        return wire_proposals.inspection(proposal, text, version)
+
+    def _record(self, proposal: Proposal) -> Json:
+        version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
+        return wire_proposals.record(proposal, version)
+
+    def _wordings(self, proposal_id: str, agent_id: str) -> tuple[int, ...]:
+        """Return the numbers of the events by which a proposal got the words it has."""
+        found = self._services.workshop().history(proposal_id, agent_id=agent_id)
+        return tuple(one.sequence for one in found.events if one.kind in _WORDED)
 
     def _found(self, call: Call) -> Proposal:
         asked = call.params
@@ -190,6 +213,8 @@ class _Desk:
 
 
 def _support(files: Iterable[given.SupportFile]) -> dict[str, bytes]:
+    if any(file.path.casefold() == SKILL_FILE.casefold() for file in files):
+        raise ProposalInputError(f"supportFiles: {SKILL_FILE} is the skill itself: use content")
     return {file.path: file.content.encode() for file in files}
 
 

@@ -4,8 +4,20 @@ import threading
 from collections.abc import Callable
 
 from prowess import wire, wire_routing
+from prowess.errors import SkillNotFoundError
 from prowess.gateway import params as given
-from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
+from prowess.gateway.calls import (
+    Call,
+    Code,
+    Encoded,
+    Json,
+    Method,
+    NoParams,
+    Params,
+    RpcError,
+    Scope,
+)
+from prowess.gateway.frames import encode_ascii
 from prowess.gateway.services import Services
 from prowess.routing.router import Context
 from prowess.runtime.routing import Asked
@@ -57,24 +69,35 @@ class _Reads:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._kept: dict[str, tuple[object, Json]] = {}
-        self._lock = threading.Lock()
+        # By agent: the state that a report was made from, and the report.
+        self._kept: dict[str, tuple[object, Encoded]] = {}
+        self._making = threading.Lock()
 
     def status(self, call: Call) -> Json:
-        """Return the status report of an agent, made anew only when something changed."""
+        """Return the status report of an agent, made and encoded only when something changed."""
         skills, agent_id = self._services.skills, call.params.agent_id
         with skills.lock:
             agent = skills.agent(agent_id)
             state = skills.workspace(agent_id).state(skills.settings)
-            with self._lock:
-                kept = self._kept.get(agent.id)
+        kept = self._kept.get(agent.id)
+        if kept is not None and kept[0] is state:
+            return kept[1]
+        # After a change everybody asks at once: one makes it, and the others wait for that.
+        with self._making:
+            return self._made(agent.id)
+
+    def _made(self, agent_id: str) -> Json:
+        skills = self._services.skills
+        with skills.lock:
+            state = skills.workspace(agent_id).state(skills.settings)
+            kept = self._kept.get(agent_id)
             if kept is not None and kept[0] is state:
                 return kept[1]
             report = skills.status(agent_id)
         shown = _without_values(wire.status_report(report, report.skills))
-        with self._lock:
-            self._kept[agent.id] = (state, shown)
-        return shown
+        encoded = Encoded(shown, encode_ascii(shown))
+        self._kept[agent_id] = (state, encoded)
+        return encoded
 
     def bins(self, call: Call) -> Json:
         """Return the programs that any skill of any agent asks for or would install."""
@@ -89,13 +112,18 @@ class _Reads:
 
     def detail(self, call: Call) -> Json:
         """Return all there is to know about one skill."""
-        skills = self._services.skills
-        status = skills.find(self._named(call), call.params.agent_id)
+        skills, name = self._services.skills, self._named(call)
+        agent_id = skills.agent(call.params.agent_id).id
+        try:
+            status = skills.find(name, agent_id)
+        except SkillNotFoundError:
+            # Not to have it is an answer, as it is for clients that ask a registry.
+            return {"skill": None}
         parts = [
             {"title": clean(part.title), "level": part.level, "line": part.line}
             for part in sections(status.skill)
         ]
-        resources = skills.resources(status.skill.name, call.params.agent_id)
+        resources = skills.resources(status.skill.name, agent_id)
         detail = wire.skill_detail(status, resources, parts)
         return {"skill": {**detail, "body": clean(status.skill.body)}}
 
@@ -103,15 +131,13 @@ class _Reads:
         """Return the skills that fit a message."""
         asked = call.params
         context = Context(paths=asked.files) if asked.files else None
-        found = self._services.routing().route(
-            asked.message,
-            Asked(
-                agent_id=asked.agent_id,
-                context=context,
-                considered=asked.limit,
-                threshold=asked.threshold,
-            ),
+        wanted = Asked(
+            agent_id=asked.agent_id,
+            context=context,
+            considered=asked.limit,
+            threshold=asked.threshold,
         )
+        found = self._services.routing().route(asked.message, wanted)
         agent = self._services.skills.agent(asked.agent_id).id
         self._services.usage.note(Use.ROUTED, [one.skill.name for one in found.matches], agent)
         return wire_routing.route(found)

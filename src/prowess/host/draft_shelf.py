@@ -21,6 +21,7 @@ from prowess.host.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.draft_trash import DraftTrash, Item, files_of
 from prowess.host.folder_steps import is_folder
 from prowess.host.private_files import locked
+from prowess.learning.replay_template import HEAD
 from prowess.safety.contents import content_hash
 from prowess.safety.portable_paths import PathRefused, segments, shown
 
@@ -307,7 +308,17 @@ def _orphans(root: Root) -> list[str]:
         and _stamp(name)
         and _stamp(name) not in alone
         and name.removesuffix(_SCRIPT_END) not in stems
+        and _is_replay(root, f"{_SCRIPTS}/{name}")
     ]
+
+
+def _is_replay(root: Root, place: str) -> bool:
+    """Return whether a script is one of ours; what a person put there is theirs."""
+    try:
+        return HEAD.encode() in root.read(place, MOST_BYTES)
+    except PathError:
+        # It went, or is a link, or too large: whatever it is, it is not ours to remove.
+        return False
 
 
 def _stamp(name: str) -> str:

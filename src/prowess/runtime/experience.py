@@ -10,14 +10,15 @@ from dataclasses import replace
 from prowess.errors import DraftError
 from prowess.learning.draft_facts import DraftFacts, is_untouched, same_draft
 from prowess.learning.draft_promotion import promoted
-from prowess.learning.edit import Create
-from prowess.learning.proposal import Source, State, skill_name
+from prowess.learning.edit import Create, new_skill
+from prowess.learning.proposal import Source as Proposer
+from prowess.learning.proposal import State, skill_name
 from prowess.learning.secret_steps import without_secrets
 from prowess.learning.slugs import strict_slug
 from prowess.learning.traces import Trace
 from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
-from prowess.runtime.experience_drafts import REPLAY_FILE, DraftMaker, facts_of
+from prowess.runtime.experience_drafts import REPLAY_FILE, DraftMaker, Progress, facts_of
 from prowess.runtime.experience_lessons import Lessons
 from prowess.runtime.experience_ports import (
     Built,
@@ -32,6 +33,8 @@ from prowess.runtime.experience_ports import (
     ShelvedDraft,
 )
 from prowess.safety.portable_paths import shown
+from prowess.skills.model import Document, Severity, Source, Tier
+from prowess.skills.validate import validate
 
 _MOST_TITLE, _MOST_NAMED = 150, 5
 WITH_DRAFT = "its draft goes"
@@ -51,6 +54,7 @@ class ExperienceService:
         agent_id: str = "",
         again: bool = False,
         dry_run: bool = False,
+        progress: Progress = lambda _what, _done, _total: None,
     ) -> Built:
         """Make a draft of each trace that went well, and a proposal of each goal they share.
 
@@ -59,6 +63,7 @@ class ExperienceService:
             agent_id: whose workspace it is for.
             again: whether a trace that was seen before gets a draft anew.
             dry_run: whether everything is worked out and nothing is kept.
+            progress: told how far it is.
 
         Raises:
             PathError: drafts cannot be read or written there.
@@ -74,7 +79,7 @@ class ExperienceService:
         with shelf.lock():
             seen = frozenset() if again else frozenset(known)
             maker = DraftMaker(self._tools, shelf, seen=seen, dry_run=dry_run)
-            drafts = maker.made(usable)
+            drafts = maker.made(usable, progress)
         learned = {d.trace.id: d.trace for d in drafts if d.status is not DraftStatus.REFUSED}
         if not dry_run:
             for trace in learned.values():
@@ -113,8 +118,7 @@ class ExperienceService:
         with shelf.lock():
             found = _find(shelf.listed(), draft_id)
             draft = self._wished(found, name, agent_id)
-            if self._tools.proposals.current(workspace, draft.skill):
-                raise DraftError(f"there is a skill {draft.skill} already: choose another --name")
+            self._refuse_taken(workspace, draft.skill, agent_id)
             made = self._tools.proposals.propose(workspace, draft).proposal
             if made.state is State.QUARANTINED:
                 why = made.quarantine_reason
@@ -128,17 +132,29 @@ class ExperienceService:
         self._tools.refresh()
         return replace(answer, proposal=applied, trash=trash)
 
+    def _refuse_taken(self, workspace: str, name: str, agent_id: str) -> None:
+        """Refuse a name that another skill has, wherever it lies: it would be hidden by this one.
+
+        Raises:
+            DraftError: it is taken.
+        """
+        there = self._tools.proposals.current(workspace, name)
+        other = "this workspace" if there else self._tools.elsewhere(name, agent_id)
+        if other:
+            raise DraftError(f"there is a skill {name} already ({other}): choose another --name")
+
     def _wished(self, found: ShelvedDraft, name: str | None, agent_id: str) -> Draft:
         task = facts_of(found).task
         skill = skill_name(strict_slug(task) if name is None else name, task)
         if name is not None and skill != name.strip().lower():
             raise DraftError(f"a skill cannot be called {shown(name)}: try --name {skill}")
         description, body = promoted(found.text, name=skill)
+        _check_standard(skill, description, body)
         return Draft(
             skill=skill,
             title=f"Promoted: {task}"[:_MOST_TITLE],
             reason=f"A person promoted the draft {found.stem}",
-            source=Source.EXPERIENCE,
+            source=Proposer.EXPERIENCE,
             edit=Create(description=description, body=body),
             files={REPLAY_FILE: found.script_text.encode()} if found.script_text else {},
             agent_id=agent_id,
@@ -191,6 +207,24 @@ class ExperienceService:
         shelf = self._tools.shelf(self._tools.workspace(agent_id))
         with shelf.lock():
             return shelf.restore(trash_id)
+
+
+def _check_standard(name: str, description: str, body: str) -> None:
+    """Refuse a skill that would not be one for every harness.
+
+    Raises:
+        DraftError: it breaks a rule of the standard; the message says which.
+    """
+    path = f"/{name}/{SKILL_FILE}"
+    document = Document(
+        source=Source(tier=Tier.WORKSPACE, root="/"),
+        path=path,
+        folder=f"/{name}",
+        content=new_skill(name, description, body),
+    )
+    wrong = [d for d in validate(document, strict=True).diagnostics if d.severity is Severity.ERROR]
+    if wrong:
+        raise DraftError(f"{name} would be no valid skill ({wrong[0].message}): {wrong[0].fix}")
 
 
 def _usable(traces: Sequence[Trace]) -> list[Trace]:

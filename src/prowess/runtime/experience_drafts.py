@@ -4,12 +4,14 @@ A draft that a person has edited is never replaced: it is their work by then. Wh
 to the trash after its successor is written, so that a cut in between leaves one too many, not none.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from prowess.errors import DraftError
+from prowess.errors import DraftError, PathError
 from prowess.learning.draft_document import draft_document
 from prowess.learning.draft_facts import DraftFacts, draft_facts, is_untouched, same_draft
+from prowess.learning.draft_facts import facts_of as trace_facts
 from prowess.learning.replay import replay_script
 from prowess.learning.slugs import mixed_slug, stem, strict_slug
 from prowess.learning.traces import Trace
@@ -26,6 +28,10 @@ from prowess.safety.model import ScanReport
 from prowess.settings import SpecMode
 
 REPLAY_FILE = "scripts/replay.sh"
+# What a script may take on the shelf, and a little less: a longer one is for no person to read.
+MOST_SCRIPT = 900_000
+# Told what is being done, how many are done, and how many there are.
+Progress: TypeAlias = Callable[[str, int, int], None]
 # A name is a second and a task: many alike in one heap take the seconds that follow.
 _MOST_SECONDS = 3_600
 
@@ -48,6 +54,44 @@ class _Text:
         return {**page, REPLAY_FILE: self.script.encode()} if self.script else page
 
 
+class _Known:
+    """The drafts that are there and those that this build made, found by what makes two the same.
+
+    A draft that is made now has no place yet where it could be removed from: it stands for itself.
+    """
+
+    def __init__(self, drafts: Iterable[ShelvedDraft]) -> None:
+        self._by_mark: dict[str, list[tuple[ShelvedDraft | None, DraftFacts]]] = {}
+        self.traces: dict[str, ShelvedDraft] = {}
+        for draft in drafts:
+            facts = facts_of(draft)
+            self.add(facts, draft)
+            if facts.trace_id:
+                self.traces.setdefault(facts.trace_id, draft)
+
+    def add(self, facts: DraftFacts, draft: ShelvedDraft | None = None) -> None:
+        """Remember a draft."""
+        for mark in _marks(facts):
+            self._by_mark.setdefault(mark, []).append((draft, facts))
+
+    def forget(self, draft: ShelvedDraft) -> None:
+        """Forget a draft that was replaced."""
+        for rows in self._by_mark.values():
+            rows[:] = [row for row in rows if row[0] is not draft]
+
+    def same(self, facts: DraftFacts) -> list[ShelvedDraft | None]:
+        """Return the drafts of the same work, each once; None for one of this build."""
+        rows = [row for mark in _marks(facts) for row in self._by_mark.get(mark, ())]
+        found = {id(old): draft for draft, old in rows if same_draft(facts, old)}
+        return list(found.values())
+
+
+def _marks(facts: DraftFacts) -> tuple[str, ...]:
+    """Return what two drafts of the same work share at least one of."""
+    marks = {"flow": facts.flow, "way": facts.behaviour, "slug": mixed_slug(facts.task)}
+    return tuple(f"{kind} {mark}" for kind, mark in marks.items() if mark)
+
+
 class DraftMaker:
     """Makes the drafts of one heap of traces; the shelf is locked by the caller."""
 
@@ -56,65 +100,69 @@ class DraftMaker:
     ) -> None:
         self._tools, self._shelf, self._seen, self._dry_run = tools, shelf, seen, dry_run
         self._strict = tools.spec_mode() is SpecMode.STRICT
-        self._drafts = [(draft, facts_of(draft)) for draft in shelf.listed()]
-        self._names = {draft.stem for draft, _ in self._drafts}
+        drafts = shelf.listed()
+        self._known = _Known(drafts)
+        self._names = {draft.stem for draft in drafts}
 
-    def made(self, traces: Sequence[Trace]) -> tuple[DraftOutcome, ...]:
+    def made(self, traces: Sequence[Trace], progress: Progress) -> tuple[DraftOutcome, ...]:
         """Return what becomes of each trace; the last of several copies stands for all of them.
 
         Raises:
-            PathError: a draft cannot be written.
+            DraftError: a draft cannot be named.
         """
-        texts = [self._text(trace) for trace in traces]
-        return tuple(
-            self._made(trace, text, [one.facts for one in texts[at + 1 :]])
-            for at, (trace, text) in enumerate(zip(traces, texts, strict=True))
-        )
+        outcomes: list[DraftOutcome] = []
+        # From the last to the first: whatever is refused leaves its place to an earlier copy.
+        for done, trace in enumerate(reversed(traces)):
+            progress("drafting", done, len(traces))
+            outcomes.append(self._made(trace))
+        return tuple(reversed(outcomes))
 
-    def _made(self, trace: Trace, text: _Text, later: Sequence[DraftFacts]) -> DraftOutcome:
-        outcome = DraftOutcome(trace=trace, status=DraftStatus.UNCHANGED, facts=text.facts)
-        unchanged = self._unchanged(trace, text.facts, later)
+    def _made(self, trace: Trace) -> DraftOutcome:
+        own = self._known.traces.get(trace.id)
+        facts = trace_facts(trace, generated_at="") if own is None else facts_of(own)
+        outcome = DraftOutcome(trace=trace, status=DraftStatus.UNCHANGED, facts=facts)
+        found = None if own is None else (own, "it has a draft already")
+        unchanged = found or self._unchanged(trace, facts)
         if unchanged is not None:
             there, reason = unchanged
             if there is None:
                 return replace(outcome, reason=reason)
             at = replace(outcome, id=there.stem, path=there.path, script=there.script)
-            return replace(at, reason=reason)
-        text, report = self._scanned(trace, text)
+            return replace(at, facts=facts_of(there), reason=reason)
+        text, report = self._scanned(trace, self._text(trace))
         why = refusal_of(report)
-        outcome = replace(outcome, reason=why or text.problem, findings=report.findings)
+        outcome = replace(
+            outcome, facts=text.facts, reason=why or text.problem, findings=report.findings
+        )
         if why:
             return replace(outcome, status=DraftStatus.REFUSED)
-        return self._put(outcome, text)
+        try:
+            return self._put(outcome, text)
+        except PathError as error:
+            # One that cannot be written must not keep the others from it.
+            return replace(outcome, status=DraftStatus.REFUSED, reason=str(error))
 
-    def _unchanged(
-        self, trace: Trace, facts: DraftFacts, later: Sequence[DraftFacts]
-    ) -> tuple[ShelvedDraft | None, str] | None:
+    def _unchanged(self, trace: Trace, facts: DraftFacts) -> tuple[ShelvedDraft | None, str] | None:
         """Return the draft that stands for a trace already, if any, and why; None for a new one."""
-        own = next((draft for draft, old in self._drafts if old.trace_id == trace.id), None)
-        if own is not None:
-            return own, "it has a draft already"
-        copies = self._copies(facts)
-        edited = next((draft for draft in copies if not is_untouched(draft.text)), None)
+        copies = self._known.same(facts)
+        there = [draft for draft in copies if draft is not None]
+        edited = next((draft for draft in there if not is_untouched(draft.text)), None)
         if edited is not None:
             return edited, "somebody has edited the draft of the same work"
-        if trace.id in self._seen:
-            if copies:
-                return copies[0], "a later trace of the same work has a draft"
-            return None, "it was seen before, and its draft was promoted or removed"
-        if any(same_draft(facts, other) for other in later):
+        if len(there) < len(copies):
             return None, "a later trace of the same work is drafted instead"
+        if trace.id in self._seen:
+            if there:
+                return there[0], "a later trace of the same work has a draft"
+            return None, "it was seen before, and its draft was promoted or removed"
         return None
-
-    def _copies(self, facts: DraftFacts) -> list[ShelvedDraft]:
-        return [draft for draft, old in self._drafts if same_draft(facts, old)]
 
     def _text(self, trace: Trace, name: str = "", *, scripted: bool = True) -> _Text:
         at = self._tools.now()
         slug = strict_slug(trace.task) if self._strict else mixed_slug(trace.task)
         name = name or self._free(at, slug)
         script = (replay_script(trace, name=name) or "") if scripted else ""
-        wrong = self._tools.check_script(script) if script else ""
+        wrong = self._wrong(script) if script else ""
         text = draft_document(
             trace,
             stem=name,
@@ -129,6 +177,11 @@ class DraftMaker:
         return _Text(
             name=name, text=text, facts=facts, script="" if wrong else script, problem=problem
         )
+
+    def _wrong(self, script: str) -> str:
+        if len(script.encode()) > MOST_SCRIPT:
+            return f"it would be larger than {MOST_SCRIPT} bytes"
+        return self._tools.check_script(script)
 
     def _free(self, at: float, slug: str) -> str:
         """Return the first name from a moment on that nobody has."""
@@ -151,19 +204,18 @@ class DraftMaker:
         return replace(bare, problem=f"no replay script: the scanner refuses it: {why}"), alone
 
     def _put(self, outcome: DraftOutcome, text: _Text) -> DraftOutcome:
-        copies = self._copies(text.facts)
+        copies = [draft for draft in self._known.same(text.facts) if draft is not None]
         outcome = replace(outcome, id=text.name, replaced=tuple(one.stem for one in copies))
         if self._dry_run:
+            self._known.add(text.facts)
             return replace(outcome, status=DraftStatus.WOULD_WRITE)
         path, script = self._shelf.write(
             text.name, text.text, text.script or None, as_folder=self._strict
         )
+        self._known.add(text.facts)
         for copy in copies:
             self._shelf.remove(copy, now=self._tools.now())
-        gone = {copy.stem for copy in copies}
-        written = [draft for draft in self._shelf.listed() if draft.stem == text.name]
-        self._drafts = [one for one in self._drafts if one[0].stem not in gone]
-        self._drafts += [(draft, facts_of(draft)) for draft in written]
+            self._known.forget(copy)
         status = DraftStatus.REPLACED if copies else DraftStatus.WRITTEN
         return replace(outcome, status=status, path=path, script=script)
 

@@ -100,6 +100,8 @@ class ExperienceTools:
     proposed: Callable[[str], Sequence[Proposal]]
     # Whether the operator switched the workshop on.
     workshop_enabled: Callable[[], bool]
+    # From a skill's name and an agent's id to where another skill of that name lies, or nothing.
+    elsewhere: Callable[[str, str], str]
     # How alike two tasks are by what they mean, from 0 to 1.
     likeness: Callable[[str, str], float]
     # Lets the skills service look at the files again.

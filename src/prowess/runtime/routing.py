@@ -78,6 +78,10 @@ class RoutingService:
         self._indexes: dict[str, _Kept] = {}
         # Whoever comes while an agent's index is made waits for it instead of making another.
         self._building: defaultdict[str, Lock] = defaultdict(Lock)
+        # Ranking is work for one processor: threads that do it at once only take the interpreter
+        # from each other, and from whoever answers something quick. Encoding is not, so it is
+        # done outside.
+        self._ranking = Lock()
 
     @property
     def settings(self) -> RoutingSettings:
@@ -100,10 +104,13 @@ class RoutingService:
         started = self._tools.seconds()
         index = self._index(asked.snapshot or self._skills.snapshot(asked.agent_id))
         choice = self.choice(asked)
-        query = router.read(message, asked.context)
-        answer = router.outright(index, query, choice)
+        with self._ranking:
+            query = router.read(message, asked.context)
+            answer = router.outright(index, query, choice)
         if answer is None:
-            answer = router.route(index, self.with_vector(index, query), choice)
+            query = self.with_vector(index, query)
+            with self._ranking:
+                answer = router.route(index, query, choice)
         return self._told(index, query, answer, started)
 
     def _told(self, index: SkillIndex, query: Query, answer: Route, started: float) -> Route:
@@ -136,20 +143,30 @@ class RoutingService:
         return self._index(self._skills.snapshot(agent_id), progress)
 
     def _index(self, snapshot: Snapshot, progress: Progress | None = None) -> SkillIndex:
+        # Nearly every message finds its index made: those do not wait for each other.
+        found = self._fitting(snapshot)
+        if found is not None:
+            return found
         with self._building[snapshot.agent_id]:
-            return self._current(snapshot, progress)
+            return self._fitting(snapshot) or self._made(snapshot, progress)
 
-    def _current(self, snapshot: Snapshot, progress: Progress | None) -> SkillIndex:
+    def _fitting(self, snapshot: Snapshot) -> SkillIndex | None:
+        """Return the index that is kept, unless something changed that it was made from."""
         examples, encoder = self._tools.examples.read(), self.encoder()
         kept, now = self._indexes.get(snapshot.agent_id), self._tools.seconds()
         if (
             kept is not None
             and (kept.snapshot is snapshot or kept.snapshot.usable == snapshot.usable)
-            and kept.examples == examples
+            and (kept.examples is examples or kept.examples == examples)
             and kept.encoder is encoder
             and not (kept.built.problem and now - kept.at > PAUSE_S)
         ):
             return kept.built.index
+        return None
+
+    def _made(self, snapshot: Snapshot, progress: Progress | None) -> SkillIndex:
+        examples, encoder = self._tools.examples.read(), self.encoder()
+        now = self._tools.seconds()
         built = self._built(snapshot.usable, encoder, examples, progress)
         self._indexes[snapshot.agent_id] = _Kept(snapshot, examples, encoder, built, now)
         return built.index

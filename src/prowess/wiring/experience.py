@@ -52,6 +52,7 @@ def _service(runtime: Runtime, proposing: Runtime) -> ExperienceService:
         proposals=Proposals(workshop),
         proposed=workshop.store.listed,
         workshop_enabled=lambda: runtime.config.read().workshop.active,
+        elsewhere=workshop.elsewhere,
         likeness=words_alike,
         refresh=runtime.skills.refresh,
         now=time.time,
