@@ -22,10 +22,11 @@ from prowess.errors import ContainmentError, PathError, RemovalError
 from prowess.host import draft_shelf, folder_move
 from prowess.host.draft_shelf import DraftShelf, ListedDraft
 from prowess.host.skill_trash import SkillTrash
+from prowess.learning.replay_template import HEAD
 
 NOW = 1_800_000_000.0
 STEM = "20260102-030405-open-the-door"
-TEXT, SCRIPT = "# Skill Draft: open the door\n", "#!/usr/bin/env bash\n# 開\n"
+TEXT, SCRIPT = "# Skill Draft: open the door\n", f"{HEAD}# 開\n"
 
 
 class Stop(BaseException):
