@@ -298,8 +298,8 @@ def test_what_is_too_large_or_too_much_is_a_problem(
     for number in range(4):
         world.put(f"2026010{number + 1}-000000-x")
     monkeypatch.setattr(draft_shelf, "MOST_DRAFTS", 3)
-    monkeypatch.setattr(draft_shelf, "MOST_BYTES", 100)
-    (world.drafts / "20260104-000000-x.md").write_text("y" * 101)
+    monkeypatch.setattr(draft_shelf, "MOST_BYTES", 1000)
+    (world.drafts / "20260104-000000-x.md").write_text("y" * 1001)
     shelf = world.shelf()
 
     found = shelf.listed()
@@ -307,9 +307,9 @@ def test_what_is_too_large_or_too_much_is_a_problem(
     assert [draft.stem[:8] for draft in found] == ["20260103", "20260102"]
     assert len(shelf.problems) == 2
     assert "1 drafts are too many" in shelf.problems[0]
-    assert "larger than 100 bytes" in shelf.problems[1]
+    assert "larger than 1000 bytes" in shelf.problems[1]
     with pytest.raises(PathError, match="larger than"):
-        shelf.write("20260109-000000-x", "y" * 101, None, as_folder=False)
+        shelf.write("20260109-000000-x", "y" * 1001, None, as_folder=False)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may look into every folder")
