@@ -117,7 +117,7 @@ def test_no_connect_crashes_the_door_or_opens_it_without_the_secret(junk: Json) 
     ("asked", "scopes"),
     [
         (None, {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),
-        ([], {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),
+        ([], set()),
         (["operator.admin"], {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),
         (["operator.read", "unknown"], {Scope.READ}),
         (["node"], set()),
