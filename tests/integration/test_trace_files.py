@@ -1,5 +1,6 @@
 """Traces in real files and folders: bounded, never through a link, and every bad line counted."""
 
+import gc
 import io
 import json
 import os
@@ -176,3 +177,52 @@ def test_a_folder_with_more_files_than_anybody_means_is_refused(
 
     with pytest.raises(PathError, match="more than 2 traces"):
         trace_files_below(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["", "notes.txt", "readme.md", ".hidden/a.json"])
+def test_a_folder_without_a_trace_says_what_was_looked_for(tmp_path: Path, name: str) -> None:
+    if name:
+        _write(tmp_path / name, "# Notes")
+
+    with pytest.raises(PathError, match=r"looked for \.json, \.jsonl.*claude-code, codex"):
+        trace_files_below(str(tmp_path))
+
+
+def test_a_file_without_a_trace_is_counted_under_what_to_try(tmp_path: Path) -> None:
+    other = _write(tmp_path / "other.json", json.dumps({"sessions": {}}))
+    document = _write(tmp_path / "a.json", json.dumps(DOCUMENT))
+
+    unknown = read_trace_file(other)
+    told = read_trace_file(other, TraceShape.CODEX)
+    mistaken = read_trace_file(document, TraceShape.CODEX)
+
+    assert "document, lines, openpocket, claude-code, codex" in unknown.advice
+    assert "no codex trace: try `--format auto`" in told.advice
+    assert mistaken.advice == "no codex trace but one of document: try `--format auto`"
+    for reading in (unknown, told, mistaken):
+        assert reading.traces == ()
+        assert reading.skipped[f"file: {reading.advice}"] == 1
+    assert read_trace_file(document).advice == ""
+
+
+def test_what_is_no_json_says_which_formats_there_are(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", "words\n")
+
+    with pytest.raises(PathError, match=r"holds no trace .*one of document, lines, openpocket"):
+        read_trace_file(path)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_reading_leaves_the_collector_as_it_was(tmp_path: Path, *, was_on: bool) -> None:
+    path = _write(tmp_path / "a.jsonl", "words\n")
+    before = gc.isenabled()
+    (gc.enable if was_on else gc.disable)()
+
+    try:
+        with pytest.raises(PathError):
+            read_trace_file(path)
+        after = gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
+
+    assert after is was_on

@@ -86,7 +86,8 @@ def _learns_from_traces(reader: Reader) -> bool:
     own = "experience.enabled"
     # OpenPocket's own word for it counts where ours says nothing.
     key = own if reader.raw(own) is not None else "agent.autoArtifactsEnabled"
-    return reader.flag(key, default=True)
+    # Whoever wrote something there that is no switch meant to change it: it fails closed.
+    return reader.flag(key, default=reader.raw(key) is None)
 
 
 def _gateway(reader: Reader) -> GatewaySettings:

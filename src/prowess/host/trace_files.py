@@ -5,16 +5,25 @@ folder is walked without following a link, and one with more files than anybody 
 instead of read in part.
 """
 
+import gc
 import io
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import BinaryIO
 
 from prowess.errors import PathError
 from prowess.host.reading import Content, read_bounded
 from prowess.host.transcripts import MOST_BYTES, read_stream
-from prowess.learning.trace_reading import TITLE, TraceReading, read_markdown, read_records
+from prowess.learning.trace_reading import (
+    FORMATS,
+    TITLE,
+    TraceReading,
+    read_markdown,
+    read_records,
+)
 from prowess.learning.traces import TraceShape
 
 MOST_LINE_BYTES = 16_000_000
@@ -27,6 +36,11 @@ _LEFT_ALONE = frozenset(("node_modules", "__pycache__"))
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 # Enough for the title of a session behind blank lines.
 _BEGINNING = 256
+_NO_FILES = (
+    "holds no file of a trace: looked for .json, .jsonl, and .md that begins with"
+    f" `{TITLE}`, not in hidden folders and not through links ({FORMATS} are known). Name the"
+    " folder of the sessions, or a file itself."
+)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -51,9 +65,32 @@ def read_trace_file(path: str, shape: TraceShape | None = None) -> TraceReading:
 def read_trace_stream(stream: BinaryIO, name: str, shape: TraceShape | None = None) -> TraceReading:
     """Return the traces in what `stream` holds; `name` is for messages and for the traces.
 
+    A file of other JSON is no error, since a folder of sessions often holds some: it is counted
+    under what to try.
+
     Raises:
         PathError: it cannot be read, is too large, or holds nothing that is JSON.
     """
+    with _without_collecting():
+        reading = _read(stream, name, shape)
+    if reading.traces:
+        return reading
+    return replace(reading, skipped={**reading.skipped, f"file: {reading.advice}": 1})
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Read without looking for circles, of which JSON has none: that takes half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read(stream: BinaryIO, name: str, shape: TraceShape | None) -> TraceReading:
     try:
         content = stream.read(MOST_BYTES + 1)
     except OSError as error:
@@ -62,7 +99,11 @@ def read_trace_stream(stream: BinaryIO, name: str, shape: TraceShape | None = No
         return read_markdown(content.decode("utf-8", "replace"), path=name)
     if name.lower().endswith(_MARKDOWN) and content.strip():
         raise PathError(name, f"is no session: its first line needs to be `{TITLE}`.")
-    raw = read_stream(io.BytesIO(content), name, most_line_bytes=MOST_LINE_BYTES)
+    try:
+        raw = read_stream(io.BytesIO(content), name, most_line_bytes=MOST_LINE_BYTES)
+    except PathError as error:
+        problem = error.problem.replace("holds no transcript", "holds no trace").rstrip(".")
+        raise PathError(name, f"{problem}; a trace is one of {FORMATS}.") from error
     return read_records(raw.records, path=name, shape=shape, skipped=raw.skipped)
 
 
@@ -70,7 +111,7 @@ def trace_files_below(path: str) -> tuple[str, ...]:
     """Return the files of a folder that may hold traces, sorted; a file stands for itself.
 
     Raises:
-        PathError: there is nothing of that name, or more than anybody means.
+        PathError: there is nothing of that name, no trace below it, or more than anybody means.
     """
     try:
         mode = os.stat(path).st_mode
@@ -85,6 +126,8 @@ def trace_files_below(path: str) -> tuple[str, ...]:
             raise PathError(path, f"{problem}: name a folder inside it.")
         if _may_hold_traces(file):
             found.append(file)
+    if not found:
+        raise PathError(path, _NO_FILES)
     # OpenPocket writes each session in both forms, and its lines say more.
     both = {file.removesuffix(_LINES) + _MARKDOWN for file in found if file.endswith(_LINES)}
     return tuple(sorted(set(found) - both))

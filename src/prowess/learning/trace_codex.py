@@ -42,8 +42,14 @@ _BY_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _ABORTED = re.compile(r"\s{0,9}<turn_aborted>", re.IGNORECASE)
-# An editor puts what is open there before what was typed.
-_REQUEST = re.compile(r"(?<!#)#{2,6} My request for Codex:?", re.IGNORECASE)
+# An editor puts what is open there before what was typed, and a heading between them. The heading
+# alone says nothing: anybody can write it, and it can stand in what a person pastes.
+_PREAMBLE = re.compile(
+    r"\s{0,9}#{1,3} (?:Context from my (?:IDE|editor)(?: setup)?|Files mentioned by the user"
+    r"|Images? mentioned by the user|In app browser|Diff comments|Review findings)\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(r"^#{2,6} My request for Codex:?", re.IGNORECASE | re.MULTILINE)
 _CODE = re.compile(r"(?m)^(?:Process exited with code|Exit code:)\s{1,3}(-?\d{1,10})\s{0,3}$")
 _OUTPUT = re.compile(r"(?m)^(?:Output|Total output lines):")
 _HEAD = 600
@@ -55,10 +61,10 @@ _ANSWERED = frozenset(("function_call", "custom_tool_call"))
 
 def is_codex_line(value: object) -> bool:
     """Return whether a value is a line that Codex writes."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     kind = str(value.get("type"))
-    if isinstance(value.get("payload"), Mapping):
+    if isinstance(value.get("payload"), dict):
         return kind in _LINES
     return kind in _BARE or (kind == "message" and isinstance(value.get("role"), str))
 
@@ -76,9 +82,9 @@ def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tu
 
 
 def _line_of(value: object, left_out: LeftOut) -> tuple[str, Entry]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         kind, payload = value.get("type"), value.get("payload")
-        if isinstance(payload, Mapping):
+        if isinstance(payload, dict):
             return str(kind), payload
         if is_codex_line(value) or kind == "reasoning":
             return "response_item", value
@@ -119,7 +125,7 @@ class _Rollout:
             self.reader.begin_unnamed()
         self._session_id, self._folder = session_id, _text(payload, "cwd")
         source = payload.get("source")
-        self._is_sub_agent = isinstance(source, Mapping) and "subagent" in source
+        self._is_sub_agent = isinstance(source, dict) and "subagent" in source
 
     def _take_event(self, payload: Entry) -> None:
         kind = payload.get("type")
@@ -150,7 +156,7 @@ class _Rollout:
             self._called(kind, payload)
 
     def _typed(self, text: str, logged: str) -> None:
-        text = _REQUEST.split(text)[-1].strip()
+        text, is_doubtful = _request_in(text)
         if _ABORTED.match(text):
             self.reader.stopped(INTERRUPTED)
         elif not text or _BY_PROGRAM.match(text):
@@ -163,6 +169,8 @@ class _Rollout:
         else:
             began = self.reader.typed(text, session_id=self._session_id, folder=self._folder)
             self._fresh = logged if began else ""
+            if began and is_doubtful:
+                self.reader.doubt()
 
     def _told(self, text: str) -> None:
         self._fresh = "" if text else self._fresh
@@ -179,7 +187,7 @@ class _Rollout:
         else:
             done = payload.get("action")
             name = kind.removesuffix(_CALL)
-            fields = dict(done) if isinstance(done, Mapping) else {}
+            fields = dict(done) if isinstance(done, dict) else {}
             fields.pop("type", None)
         self.reader.called(name, fields, self._answer(call_id, payload))
 
@@ -191,11 +199,21 @@ class _Rollout:
         return found
 
 
+def _request_in(text: str) -> tuple[str, bool]:
+    """Return what was typed, and whether it can be read in more than one way."""
+    if not _PREAMBLE.match(text):
+        return text.strip(), False
+    _, *after = _REQUEST.split(text, maxsplit=1)
+    request = after[0] if after else text
+    # What is open in the editor, or what was pasted, has the heading as well.
+    return request.strip(), _REQUEST.search(request) is not None
+
+
 def _arguments(value: object, left_out: LeftOut) -> dict[str, object]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return dict(value)
     found = _json(value) if isinstance(value, str) else None
-    if isinstance(found, Mapping):
+    if isinstance(found, dict):
         return dict(found)
     if value is None or value == "":
         return {}
@@ -208,7 +226,7 @@ def _returned(payload: Entry, left_out: LeftOut) -> Returned:
     if isinstance(output, str) and output.lstrip().startswith("{"):
         found = _json(output)
         output = found if _is_envelope(found) else output
-    if isinstance(output, Mapping):
+    if isinstance(output, dict):
         return _of_mapping(output, left_out)
     text = output if isinstance(output, str) else words_of(output, "tool")
     return Returned(text=text, failed=_exit_code(text) != 0)
@@ -216,14 +234,14 @@ def _returned(payload: Entry, left_out: LeftOut) -> Returned:
 
 def _is_envelope(value: object) -> bool:
     """Return whether the program wrapped an answer; a tool can answer with JSON of its own."""
-    if not isinstance(value, Mapping) or "output" not in value:
+    if not isinstance(value, dict) or "output" not in value:
         return False
-    return isinstance(value.get("metadata"), Mapping)
+    return isinstance(value.get("metadata"), dict)
 
 
 def _of_mapping(output: Entry, left_out: LeftOut) -> Returned:
     metadata = output.get("metadata")
-    code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
+    code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     content = next((output[key] for key in ("output", "content") if key in output), None)
     text = content if isinstance(content, str) else words_of(content, "tool")
     failed = output.get("success") is False or (isinstance(code, int) and code != 0)
@@ -241,7 +259,7 @@ def _exit_code(text: str) -> int:
 def _reasoning(payload: Entry) -> str:
     summary = payload.get("summary")
     parts = summary if isinstance(summary, list | tuple) else ()
-    texts = [_text(part, "text") for part in parts if isinstance(part, Mapping)]
+    texts = [_text(part, "text") for part in parts if isinstance(part, dict)]
     return "\n".join(text for text in texts if text)
 
 

@@ -1,14 +1,21 @@
 """Traces that are written as such: a document, a list of them, or a line for each step.
 
-Done is only what says so itself: `ok` has to be true and nothing that looks like it. Where nobody
-says anything, the agent's own `finish` counts.
+Done is only what says so itself: `ok` has to be true and nothing that looks like it, and one step
+has to have worked. Where nobody says anything, the agent's own `finish` counts, unless its words
+admit that it is not done.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from prowess.learning.deeds import Deed, deed_of
-from prowess.learning.trace_parts import MOST_NAME, NO_ACTION, LeftOut, steps_of, text_at
+from prowess.learning.trace_closing import MOST_CLOSING, says_not_done
+from prowess.learning.trace_parts import (
+    MOST_NAME,
+    NO_ACTION,
+    LeftOut,
+    steps_of,
+    text_at,
+)
 from prowess.learning.traces import MOST_TASK, MOST_WORDS, Step, Trace, TraceShape
 from prowess.learning.transcripts import Record
 
@@ -17,6 +24,9 @@ NO_TRUTH = "`ok` is neither true nor false"
 BEFORE_ANY, AFTER_END = "a step before any task", "a step after the end of its task"
 NOTHING_SAID = "nothing says that it went well"
 MARKED = "it is marked as not done"
+ALL_FAILED = "every step of it went wrong"
+NOT_JUDGED = "its file tells of too much to judge how this task ended"
+ADMITTED = "the agent's last words say that it is not done"
 
 _STEPS = ("steps", "traces")
 _END = ("ok", "finalMessage")
@@ -25,10 +35,10 @@ _DEEPEST = 3
 
 def is_document_line(value: object) -> bool:
     """Return whether a value is a trace, or a line of one."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     return any(name in value for name in ("task", "steps", "traces")) or (
-        isinstance(value.get("action"), Mapping) and "payload" not in value
+        isinstance(value.get("action"), dict) and "payload" not in value
     )
 
 
@@ -53,16 +63,18 @@ def trace_of(
     if not task:
         left_out[NO_TASK] += 1
         return None
+    if not left_out.takes_task():
+        return None
     listed = document.get("steps")
     steps = steps_of(document.get("traces") if listed is None else listed, left_out)
-    is_ok, problem = _outcome(document, steps, left_out)
-    message = text_at(document, "finalMessage", MOST_WORDS, left_out)
+    message = text_at(document, "finalMessage", MOST_WORDS, left_out) or _last_words(steps)
+    problem = _problem(document, steps, message, left_out)
     return Trace(
         task=task,
-        ok=is_ok,
+        ok=not problem,
         steps=steps,
         session_path=text_at(document, "sessionPath", MOST_WORDS, left_out) or path,
-        final_message=message or _last_words(steps),
+        final_message=message,
         shape=_shape_of(document, shape),
         session_id=_session_of(document, left_out),
         folder=text_at(document, "cwd", MOST_WORDS, left_out),
@@ -78,21 +90,37 @@ def _session_of(document: Mapping[str, object], left_out: LeftOut) -> str:
     own = text_at(document, "sessionId", MOST_NAME, left_out)
     if own or "shape" in document:
         return own
-    return text_at(document, "sessionPath", MOST_WORDS, Counter())
+    return text_at(document, "sessionPath", MOST_WORDS, LeftOut())
 
 
-def _outcome(
-    document: Mapping[str, object], steps: Sequence[Step], left_out: LeftOut
-) -> tuple[bool, str]:
+def _problem(
+    document: Mapping[str, object], steps: Sequence[Step], message: str, left_out: LeftOut
+) -> str:
+    """Return why a task does not count as done; nothing where it does."""
     if "ok" not in document:
-        is_ok = any(_is_finish(step) for step in steps)
-        return is_ok, "" if is_ok else NOTHING_SAID
-    said = document["ok"]
-    if said is True:
-        return True, ""
-    if said is not False:
+        return _unsaid_problem(steps, message, left_out)
+    if document["ok"] is True:
+        return ALL_FAILED if _all_failed(steps) else ""
+    if document["ok"] is not False:
         left_out[NO_TRUTH] += 1
-    return False, text_at(document, "problem", MOST_NAME, left_out) or MARKED
+    return text_at(document, "problem", MOST_NAME, left_out) or MARKED
+
+
+def _unsaid_problem(steps: Sequence[Step], message: str, left_out: LeftOut) -> str:
+    """Return why the agent's own end does not count; nothing where it does."""
+    if not any(_is_finish(step) for step in steps):
+        return NOTHING_SAID
+    if _all_failed([step for step in steps if not _is_finish(step)]):
+        return ALL_FAILED
+    own = _last_words(steps)
+    if not left_out.takes_words(min(len(message), MOST_CLOSING) + min(len(own), MOST_CLOSING)):
+        return NOT_JUDGED
+    admits = says_not_done(message) or says_not_done(own)
+    return ADMITTED if admits else ""
+
+
+def _all_failed(steps: Sequence[Step]) -> bool:
+    return bool(steps) and all(step.failed for step in steps)
 
 
 def _is_finish(step: Step) -> bool:
@@ -124,7 +152,7 @@ class _Reader:
         if isinstance(value, list | tuple) and depth < _DEEPEST:
             for item in value:
                 self.take(item, depth + 1)
-        elif not isinstance(value, Mapping):
+        elif not isinstance(value, dict):
             self._left_out[NO_TRACE] += 1
         elif _holds_documents(value):
             self.take(value["traces"], depth + 1)
@@ -154,7 +182,7 @@ class _Reader:
     def _take_step(self, line: Mapping[str, object]) -> None:
         if not self._open or self._has_ended:
             self._left_out[AFTER_END if self._open else BEFORE_ANY] += 1
-        elif isinstance(line["action"], Mapping):
+        elif isinstance(line["action"], dict):
             self._steps.append(line)
         else:
             self._left_out[NO_ACTION] += 1
@@ -183,4 +211,4 @@ def _holds_documents(value: Mapping[str, object]) -> bool:
     listed = value.get("traces")
     if "task" in value or "steps" in value or not isinstance(listed, list | tuple):
         return False
-    return not any(isinstance(item, Mapping) and "action" in item for item in listed)
+    return not any(isinstance(item, dict) and "action" in item for item in listed)

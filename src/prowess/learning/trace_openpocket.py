@@ -31,10 +31,10 @@ _TEXTUAL_END, _END = "session-finalizer", "session-task-outcome"
 
 def is_openpocket_line(value: object) -> bool:
     """Return whether a value is a line that OpenPocket writes."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     message = value.get("message")
-    if isinstance(message, Mapping):
+    if isinstance(message, dict):
         kind = message.get("customType")
         is_own = isinstance(kind, str) and kind.startswith(_OWN)
         return is_own or message.get("provider") == "openpocket"
@@ -48,7 +48,7 @@ def read_openpocket(
     session = _Session(left_out)
     for record in records:
         value = record.value
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             left_out[NO_MESSAGE] += 1
         elif "event" in value:
             session.take_event(value)
@@ -67,7 +67,7 @@ def action_in(text: str) -> Mapping[str, object] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, Mapping) and isinstance(value.get("type"), str) else None
+    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
 
 
 def end_of(status: str, message: str) -> dict[str, object]:
@@ -81,7 +81,7 @@ def step_record(
     number: object, action: Entry, *, thought: str, result: str, trace: object
 ) -> dict[str, object]:
     """Return a step as a document has it; `trace` is what OpenPocket measured around it."""
-    measured = trace if isinstance(trace, Mapping) else {}
+    measured = trace if isinstance(trace, dict) else {}
     app, status = measured.get("currentApp"), measured.get("status")
     return {
         "step": number,
@@ -131,7 +131,7 @@ class _Session:
         message = line.get("message")
         if line.get("type") == "session":
             self._about = {"sessionId": _text(line, "id"), "cwd": _text(line, "cwd")}
-        elif not isinstance(message, Mapping):
+        elif not isinstance(message, dict):
             self._left_out[NO_MESSAGE] += 1
         elif message.get("role") == "user":
             self._begin({"task": words_of(message.get("content"), "user")})
@@ -174,7 +174,7 @@ def _step_in(message: Entry) -> dict[str, object] | None:
         return None
     found = _action_within(f"\n{rest}")
     details = message.get("details")
-    about = details if isinstance(details, Mapping) else {}
+    about = details if isinstance(details, dict) else {}
     number = about.get("stepNo", _number_in(head))
     return found and step_record(
         number, found[1], thought=found[0], result=found[2], trace=about.get("trace")

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from prowess.learning.traces import (
     MOST_FIELD,
@@ -21,7 +22,30 @@ from prowess.learning.traces import (
     UiTarget,
 )
 
-LeftOut = Counter[str]
+# What is taken from one file: values in its actions, tasks, and characters that are read for what
+# they say. More than that nobody's session holds; it would only keep a reader busy.
+MOST_FILE_PARTS, MOST_FILE_TASKS, MOST_FILE_WORDS = 2_000_000, 20_000, 1_000_000
+TOO_MANY_TASKS = f"a task after {MOST_FILE_TASKS} others"
+
+
+class LeftOut(Counter[str]):
+    """What was left out of a file by its reason, and how much may still be taken from it."""
+
+    parts_left, tasks_left, words_left = MOST_FILE_PARTS, MOST_FILE_TASKS, MOST_FILE_WORDS
+
+    def takes_task(self) -> bool:
+        """Return whether the file may hold one more task; one too many is counted."""
+        self.tasks_left -= 1
+        if self.tasks_left >= 0:
+            return True
+        self[TOO_MANY_TASKS] += 1
+        return False
+
+    def takes_words(self, length: int) -> bool:
+        """Return whether so many more characters of the file may be read for what they say."""
+        self.words_left -= length
+        return self.words_left >= 0
+
 
 # Names, ids and the texts of one element on a screen.
 MOST_NAME = 500
@@ -30,7 +54,15 @@ TOO_MANY_STEPS = f"a step after {MOST_STEPS} others"
 TOO_NESTED, TOO_MUCH = "a value nested too deeply", "a value with too many parts"
 NO_NUMBER, NO_VALUE = "a number that is none or too large", "a value that JSON does not have"
 
+TOO_MANY_FIELDS = "an action with too many fields"
+TOO_MANY_ACTIONS = "actions in a row that are too many or nested too deeply"
+# A batch of more is nobody's routine; one more is kept, so that it is seen to be too long.
+MOST_BATCH, DEEPEST_BATCH = 100, 3
+
+_BATCH, _INNER = "batch_actions", "actions"
+_MOST_BATCH_WALK = 1_000
 _DEEPEST, _MOST_PARTS, _MOST_CHARACTERS = 12, 2_000, 4 * MOST_FIELD
+_MOST_FIELDS = 100
 _LARGEST = 2**63
 _LARGEST_STEP = 1_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,6 +70,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def cut(text: str, most: int, left_out: LeftOut) -> str:
     """Return the beginning of a text, without what cannot be written to a file."""
+    # Nearly every text is such a one, and there are a great many.
+    if len(text) <= most and text.isascii() and "\0" not in text:
+        return text
     if len(text) > most:
         left_out[f"text cut to {most} characters"] += 1
         text = text[:most]
@@ -59,6 +94,39 @@ def fields_of(value: Mapping[str, object], left_out: LeftOut) -> dict[str, Json]
     return _Copy(left_out).mapping(value, 0)
 
 
+def fields_for(kind: str, value: Mapping[str, object], left_out: LeftOut) -> dict[str, Json]:
+    """Return the fields of an action of this kind as plain JSON within bounds."""
+    is_batch = kind.casefold() == _BATCH and isinstance(value.get(_INNER), list)
+    return fields_of(_bounded_batch(value, left_out) if is_batch else value, left_out)
+
+
+def _bounded_batch(fields: Mapping[str, object], left_out: LeftOut) -> Mapping[str, object]:
+    """Return a batch of too many actions, or of batches in batches, as one short row of actions."""
+    row: list[object] = []
+    waiting: list[tuple[object, int]] = [(fields, 0)]
+    deepest = walked = 0
+    while waiting and len(row) <= MOST_BATCH and walked < _MOST_BATCH_WALK:
+        one, depth = waiting.pop()
+        walked += 1
+        inner = _inner_actions(one, depth)
+        if inner:
+            deepest = max(deepest, depth + 1)
+            waiting += [(item, depth + 1) for item in reversed(inner[: MOST_BATCH + 1])]
+        elif depth > 0:
+            row.append(one)
+    if not waiting and deepest <= DEEPEST_BATCH and len(row) <= MOST_BATCH:
+        return fields
+    left_out[TOO_MANY_ACTIONS] += 1
+    return {**fields, _INNER: row}
+
+
+def _inner_actions(one: object, depth: int) -> list[object]:
+    if not isinstance(one, dict) or (depth > 0 and one.get("type") != _BATCH):
+        return []
+    inner = one.get(_INNER)
+    return inner if isinstance(inner, list) else []
+
+
 def json_text(value: object, left_out: LeftOut) -> str:
     """Return a value as one line of JSON; a text stands for itself."""
     if value is None or isinstance(value, str):
@@ -68,11 +136,11 @@ def json_text(value: object, left_out: LeftOut) -> str:
 
 def action_of(value: object, left_out: LeftOut) -> Action | None:
     """Return an action by its record, or None where it has no type."""
-    kind = kind_of(value.get("type"), left_out) if isinstance(value, Mapping) else ""
-    if not isinstance(value, Mapping) or not kind:
+    kind = kind_of(value.get("type"), left_out) if isinstance(value, dict) else ""
+    if not isinstance(value, dict) or not kind:
         return None
-    fields = fields_of({name: item for name, item in value.items() if name != "type"}, left_out)
-    return Action(kind, fields)
+    fields = {name: item for name, item in value.items() if name != "type"}
+    return Action(kind, fields_for(kind, fields, left_out))
 
 
 def kind_of(value: object, left_out: LeftOut) -> str:
@@ -87,14 +155,15 @@ def steps_of(listed: object, left_out: LeftOut) -> tuple[Step, ...]:
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         left_out[NO_STEPS] += 1
         return ()
-    left_out.update({TOO_MANY_STEPS: len(listed) - MOST_STEPS} if len(listed) > MOST_STEPS else {})
+    if len(listed) > MOST_STEPS:
+        left_out[TOO_MANY_STEPS] += len(listed) - MOST_STEPS
     found = (_step_of(item, number, left_out) for number, item in enumerate(listed[:MOST_STEPS], 1))
     return tuple(step for step in found if step is not None)
 
 
 def _step_of(record: object, position: int, left_out: LeftOut) -> Step | None:
-    action = action_of(record.get("action"), left_out) if isinstance(record, Mapping) else None
-    if not isinstance(record, Mapping) or action is None:
+    action = action_of(record.get("action"), left_out) if isinstance(record, dict) else None
+    if not isinstance(record, dict) or action is None:
         left_out[NO_ACTION] += 1
         return None
     # OpenPocket has another name for the program in front.
@@ -149,11 +218,12 @@ class _Copy:
 
     def __init__(self, left_out: LeftOut) -> None:
         self._left_out = left_out
-        self._parts, self._characters = _MOST_PARTS, _MOST_CHARACTERS
+        self._parts, self._characters = min(_MOST_PARTS, left_out.parts_left), _MOST_CHARACTERS
 
     def value(self, value: object, depth: int) -> Json:
         """Return a value as plain JSON."""
         self._parts -= 1
+        self._left_out.parts_left -= 1
         if isinstance(value, str):
             return self._text(value)
         if value is None or isinstance(value, bool):
@@ -163,14 +233,16 @@ class _Copy:
         if depth >= _DEEPEST:
             self._left_out[TOO_NESTED] += 1
             return None
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return self.mapping(value, depth)
         return self._list(value, depth)
 
     def mapping(self, value: Mapping[str, object], depth: int) -> dict[str, Json]:
         """Return an object as plain JSON."""
         copied: dict[str, Json] = {}
-        for name, item in value.items():
+        if len(value) > _MOST_FIELDS:
+            self._left_out[TOO_MANY_FIELDS] += 1
+        for name, item in islice(value.items(), _MOST_FIELDS):
             if self._is_spent():
                 break
             copied[self._name(name)] = self.value(item, depth + 1)

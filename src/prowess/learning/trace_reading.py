@@ -7,6 +7,7 @@ and a task that did not go well is a trace as well, with the reason why it does 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 
 from prowess.learning.trace_claude_code import is_claude_code_line, read_claude_code
@@ -14,10 +15,14 @@ from prowess.learning.trace_codex import is_codex_line, read_codex
 from prowess.learning.trace_documents import is_document_line, read_documents
 from prowess.learning.trace_markdown import TITLE, read_session
 from prowess.learning.trace_openpocket import is_openpocket_line, read_openpocket
+from prowess.learning.trace_parts import LeftOut
 from prowess.learning.traces import Trace, TraceShape
 from prowess.learning.transcripts import Record
 
-__all__ = ["TITLE", "TraceReading", "read_markdown", "read_records"]
+__all__ = ["FORMATS", "TITLE", "TraceReading", "read_markdown", "read_records"]
+
+FORMATS = ", ".join(shape.value for shape in TraceShape)
+TASK = "## Task"
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 # The first that knows a line has it: OpenPocket's wrap messages as others do.
@@ -29,6 +34,8 @@ _KNOWN: Mapping[TraceShape, Callable[[object], bool]] = MappingProxyType(
         TraceShape.DOCUMENT: is_document_line,
     }
 )
+# So many lines that are known say enough about the others.
+_MOST_ASKED = 1_000
 _READERS = MappingProxyType(
     {
         TraceShape.OPENPOCKET: read_openpocket,
@@ -48,6 +55,8 @@ class TraceReading:
     skipped: Mapping[str, int]
     # None where nothing in the file looks like a trace.
     shape: TraceShape | None
+    # What to try where there is not a single trace; empty where there is one.
+    advice: str = ""
 
 
 def read_records(
@@ -65,21 +74,35 @@ def read_records(
         shape: who wrote them; by default most lines decide.
         skipped: what was left out before, by reason.
     """
-    left_out = Counter(skipped)
+    left_out = LeftOut(skipped)
     lines = tuple(_lines(records))
     seen = shape or _shape_of(lines)
     traces = _READERS[seen or TraceShape.DOCUMENT](lines, path=path, left_out=left_out)
     if seen is TraceShape.DOCUMENT and len(records) > 1:
         seen = TraceShape.LINES
-    return TraceReading(traces=traces, skipped=dict(left_out), shape=seen)
+    advice = "" if traces else _advice(shape, lines)
+    return TraceReading(traces=traces, skipped=dict(left_out), shape=seen, advice=advice)
 
 
 def read_markdown(text: str, *, path: str) -> TraceReading:
     """Return the traces of a session that OpenPocket wrote as Markdown."""
-    left_out: Counter[str] = Counter()
+    left_out = LeftOut()
     traces = read_session(text, path=path, left_out=left_out)
     shape = TraceShape.OPENPOCKET if traces else None
-    return TraceReading(traces=traces, skipped=dict(left_out), shape=shape)
+    advice = "" if traces else f"a session without a task: its heading `{TASK}` is missing"
+    return TraceReading(traces=traces, skipped=dict(left_out), shape=shape, advice=advice)
+
+
+def _advice(told: TraceShape | None, lines: Sequence[Record]) -> str:
+    """Say why there is no trace, in words that hold for any file of that kind."""
+    looks_like = _shape_of(lines)
+    if told is not None and looks_like not in {told, None}:
+        return f"no {told.value} trace but one of {looks_like}: try `--format auto`"
+    if told is not None:
+        return f"no {told.value} trace: try `--format auto`, which knows {FORMATS}"
+    if looks_like is not None:
+        return f"no whole task, though it looks like {looks_like.value}"
+    return f"no trace in any known format ({FORMATS})"
 
 
 def _lines(records: Sequence[Record]) -> Iterator[Record]:
@@ -92,7 +115,8 @@ def _lines(records: Sequence[Record]) -> Iterator[Record]:
 
 
 def _shape_of(records: Sequence[Record]) -> TraceShape | None:
-    seen = Counter(filter(None, (_shape_of_line(record.value) for record in records)))
+    known = filter(None, (_shape_of_line(record.value) for record in records))
+    seen = Counter(islice(known, _MOST_ASKED))
     return max(seen, key=lambda shape: seen[shape], default=None)
 
 

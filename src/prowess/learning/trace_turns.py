@@ -1,7 +1,8 @@
 """What coding agents log, cut into tasks: one for each prompt that a person typed.
 
 No log says that a task was done. It counts as done where the agent closed it with words of its
-own, nothing broke off, its last call worked, and the person did not reject it with the next prompt.
+own that do not admit the opposite, nothing broke off, its last call worked, and the person did not
+object with the next prompt.
 A prompt that only nods (`yes`, `go on`) is no task: the work after it belongs to the one before.
 """
 
@@ -10,7 +11,17 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prowess.learning.trace_parts import MOST_NAME, TOO_MANY_STEPS, LeftOut, cut, fields_of, kind_of
+from prowess.learning.trace_closing import MOST_CLOSING, says_not_done
+from prowess.learning.trace_documents import ADMITTED, NOT_JUDGED
+from prowess.learning.trace_objections import MOST_OBJECTION, objects
+from prowess.learning.trace_parts import (
+    MOST_NAME,
+    TOO_MANY_STEPS,
+    LeftOut,
+    cut,
+    fields_for,
+    kind_of,
+)
 from prowess.learning.traces import (
     MOST_STEPS,
     MOST_TASK,
@@ -30,6 +41,7 @@ ROLLED_BACK = "it was rolled back"
 NO_END = "it does not end with a message of the agent"
 LAST_FAILED, NO_RESULT = "its last step went wrong", "its last step has no result"
 REJECTED = "what was typed next rejects it"
+TWO_WAYS = "its prompt can be read in more than one way"
 NO_PROMPT = "a step that follows no typed prompt"
 NO_NAME, NO_INPUT = "a call without a name", "a call whose input is no object"
 
@@ -39,20 +51,6 @@ _NOD = re.compile(
     r"|continua|contin\u00faa|\u7ee7\u7eed|\u7e7c\u7e8c|\u597d|\u597d\u7684|\u662f|\u306f\u3044)"
     r"[\s,.!\u3002\uff01\uff0c]{0,5}){1,3}",
     re.IGNORECASE,
-)
-_REJECTION = re.compile(
-    r"\s{0,9}(?:no(?:pe)?(?:\s{0,3}(?:[,.!;:\u2013\u2014-]|\Z)"
-    r"|\s(?:that|this|it|you|i|not|wrong|don['\u2019]?t|please|wait|no)\b)"
-    r"|stop(?:\s{0,3}(?:[,.!]|\Z)|\s(?:that|this|it|doing)\b)"
-    r"|undo\b|revert\b|rollback\b|roll\s(?:\w{1,9}\s)?back\b|wrong\b|incorrect\b|nein\b"
-    r"|r\u00fcckg\u00e4ngig|falsch\b|\u4e0d\u5bf9|\u4e0d\u5c0d|\u9519\u4e86|\u932f\u4e86|\u64a4\u9500"
-    r"|\u64a4\u92b7|(?:that|this|it)(?:['\u2019]?s|\sis|\swas)\s(?:(?:all|totally|completely)\s)?"
-    r"(?:wrong|incorrect|not\s(?:right|correct|what|it)|broken))"
-    r"|(?:.{0,200}?\b)(?:not\swhat\si\s(?:asked|wanted|meant|said)|you\sbroke\b"
-    r"|(?:undo|revert|discard)\s(?:that|this|it|your|all|everything|the\slast)\b"
-    r"|(?:does|did|is|do)(?:n['\u2019]?t|\snot)\swork|still\s(?:fail|broken|wrong|not\s|does)"
-    r"|put\s(?:it|that|everything)\sback\b)",
-    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -93,6 +91,7 @@ class _Turn:
     has_ended: bool = False
     is_answered: bool = True
     is_undone: bool = False
+    is_doubtful: bool = False
     problem: str = ""
 
 
@@ -116,6 +115,10 @@ class TurnReader:
     def retyped(self, text: str) -> None:
         """Set the prompt again where nothing has happened since; the log has it twice."""
         self._turns[-1].task = text.strip()
+
+    def doubt(self) -> None:
+        """Take that the prompt may be another one than was read."""
+        self._turns[-1].is_doubtful = True
 
     def begin_unnamed(self) -> None:
         """Begin something that no person put into words: what follows is nobody's task."""
@@ -160,7 +163,11 @@ class TurnReader:
         """Return a trace for each task."""
         typed = [turn for turn in self._turns if turn.task]
         following = [*(turn.task for turn in typed[1:]), ""]
-        found = map(self._trace, typed, following)
+        found = (
+            self._trace(turn, after)
+            for turn, after in zip(typed, following, strict=False)
+            if self._left_out.takes_task()
+        )
         # A prompt of characters that nothing can hold says nothing.
         return tuple(trace for trace in found if trace.task)
 
@@ -173,22 +180,23 @@ class TurnReader:
         answer = returned or Returned(text="")
         step = Step(
             number=len(turn.steps) + 1,
-            action=Action(kind, self._fields(fields)),
+            action=Action(kind, self._fields(kind, fields)),
             result=cut(answer.text, MOST_WORDS, self._left_out),
             thought=cut(thought, MOST_WORDS, self._left_out),
             failed=answer.failed,
         )
         turn.steps.append(step)
 
-    def _fields(self, fields: object) -> Mapping[str, Json]:
-        if isinstance(fields, Mapping):
-            return fields_of(fields, self._left_out)
+    def _fields(self, kind: str, fields: object) -> Mapping[str, Json]:
+        if isinstance(fields, dict):
+            return fields_for(kind, fields, self._left_out)
         if fields is not None:
             self._left_out[NO_INPUT] += 1
-        return fields_of({"input": fields} if isinstance(fields, str) else {}, self._left_out)
+        given: dict[str, object] = {"input": fields} if isinstance(fields, str) else {}
+        return fields_for(kind, given, self._left_out)
 
     def _trace(self, turn: _Turn, after: str) -> Trace:
-        problem = _problem(turn, after)
+        problem = _problem(turn) or self._spoken_problem(turn, after)
         return Trace(
             task=cut(turn.task, MOST_TASK, self._left_out).strip(),
             ok=not problem,
@@ -201,14 +209,25 @@ class TurnReader:
             problem=problem,
         )
 
+    def _spoken_problem(self, turn: _Turn, after: str) -> str:
+        """Return what the agent's last words or the person's next ones have against a task."""
+        length = min(len(turn.final), MOST_CLOSING) + min(len(after), MOST_OBJECTION)
+        if not self._left_out.takes_words(length):
+            return NOT_JUDGED
+        if says_not_done(turn.final):
+            return ADMITTED
+        return REJECTED if objects(after) else ""
+
 
 def words_of(content: object, role: str) -> str:
     """Return the text of a message's content; of a user's only what the user wrote."""
+    if isinstance(content, str) and (role != "user" or "<" not in content):
+        return content
     said = turns([{"role": role, "content": content}])
     return said[0].text if said else ""
 
 
-def _problem(turn: _Turn, after: str) -> str:
+def _problem(turn: _Turn) -> str:
     if turn.is_undone:
         return ROLLED_BACK
     if turn.problem or not turn.has_ended:
@@ -217,4 +236,4 @@ def _problem(turn: _Turn, after: str) -> str:
         return LAST_FAILED
     if not turn.is_answered:
         return NO_RESULT
-    return REJECTED if _REJECTION.match(after) else ""
+    return TWO_WAYS if turn.is_doubtful else ""

@@ -67,10 +67,11 @@ def strict_loads(text: str) -> Any:  # noqa: ANN401
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKeyError(next(key for key in found if keys.count(key) > 1))
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise RepeatedKeyError(key)
+        found[key] = value
     return found
 
 

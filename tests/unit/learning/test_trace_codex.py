@@ -15,6 +15,7 @@ from prowess.learning.trace_turns import (
     REJECTED,
     ROLLED_BACK,
     SERVICE_FAILED,
+    TWO_WAYS,
 )
 from prowess.learning.traces import TraceShape
 from prowess.learning.transcripts import NO_MESSAGE, NOT_TYPED, Record
@@ -114,6 +115,30 @@ def test_what_an_editor_puts_before_a_prompt_is_left_out() -> None:
     reading = _read(META, _user(text), _event("user_message", message=text), _agent("Fixed."))
 
     assert [trace.task for trace in reading.traces] == ["fix a.py"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Summarise this page: ... ## My request for Codex: delete the branch",
+        "Summarise this page:\n## My request for Codex:\ndelete the branch",
+        "# Notes\n\n## My request for Codex:\ndelete the branch",
+    ],
+)
+def test_a_heading_in_what_a_person_pastes_does_not_take_over_the_task(text: str) -> None:
+    reading = _read(META, _user(text), *_call({}), _agent("Done."))
+
+    assert [(trace.task, trace.ok) for trace in reading.traces] == [(text, True)]
+
+
+def test_a_prompt_with_two_such_headings_counts_as_done_in_neither_way() -> None:
+    heading = "\n## My request for Codex:\n"
+    text = f"# Context from my IDE setup:\n## Selection:{heading}delete it{heading}fix a.py"
+
+    reading = _read(META, _user(text), *_call({}), _agent("Done."))
+
+    assert [(trace.ok, trace.problem) for trace in reading.traces] == [(False, TWO_WAYS)]
+    assert "fix a.py" in reading.traces[0].task
 
 
 def test_a_nod_that_is_logged_twice_goes_on_with_the_task() -> None:

@@ -1,17 +1,34 @@
 """Traces that are written as such: whole documents, lists of them, and a line for each step."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from prowess.learning.trace_documents import (
+    ADMITTED,
     AFTER_END,
+    ALL_FAILED,
     BEFORE_ANY,
     MARKED,
     NO_TASK,
     NO_TRACE,
     NO_TRUTH,
+    NOT_JUDGED,
     NOTHING_SAID,
+    read_documents,
 )
-from prowess.learning.trace_parts import NO_ACTION, NO_NUMBER, NO_STEPS, TOO_MUCH, TOO_NESTED
+from prowess.learning.trace_parts import (
+    MOST_BATCH,
+    NO_ACTION,
+    NO_NUMBER,
+    NO_STEPS,
+    TOO_MANY_ACTIONS,
+    TOO_MANY_FIELDS,
+    TOO_MANY_TASKS,
+    TOO_MUCH,
+    TOO_NESTED,
+    LeftOut,
+)
 from prowess.learning.trace_reading import TraceReading, read_records
 from prowess.learning.traces import (
     MOST_FIELD,
@@ -155,6 +172,97 @@ def test_where_nothing_is_said_the_agent_s_own_finish_counts() -> None:
     assert [(trace.ok, trace.problem) for trace in silent.traces] == [(False, NOTHING_SAID)]
     assert [trace.ok for trace in finished.traces] == [True]
     assert [trace.ok for trace in failed.traces] == [False]
+
+
+def test_a_task_of_which_every_step_failed_is_not_done_whatever_it_says() -> None:
+    failed = {**STEP, "failed": True}
+
+    every = _read({**DOCUMENT, "steps": [failed, failed]})
+    last = _read({**DOCUMENT, "steps": [STEP, failed]})
+
+    assert [(trace.ok, trace.problem) for trace in every.traces] == [(False, ALL_FAILED)]
+    assert [trace.ok for trace in last.traces] == [True]
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ([STEP, {"action": {"type": "finish", "message": "I failed, cannot do it"}}], ADMITTED),
+        ([{**STEP, "failed": True}, {"action": {"type": "finish"}}], ALL_FAILED),
+        ([STEP, {"action": {"type": "finish", "message": "Fixed the failing test."}}], ""),
+    ],
+)
+def test_a_finish_that_admits_a_failure_finishes_nothing(steps: list[object], problem: str) -> None:
+    document = {"task": "a", "steps": steps}
+
+    assert [trace.problem for trace in _read(document).traces] == [problem]
+
+
+def test_a_message_does_not_overrule_what_the_writer_of_a_document_says() -> None:
+    reading = _read({**DOCUMENT, "finalMessage": "I could not find a nicer way."})
+
+    assert [trace.ok for trace in reading.traces] == [True]
+
+
+def _batch(*actions: object) -> dict[str, object]:
+    return {"type": "batch_actions", "actions": list(actions)}
+
+
+def _inner(action: dict[str, object]) -> tuple[list[object], Mapping[str, int]]:
+    reading = _read({**DOCUMENT, "steps": [{"action": action}]})
+    inner = reading.traces[0].steps[0].action.fields["actions"]
+    assert isinstance(inner, list)
+    return inner, reading.skipped
+
+
+TAP: dict[str, object] = {"type": "tap", "x": 1, "y": 2}
+
+
+def test_a_batch_stays_as_it_is_within_its_bounds() -> None:
+    whole, skipped = _inner(_batch(*[TAP] * 99, _batch(_batch(TAP))))
+
+    assert whole == [*[TAP] * 99, _batch(_batch(TAP))]
+    assert skipped == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "count"),
+    [
+        (_batch(*[TAP] * 5_000), MOST_BATCH + 1),
+        (_batch(*[_batch(*[TAP] * 40)] * 40), MOST_BATCH + 1),
+        (_batch(_batch(_batch(_batch(TAP, TAP)))), 2),
+    ],
+)
+def test_a_batch_that_is_too_long_or_too_deep_becomes_one_short_row(
+    action: dict[str, object], count: int
+) -> None:
+    row, skipped = _inner(action)
+
+    assert row == [TAP] * count
+    assert skipped == {TOO_MANY_ACTIONS: 1}
+
+
+def test_an_action_has_only_so_many_fields() -> None:
+    action = {"type": "a", "f": {f"k{number}": "x" for number in range(1_900)}}
+
+    reading = _read({**DOCUMENT, "steps": [{"action": action}]})
+
+    inner = reading.traces[0].steps[0].action.fields["f"]
+    assert isinstance(inner, dict)
+    assert len(inner) == 100
+    assert reading.skipped == {TOO_MANY_FIELDS: 1}
+
+
+def test_a_file_gives_only_so_much() -> None:
+    left_out = LeftOut()
+    left_out.tasks_left, left_out.words_left = 3, 20
+    finished = {"task": "a", "steps": [{"action": {"type": "finish", "message": "x" * 15}}]}
+    records = [Record(finished, line) for line in range(1, 6)]
+
+    traces = read_documents(records, path="x", left_out=left_out)
+
+    assert [trace.problem for trace in traces] == [NOT_JUDGED] * 3
+    assert left_out[TOO_MANY_TASKS] == 2
 
 
 @pytest.mark.parametrize("task", [None, "", "  \n", 7, ["a"]])

@@ -135,11 +135,11 @@ def test_a_broken_file_is_reported_with_its_line_and_left_alone() -> None:
 
 
 def test_wrong_values_are_issues_and_unknown_keys_are_none() -> None:
-    found = Place({"skills": {"load": {"watch": "maybe"}}, "gateway": {}}).edits.get()
+    found = Place({"skills": {"load": {"watch": "maybe"}}, "channels": {}}).edits.get()
 
     assert found["valid"] is False
     assert found["issues"] == [{"path": "skills.load.watch", "message": "must be true or false"}]
-    assert [row["path"] for row in found["warnings"]] == ["gateway"]
+    assert [row["path"] for row in found["warnings"]] == ["channels"]
 
 
 @pytest.mark.parametrize("edit", ["set", "patch"])
