@@ -10,6 +10,7 @@ beside what Python itself needs to read its JSON.
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.speed.core import median_ms
@@ -18,10 +19,11 @@ from prowess.learning.aligned_skill import learned_skill
 from prowess.learning.alignment import align
 from prowess.learning.goals import grouped
 from prowess.learning.trace_reading import read_records
-from prowess.learning.traces import Action, Step, Trace, as_record
+from prowess.learning.traces import Action, Json, Step, Trace, as_record
 from prowess.learning.transcripts import Record
 
-_FEW = 5
+# What a workspace keeps at most.
+_FEW, _KEPT = 5, 500
 
 
 def make(number: int, steps: int, goal: str = "Process") -> Trace:
@@ -68,6 +70,44 @@ def measure_grouping(many: int, steps: int) -> dict[str, float]:
     }
 
 
+def measure_kept() -> dict[str, float]:
+    """Compare what a workspace can keep, of one goal and of many, with a few of its traces."""
+
+    def kept(size: int, goals: int) -> Sequence[Trace]:
+        # Each goal has words and programs of its own.
+        return [make(at, 12, f"Process{'abcdefghij'[at % goals] * 3}") for at in range(size)]
+
+    def learn(heap: Sequence[Trace]) -> None:
+        for group in grouped([replace(one) for one in heap]):
+            if found := align(group):
+                learned_skill(found)
+
+    few, one_goal, ten_goals = kept(_FEW, 1), kept(_KEPT, 1), kept(_KEPT, 10)
+    return {
+        f"learn from {_FEW} traces (baseline)": median_ms(lambda: learn(few), 5),
+        f"learn from {_KEPT} traces of one goal": median_ms(lambda: learn(one_goal), 3),
+        f"learn from {_KEPT} traces of ten goals": median_ms(lambda: learn(ten_goals), 3),
+    }
+
+
+def measure_heavy() -> dict[str, float]:
+    """Compare traces whose steps hold far more than can be compared with plain ones."""
+    inner: list[Json] = [{"type": "batch_actions", "actions": [{"type": "tap"}] * 40}] * 40
+    wide: dict[str, Json] = {f"k{at}": f"password=Zq{at}Vx9Lm2 " for at in range(1_900)}
+    plain = [make(at, 30) for at in range(_FEW)]
+
+    def heavy(fields: dict[str, Json]) -> Sequence[Trace]:
+        step = Step(number=1, action=Action("batch_actions", fields), result="ok")
+        return [replace(one, steps=(*one.steps, *[step] * 30)) for one in plain]
+
+    batched, filled = heavy({"actions": inner}), heavy({"fields": wide})
+    return {
+        f"align {_FEW} plain traces (baseline)": median_ms(lambda: align(plain), 3),
+        f"align {_FEW} traces with nested batches": median_ms(lambda: align(batched), 3),
+        f"align {_FEW} traces with thousands of fields": median_ms(lambda: align(filled), 3),
+    }
+
+
 def measure_writing(steps: int) -> dict[str, float]:
     """Compare the page of a skill with the alignment that it is written from."""
     few = [make(at, steps) for at in range(_FEW)]
@@ -104,6 +144,8 @@ def main() -> None:
     groups = [
         measure_alignment(asked.traces, asked.steps),
         measure_grouping(asked.traces, asked.steps),
+        measure_kept(),
+        measure_heavy(),
         measure_writing(asked.steps),
         measure_reading(),
     ]

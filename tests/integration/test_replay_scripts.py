@@ -472,6 +472,33 @@ class TestHost:
         assert path.read_text() == content
         assert not (world.work / "after").exists()
 
+    def test_an_edit_that_would_leave_nothing_is_confirmed(self, world: World) -> None:
+        path = world.work / "a.txt"
+        path.write_text("x")
+        script = world.script(
+            step(1, "Edit", file_path=str(path), old_string="x", new_string="y"),
+            step(2, "MultiEdit", file_path=str(path), edits=[{"oldText": "y", "newText": " "}]),
+        )
+
+        refused = world.run(script, "--execute")
+        done = world.run(script, "--execute", "--from", "2", "--confirm", "2")
+
+        assert (refused.returncode, done.returncode) == (3, 0)
+        assert path.read_text() == " "
+
+    def test_what_the_trace_wrote_is_only_run_when_confirmed(self, world: World) -> None:
+        script = world.script(
+            step(1, "Write", file_path="x.sh", content="touch made\n"),
+            step(2, "Bash", command="bash x.sh"),
+        )
+
+        refused = world.run(script, "--execute")
+        made = (world.work / "made").exists()
+        done = world.run(script, "--execute", "--confirm", "2")
+
+        assert (refused.returncode, made, done.returncode) == (3, False, 0)
+        assert (world.work / "made").exists()
+
     def test_several_edits_are_made_together_or_not_at_all(self, world: World) -> None:
         path = world.work / "a.txt"
         path.write_text("one two two")

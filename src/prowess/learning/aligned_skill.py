@@ -12,17 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from prowess.learning.alignment import Aligned, AlignedStep
+from prowess.learning.command_shapes import is_general
 from prowess.learning.deeds import Deed
 from prowess.learning.goal_words import name_of_skill, phrases_of, plain_goal, title_of
 from prowess.learning.parameters import Parameter
 from prowess.learning.proposal import Evidence
-from prowess.learning.step_orders import code, fenced
+from prowess.learning.step_orders import code, fenced, unfilled
 from prowess.skills.text import one_line
 
 MOST_BODY = 20_000
 _QUOTE, _MOST_PHRASES = 300, 3
 _MOST_STEPS, _MOST_SOURCES, _LONGEST_SOURCE = 60, 12, 140
 _SHORT, _MOST_TOOLS, _SAYS_SOMETHING = 120, 4, 12
+# A step that says so much tells of its task, and two of them are enough to know it by.
+_TELLS, _SURELY = 1.0, 2
 _APP = re.compile(r"[\w.-]{1,100}")
 
 
@@ -37,7 +40,10 @@ class LearnedSkill:
     # Why it is proposed, for whoever decides.
     reason: str
     evidence: tuple[Evidence, ...]
+    # What it teaches: another one where a step, a parameter or the name is another.
     payload: str
+    # What it is for: the same while it is the same goal, see `goal_key`.
+    goal_key: str = ""
 
 
 class _Room(NamedTuple):
@@ -67,7 +73,37 @@ def learned_skill(aligned: Aligned) -> LearnedSkill:
             for at in range(len(aligned.tasks))
         ),
         payload=_payload(name, aligned),
+        goal_key=goal_key(aligned),
     )
+
+
+def goal_key(aligned: Aligned) -> str:
+    """Return the hash by which a goal is known again when it is learned anew, perhaps otherwise.
+
+    It depends on the set of the steps that most runs took and that say something about their task:
+    a program with its mode, a script by its name, an element, an app, a tool, and never what they
+    were given. Where fewer than two of them belong to few tasks only, it also depends on the words
+    that at least half of the tasks share, without values, politeness, plurals, and words that stand
+    in a step, which may be given another time.
+
+    It does not depend on the name of the skill, on parameters or what is a constant yet, on how
+    often or in which order steps were taken, on looks around, on everyday commands, on the number
+    of runs, or, where the steps tell enough, on how the task was put: as `grouped` has it, the same
+    telling steps are the same goal.
+    """
+    usual = [step for step in aligned.steps if step.usual]
+    deeds = {f"{step.kind} {step.script}" for step in usual if step.weight >= _TELLS}
+    is_sure = sum(map(_is_own, usual)) >= _SURELY
+    words = [] if is_sure else sorted(aligned.goal_words)
+    known = [sorted(deeds or {step.kind for step in usual}), words]
+    return hashlib.sha256(json.dumps(known).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_own(step: AlignedStep) -> bool:
+    """Return whether a step belongs to few tasks: any task may call a tool or fetch a page."""
+    deed, _, name = step.kind.partition(" ")
+    is_any = deed == Deed.TOOL.value or (not step.script and is_general(name))
+    return step.weight >= _TELLS and not is_any
 
 
 def _payload(name: str, aligned: Aligned) -> str:
@@ -95,7 +131,7 @@ def _description(phrase: str, asked: Sequence[str], aligned: Aligned) -> str:
     with_what = _listed(_programs(aligned)[:_MOST_TOOLS], "and")
     with_what = f" with {with_what}" if with_what else ""
     with_what += "".join(f" in the app {app}" for app in _apps(aligned)[:1])
-    said = _listed([f'"{one}"' for one in asked], "or")
+    said = _listed([f'"{unfilled(one)}"' for one in asked], "or")
     return f"{title_of(phrase)}{with_what}. Use when the user asks to do this, for example: {said}."
 
 

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.learning.command_shapes import programs_of
+from prowess.learning.command_shapes import programs_of, script_of
 from prowess.learning.deeds import Deed
-from prowess.learning.goals import masked_task, words_alike
+from prowess.learning.goal_words import GAP, without_values
+from prowess.learning.goals import goal_words, masked_task, stems_of, words_alike
 from prowess.learning.parameter_names import Source
 from prowess.learning.parameters import Parameter, Parametrized, Varying, parametrized
 from prowess.learning.secret_fields import is_secret_target
@@ -56,6 +57,10 @@ class AlignedStep:
     # What kind of step it is, by which it is known again.
     kind: str = ""
     programs: tuple[str, ...] = ()
+    # The script that it runs, where every run had the same.
+    script: str = ""
+    # How much it says about the task, from 0 to 1.
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,8 @@ class Aligned:
     traces: tuple[Trace, ...]
     tasks: tuple[str, ...]
     sessions: tuple[str, ...]
+    # What at least half of the tasks say beside values, without what their steps used.
+    goal_words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +128,15 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
     found = parametrized([run.task for run in runs], varying)
     texts = iter(found.texts)
     steps = tuple(_step(column, texts, len(runs)) for column in kept)
-    best, *_ = _by_goal(runs)
-    phrases = dict.fromkeys(_goal(found.goals[at], runs) for at in _by_goal(runs))
+    done = [_done(run) for run in runs]
+    goals = without_values(found.goals, done)
+    best, *others = _by_goal(runs)
+    goal = _goal(goals[best], runs)
+    phrases = dict.fromkeys(_goal(goals[at], runs) for at in others)
     rare = [column for column in columns if len(column.members) < fewest]
     return Aligned(
-        goal=_goal(found.goals[best], runs),
-        phrases=tuple(phrases)[1:],
+        goal=goal,
+        phrases=tuple(phrase for phrase in phrases if phrase != goal),
         steps=steps,
         parameters=_used(found.parameters, steps),
         detours=tuple(_detours(rare, found)),
@@ -135,6 +145,7 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
         traces=tuple(run.given for run in runs),
         tasks=tuple(one_line(run.shown.task) for run in runs),
         sessions=tuple(one_line(run.shown.session_path) for run in runs),
+        goal_words=_shared_words(runs, done),
     )
 
 
@@ -155,6 +166,8 @@ def _runs(traces: Sequence[Trace]) -> list[_Run]:
 
 def _key(trace: Trace) -> str:
     """Return what orders traces and tells copies: as their id does, of what is aligned alone."""
+    if len(trace.steps) <= MOST_MOVES:
+        return trace.id
     return replace(trace, steps=trace.steps[:MOST_MOVES]).id
 
 
@@ -206,6 +219,8 @@ def _step(column: Column, texts: Iterator[str], of: int) -> AlignedStep:
     said = {name: text for name, text in named.items() if text}
     move, seen = column.first, len(column.members)
     order = order_of(move, said)
+    command = said.get("command", "") if move.shape.deed is Deed.SHELL else ""
+    script = script_of(command)
     used = _NAME.findall(" ".join(said.values()))
     return AlignedStep(
         text=order.text,
@@ -215,7 +230,9 @@ def _step(column: Column, texts: Iterator[str], of: int) -> AlignedStep:
         usual=seen >= _USUAL * of and not move.is_look,
         parameters=tuple(dict.fromkeys(used)),
         kind=" ".join(filter(None, (move.shape.deed.value, move.shape.name, move.shape.ending))),
-        programs=programs_of(said.get("command", "")) if move.shape.deed is Deed.SHELL else (),
+        programs=programs_of(command),
+        script="" if _NAME.search(script) else script,
+        weight=move.weight,
     )
 
 
@@ -224,6 +241,16 @@ def _used(parameters: Sequence[Parameter], steps: Sequence[AlignedStep]) -> tupl
     names = {name for step in steps for name in step.parameters}
     names |= {one.derived_from for one in parameters if one.name in names}
     return tuple(one for one in parameters if one.name in names)
+
+
+def _done(run: _Run) -> str:
+    return "\n".join(text for move in run.moves for text in move.fields.values())
+
+
+def _shared_words(runs: Sequence[_Run], done: Sequence[str]) -> frozenset[str]:
+    asked = Counter(word for run in runs for word in goal_words(run.task))
+    shared = frozenset(word for word, count in asked.items() if 2 * count >= len(runs))
+    return shared - stems_of(" ".join(done)) or shared
 
 
 def _by_goal(runs: Sequence[_Run]) -> list[int]:
@@ -244,7 +271,7 @@ def _goal(text: str, runs: Sequence[_Run]) -> str:
     for value in values_in(text):
         if _NAME.search(value.text) or all(value.text in run.task for run in runs):
             continue
-        kind = "text" if value.kind is Kind.TEXT else value.kind.value
+        kind = GAP if value.kind in (Kind.TEXT, Kind.QUOTED) else value.kind.value
         parts += [text[at : value.start], kind]
         at = value.end
     return one_line("".join([*parts, text[at:]]))

@@ -27,11 +27,19 @@ _COMPOUND = re.compile(r"\s*(?:for|while|until|if|case|function|select|\{|\()(?:
 _PROGRAM = re.compile(r"(?!(?:for|while|until|if|case|select|function|cd|echo|test)\Z)[a-z][\w+-]*")
 _MODE = re.compile(r"[a-z][a-z0-9:_-]*")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+# Without any of these a line is one command.
+_CUTTING = re.compile(r"&&|[;\n]|<<")
 # Where a quote or an escape begins, or a place to cut.
 _PIECE = re.compile(
-    r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\$\([^()]*\)|`[^`]*`|\([^()]*\)|<<<?|&&|\|\||;;|[|;\n]|.",
+    r"[^\\'\"$`(<&|;\n]+|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\$\([^()]*\)|`[^`]*`|\([^()]*\)|<<<?"
+    r"|&&|\|\||;;|[|;\n]|.",
     re.DOTALL,
 )
+# A word as a shell reads it, and what of it is no letter of its own.
+_WORD = re.compile(r"(?:[^\s'\"\\]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", re.DOTALL)
+_HARD = re.compile(r"['\"\\#]")
+_QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\"\\])")
 _WRITES = re.compile(r"(?<![0-9&>=-])(?:>>?|&>)\s*(?!/dev/null|&|=)\S")
 _TEE = re.compile(r"\|\s*tee\s")
 
@@ -39,6 +47,7 @@ _BEFORE = frozenset(("sudo", "env", "time", "nohup", "command", "exec", "npx", "
 _RUNNERS = frozenset(
     (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec"))
 )
+_SCRIPTS = frozenset(("py", "sh", "js", "rb", "pl", "ts"))
 _INTERPRETERS = frozenset(("python", "node", "bash", "sh", "zsh", "ruby", "perl", "deno", "bun"))
 _WITH_MODES = frozenset(
     ("git", "docker", "podman", "npm", "pnpm", "yarn", "cargo", "kubectl", "go", "pip", "uv", "gh",
@@ -70,6 +79,13 @@ _USUAL = frozenset(
      "sed", "awk", "cargo test", "cargo build", "go test",
      "go build", "make test")
 )  # fmt: skip
+# What any task may need, so that it is known by none of them; a script counts by its name.
+_GENERAL = _USUAL | _LOOKS | {
+    "?", "script", "python script", "node script", "bash script", "sh script", "curl", "wget", "jq",
+    "ssh", "scp", "rsync", "tar", "zip", "unzip", "psql", "mysql", "sqlite", "make", "docker run",
+    "docker exec", "kubectl apply", "kubectl get", "input tap", "input text", "input keyevent",
+    "tap", "drag", "swipe up", "swipe down", "swipe left", "swipe right",
+}  # fmt: skip
 # Programs that are written for the moment: what they are is in their text.
 _AT_HAND = frozenset(("python -c", "python here", "node -c", "bash -c", "sh -c"))
 _LOOK_WEIGHT, _USUAL_WEIGHT, _AT_HAND_WEIGHT, _WEIGHT = 0.1, 0.4, 0.5, 1.0
@@ -80,6 +96,8 @@ def command_parts(command: str) -> tuple[str, ...]:
     line = command[:_MOST_READ].replace("\\\n", " ").strip()
     if len(command) > _MOST_READ or _COMPOUND.match(line):
         return (command.strip(),)
+    if not _CUTTING.search(line):
+        return (line,) if line and not line.startswith("#") else ()
     pieces = [hit[0] for hit in _PIECE.finditer(line)]
     if "<<" in pieces:
         return (command.strip(),)
@@ -91,14 +109,19 @@ def command_parts(command: str) -> tuple[str, ...]:
 
 def command_at_heart(part: str) -> Command:
     """Return which programs one command runs, and how much that says."""
-    piped = list(_cut([hit[0] for hit in _PIECE.finditer(part[:_MOST_READ])], ("|",)))
+    piped = list(_piped(part[:_MOST_READ]))
     names = [name for name in (_program(one) for one in piped) if name] or ["?"]
     kept = [names[0], *(name for name in names[1:] if name not in _FILTERS)]
-    writes = bool(_WRITES.search(part) or _TEE.search(part))
+    writes = (">" in part or "|" in part) and bool(_WRITES.search(part) or _TEE.search(part))
     if all(name in _LOOKS for name in kept) and not writes:
         return Command(" | ".join(kept), _LOOK_WEIGHT, is_look=True)
     kept = [name for name in kept if name not in _LOOKS] or kept
     return Command(" | ".join(kept), max(map(_weight, kept)), is_look=False)
+
+
+def is_general(name: str) -> bool:
+    """Return whether what `command_at_heart` or a gesture is called says nothing about a task."""
+    return all(one in _GENERAL or one in _AT_HAND for one in name.split(" | "))
 
 
 def _weight(name: str) -> float:
@@ -109,11 +132,24 @@ def _weight(name: str) -> float:
 
 def programs_of(part: str) -> tuple[str, ...]:
     """Return the programs that one command needs, without their modes."""
-    piped = _cut([hit[0] for hit in _PIECE.finditer(part[:_MOST_READ])], ("|",))
-    first = (_unwrapped(_words(one))[:1] for one in piped)
+    first = (_unwrapped(_words(one))[:1] for one in _piped(part[:_MOST_READ]))
     names = (words[0].rsplit("/", 1)[-1] for words in first if words and words[0][:1] not in "./~")
     usable = (name for name in names if name not in _LOOKS and _PROGRAM.fullmatch(name))
     return tuple(dict.fromkeys(usable))
+
+
+def script_of(part: str) -> str:
+    """Return the name of the script that one command runs by an interpreter; empty where none."""
+    for word in _words(part[:_MOST_READ])[:_MOST_PARTS]:
+        if ending_of(word) in _SCRIPTS:
+            return word.rsplit("/", 1)[-1]
+    return ""
+
+
+def _piped(part: str) -> Iterator[str]:
+    if "|" not in part:
+        return iter([part.strip()] if part.strip() else [])
+    return _cut([hit[0] for hit in _PIECE.finditer(part)], ("|",))
 
 
 def _cut(pieces: Sequence[str], places: tuple[str, ...]) -> Iterator[str]:
@@ -142,10 +178,20 @@ def _program(part: str) -> str:
 
 
 def _words(part: str) -> list[str]:
+    """Return the words of a command without their quotes, as `shlex` does and much sooner."""
+    if not _HARD.search(part):
+        return part.split()
+    if "#" not in part and not _WORD.sub("", part).strip():
+        return [_QUOTED.sub(_unquoted, hit[0]) for hit in _WORD.finditer(part)]
     try:
         return shlex.split(part, comments=True)
     except ValueError:
         return part.split()
+
+
+def _unquoted(hit: re.Match[str]) -> str:
+    escaped, single, double = hit.groups()
+    return _ESCAPED.sub(r"\1", double) if double is not None else escaped or single or ""
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -175,4 +221,4 @@ def _how_run(words: list[str], part: str) -> str:
 
 
 def _script(name: str) -> str:
-    return "script" if ending_of(name) in {"py", "sh", "js", "rb", "pl", "ts"} else name
+    return "script" if ending_of(name) in _SCRIPTS else name

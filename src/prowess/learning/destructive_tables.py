@@ -16,34 +16,33 @@ def names(text: str) -> frozenset[str]:
 
 
 HARMLESS = names(
-    "ls cat head tail wc grep egrep fgrep zgrep zcat eza exa file stat du df diff cmp comm cut "
+    "ls cat head tail wc grep egrep fgrep zgrep zcat eza exa stat du df diff cmp comm cut "
     "tr paste join nl rev tac fold column expand unexpand fmt jq basename dirname realpath "
     "readlink pwd id whoami groups uname ps uptime free lsof pgrep pidof md5sum sha1sum "
-    "sha256sum sha512sum shasum md5 cksum sum strings nm objdump size od hexdump base64 seq "
-    "cal printenv locale nproc arch tput dig nslookup host ping which whereis "
-    "mkdir touch sleep true false yes bc expr numfmt mktemp tty cd pushd popd dirs jobs echo "
-    "wait exit return shift break continue type times umask ulimit getopts lsblk "
-    "lscpu lspci vmstat iostat netstat getprop input "
-    "py.test mypy pyright ruff flake8 black isort tsc eslint prettier jest vitest mocha "
-    "rustfmt gofmt goimports javac ctest rspec phpunit "
-    "shellcheck yamllint markdownlint codespell bandit lint-imports hadolint tokei cloc scc "
-    "apt-cache sw_vers lsb_release"
+    "sha256sum sha512sum shasum md5 cksum sum strings od hexdump seq "
+    "cal printenv locale nproc arch tput which whereis "
+    "mkdir touch sleep true false yes bc expr numfmt mktemp tty cd pushd popd dirs echo "
+    "exit return shift break continue type times umask ulimit lsblk "
+    "lscpu lspci vmstat iostat netstat getprop input sw_vers lsb_release"
 )
+# Programs that look at code, compile or test it, and change none of it unless an option says so.
+CHECKERS = names(
+    "mypy pyright ruff flake8 pylint tsc eslint prettier jest vitest mocha gofmt goimports javac "
+    "ctest rspec phpunit shellcheck yamllint markdownlint codespell bandit lint-imports hadolint "
+    "tokei cloc scc black isort rustfmt stylelint"
+)
+# Those of them that rewrite files unless they are told only to look.
+FORMATTERS = names("black isort rustfmt")
 # Parts of the shell. What looks like code in their arguments may be run by them.
 BUILTINS = names(
-    "test [ [[ : printf read unset export local readonly declare typeset set shopt let"
+    "test [ [[ : printf read unset export local readonly declare typeset set shopt let wait "
+    "getopts jobs"
 )
 # Programs that run tasks which have names: the names tell.
 TASK_RUNNERS = names(
     "make gmake just task rake mvn gradle gradlew mvnw ninja meson bazel nx turbo tox nox mix "
     "dotnet swift vite webpack next rollup esbuild coverage pre-commit invoke composer bundle "
     "sphinx-build mkdocs hatch"
-)
-# Variables that decide what is run later.
-TELLING = names(
-    "PATH IFS ENV BASH_ENV PROMPT_COMMAND PS4 LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES "
-    "SHELL SHELLOPTS BASHOPTS GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR PAGER "
-    "EDITOR VISUAL MAKEFLAGS PERL5OPT RUBYOPT LESSOPEN MANPAGER GIT_CONFIG_COUNT HOME"
 )
 
 _DELETES, _DISKS = "it deletes files", "it writes to disks"
@@ -119,12 +118,13 @@ _NODE = _tool(
     _PACKAGES,
     valued="--prefix --filter -F --dir -C --cwd -w --workspace",
     plain="-s --silent -r --recursive --if-present",
-    bad="-g --global --location --script-shell",
+    bad="-g --global --location --script-shell --node-options --userconfig --globalconfig",
 )
 _DOCKER = _tool(
     _CONTAINERS,
     "it changes containers or what belongs to them",
     valued="-H --host --context -c --log-level -f --file -p --project-name --profile",
+    bad="-o --output --iidfile --metadata-file",
 )
 TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
@@ -140,7 +140,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             plain="--no-pager -P --no-optional-locks --literal-pathspecs --bare",
             bad="--output --amend --force --hard --delete --upload-pack --exec --ext-diff "
             "--open-files-in-pager -O --prune --discard-changes --receive-pack --fixup --squash "
-            "--template --move --copy",
+            "--template --move --copy --config --orphan",
         ),
         "docker": _DOCKER,
         "podman": _DOCKER,
@@ -161,13 +161,13 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             "dependency+list",
             "it changes what runs in a cluster",
             valued="-n --namespace --kube-context --kubeconfig",
-            bad="--post-renderer",
+            bad="--post-renderer --output-dir",
         ),
         "terraform": _tool(
             "plan validate fmt show output init version providers graph state+list state+show "
             "workspace+list workspace+show",
             "it changes what runs elsewhere",
-            bad="-destroy -migrate-state -force-copy",
+            bad="-destroy -migrate-state -force-copy -out",
         ),
         "gh": _tool(
             "pr+view pr+list pr+status pr+diff pr+checks issue+view issue+list issue+status "
@@ -185,7 +185,8 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             "install list show freeze check index debug inspect wheel download help",
             _PACKAGES,
             plain="-q --quiet -v --verbose --isolated",
-            bad="--break-system-packages --force-reinstall --target",
+            bad="--break-system-packages --force-reinstall --target -t --prefix --root --src "
+            "--python --log --report",
         ),
         "cargo": _tool(
             "build b check c test t run r clippy fmt doc bench tree metadata search add update "
@@ -193,7 +194,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             "it publishes, installs or deletes",
             valued="-C --color",
             plain="-q --quiet -v --verbose --locked --offline --frozen",
-            bad="--config",
+            bad="--config --fix --target-dir --out-dir --artifact-dir",
         ),
         "go": _tool(
             "build test vet fmt run list version doc env get install mod+tidy mod+download "
@@ -211,7 +212,8 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             "pip+check",
             "it publishes, removes or runs something",
             plain="-q --quiet -v --verbose --offline",
-            bad="--break-system-packages --force-reinstall --target",
+            bad="--break-system-packages --force-reinstall --target -t --prefix --clear -o "
+            "--output-file --out-dir --script",
         ),
         "systemctl": _tool(
             "status is-active is-enabled is-failed list-units list-unit-files list-timers show cat",
@@ -219,8 +221,13 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             plain="--user --no-pager --system",
         ),
         "brew": _tool("list info search outdated config doctor deps", _PACKAGES),
-        "apt": _tool("list search show policy", _PACKAGES),
-        "deno": _tool("test check lint fmt info", "it runs code of others", bad="-A"),
+        "apt": _tool("list search show policy", _PACKAGES, bad="-o -c --option --config-file"),
+        "apt-cache": _tool("search show policy depends rdepends", _PACKAGES, bad="-o -c"),
+        "deno": _tool(
+            "test check lint fmt info",
+            "it runs code of others",
+            bad="-A --allow-all --allow-run --allow-write --allow-ffi --fix",
+        ),
         # What a phone has.
         "am": _tool("start start-activity get-config", "it starts or ends programs", bad="-S"),
         "pm": _tool(

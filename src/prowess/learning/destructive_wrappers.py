@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from prowess.learning.destructive_options import UNKNOWN
-from prowess.learning.destructive_tables import TELLING, names
+from prowess.learning.destructive_tables import names
+from prowess.learning.destructive_variables import exported_danger
 
 # A dash and one letter.
 _LETTER = 2
@@ -44,7 +45,8 @@ class _Wrapper:
     def _taken(self, arg: str) -> int:
         """Return how many words an option takes up; none where it is not known."""
         if not arg.startswith("-"):
-            return int(arg.partition("=")[0].rstrip("+") not in TELLING)
+            name, _, value = arg.partition("=")
+            return int(not exported_danger(name.rstrip("+"), value))
         if arg in self.valued:
             return 2
         is_glued = len(arg) > _LETTER and arg[1] != "-" and arg[:_LETTER] in self.valued
@@ -93,11 +95,20 @@ def inner_command(name: str, args: Sequence[str]) -> Wrapped | None:
     if name == "xargs":
         return Wrapped(_fed(args))
     if args and _RUNNERS.get(name) == args[0]:
-        return Wrapped(_RUN.rest(args[1:]))
+        return Wrapped(_from_registry(_RUN.rest(args[1:]), args))
     if name == "command" and args[:1] in (["-v"], ["-V"]):
         return Wrapped([])
     wrapper = _WRAPPERS.get(name)
+    if wrapper is not None and name in ("npx", "bunx"):
+        return Wrapped(_from_registry(wrapper.rest(args)))
     return None if wrapper is None else Wrapped(wrapper.rest(args))
+
+
+def _from_registry(rest: list[str] | None, args: Sequence[str] = ()) -> list[str] | None:
+    """Return the inner command line, unless what it runs is fetched from an address."""
+    is_elsewhere = any("://" in arg or "git+" in arg for arg in args)
+    is_named = bool(rest) and (":" in rest[0] or "@" in rest[0][1:]) if rest else False
+    return None if is_elsewhere or is_named else rest
 
 
 def _fed(args: Sequence[str]) -> list[str] | None:

@@ -7,7 +7,7 @@ most traces, or a new entry.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -75,7 +75,8 @@ class ParameterBook:
         # While it is set, only what a task names becomes an entry.
         self.only_asked = False
         self._tasks = {at: task.casefold() for at, task in tasks.items()}
-        self._seekers: dict[int, tuple[int, re.Pattern[str] | None, dict[str, str]]] = {}
+        # By trace: of how many entries, and the texts that stand for them there.
+        self._known_marks: dict[int, tuple[int, dict[str, str]]] = {}
 
     def one_text(self, values: Values, source: Source) -> str:
         """Return what the texts of several traces say, with marks for what varies."""
@@ -105,15 +106,15 @@ class ParameterBook:
 
     def marked(self, trace: int, text: str) -> str:
         """Return a text of one trace with marks in place of the values that are known."""
-        seek, marks = self._seeker(trace)
-        if seek is None or TOO_LONG in text:
+        marks = self._marks(trace)
+        if not marks or TOO_LONG in text:
             return text
         parts, at = [], 0
         # What is marked already stays as it is.
         for hit in _MARK.finditer(text):
-            parts += [seek.sub(lambda found: marks[found[0]], text[at : hit.start()]), hit[0]]
+            parts += [_with_marks(text[at : hit.start()], marks), hit[0]]
             at = hit.end()
-        return "".join([*parts, seek.sub(lambda found: marks[found[0]], text[at:])])
+        return "".join([*parts, _with_marks(text[at:], marks)])
 
     def fill(self, values: Values, source: Source) -> str:
         """Return what stands in a gap: a mark, a habit, or nothing where most leave it out."""
@@ -136,6 +137,9 @@ class ParameterBook:
         if not is_asked and (stems := _stems(values)) and self._is_asked(stems):
             # A task that names a component means all the files of that name.
             return f"{self.fill(stems, source)}.{ending_of(next(iter(values.values())))}"
+        if not is_asked and (around := self._around_asked(values)):
+            before, cores, after = around
+            return f"{before}{self.fill(cores, source)}{after}"
         is_full = len(self.entries) >= _MOST_ENTRIES
         if is_full or (not is_asked and (self.only_asked or _is_habit(values, source))):
             return _most_common(values)
@@ -169,6 +173,14 @@ class ParameterBook:
             inside = replace(source, before="/", is_folder=at + 1 < len(rows))
             told.append(self.fill(here, inside) if at in apart else row[0])
         return "/".join(told)
+
+    def _around_asked(self, values: Values) -> tuple[str, Values, str] | None:
+        """Return what values share around a part that the tasks name: `ann` of `ann@x.org`."""
+        before, after = _shared_ends(list(values.values()))
+        if not (before or after):
+            return None
+        cores = {at: value[len(before) : len(value) - len(after)] for at, value in values.items()}
+        return (before, cores, after) if all(cores.values()) and self._is_asked(cores) else None
 
     def _content(self, values: Values, source: Source) -> str:
         for at, entry in enumerate(self.entries):
@@ -219,15 +231,13 @@ class ParameterBook:
 
         return _MARK.sub(value, text)
 
-    def _seeker(self, trace: int) -> tuple[re.Pattern[str] | None, dict[str, str]]:
-        known = self._seekers.get(trace)
+    def _marks(self, trace: int) -> Mapping[str, str]:
+        """Return the mark of each text that stands for an entry in a trace."""
+        known = self._known_marks.get(trace)
         if known is None or known[0] != len(self.entries):
-            marks = dict(self._candidates(trace))
-            texts = sorted(marks, key=lambda text: (-len(text), text))
-            seek = re.compile("|".join(_bounded(text) for text in texts)) if texts else None
-            known = (len(self.entries), seek, marks)
-            self._seekers[trace] = known
-        return known[1], known[2]
+            known = (len(self.entries), dict(self._candidates(trace)))
+            self._known_marks[trace] = known
+        return known[1]
 
     def _candidates(self, trace: int) -> Iterator[tuple[str, str]]:
         """Yield each text that stands for an entry in a trace; the last one of a text counts."""
@@ -251,10 +261,43 @@ def marks_in(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
         yield int(hit["entry"]), Derivation[hit["way"]], hit.start(), hit.end()
 
 
-def _bounded(text: str) -> str:
-    """Return what finds a text as a word of its own; a version may have its `v` before it."""
-    before = r"(?:(?<![A-Za-z0-9])|(?<=\bv))" if text[0].isdigit() else r"(?<![A-Za-z0-9])"
-    return f"{before if text[0].isalnum() else ''}{re.escape(text)}(?![A-Za-z0-9])"
+def _with_marks(text: str, marks: Mapping[str, str]) -> str:
+    """Put marks in place of the texts that have one; of several at one place the longest counts."""
+    hits = [
+        (start, -len(wanted), wanted)
+        for wanted in marks
+        if wanted in text
+        for start in _places(wanted, text)
+    ]
+    parts, done = [], 0
+    for start, _, wanted in sorted(hits):
+        if start >= done:
+            parts += [text[done:start], marks[wanted]]
+            done = start + len(wanted)
+    return "".join([*parts, text[done:]])
+
+
+def _places(wanted: str, text: str) -> Iterator[int]:
+    """Yield where a text stands as a word of its own; a version may have its `v` before it."""
+    start = text.find(wanted)
+    while start >= 0:
+        if _is_word(text, start, start + len(wanted)):
+            yield start
+        start = text.find(wanted, start + 1)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    if _is_letter(text[end : end + 1]):
+        return False
+    first, before = text[start], text[start - 1 : start] if start else ""
+    if not first.isalnum() or not _is_letter(before):
+        return True
+    begins_word = not re.match(r"\w", text[start - 2 : start - 1] if start > 1 else "")
+    return first.isdigit() and before == "v" and begins_word
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isascii() and sign.isalnum()
 
 
 def _is_telling(text: str) -> bool:
@@ -264,7 +307,7 @@ def _is_telling(text: str) -> bool:
 
 def _stands_in(value: str, task: str) -> bool:
     names = {value.casefold(), value.rstrip("/").rsplit("/", 1)[-1].casefold()}
-    return any(re.search(_bounded(name), task) for name in names if name)
+    return any(next(_places(name, task), -1) >= 0 for name in names if name)
 
 
 def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str] | None:
@@ -276,10 +319,10 @@ def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str]
         text = texts.get(at, "")
         if not text or text not in value or (exactly and value != text):
             return None
-        hit = re.search(_bounded(text), value)
-        if hit is None:
+        start = next(_places(text, value), -1)
+        if start < 0:
             return None
-        around.add((value[: hit.start()], value[hit.end() :]))
+        around.add((value[:start], value[start + len(text) :]))
     return around.pop() if len(around) == 1 else None
 
 
@@ -296,6 +339,20 @@ def _stems(values: Values) -> Values:
     if len(endings) > 1 or "" in endings or any("/" in value for value in values.values()):
         return {}
     return {at: without_ending(value) for at, value in values.items()}
+
+
+def _shared_ends(values: Sequence[str]) -> tuple[str, str]:
+    """Return how all values begin and end, as far as that is whole words."""
+    before = _shared_begin(values)
+    after = _shared_begin([value[len(before) :][::-1] for value in values])[::-1]
+    before = re.sub(r"[A-Za-z0-9]+\Z", "", before)
+    return before, re.sub(r"\A[A-Za-z0-9]+", "", after)
+
+
+def _shared_begin(values: Sequence[str]) -> str:
+    first, last = min(values), max(values)
+    ends = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(ends, len(first))]
 
 
 def _most_common(values: Values) -> str:

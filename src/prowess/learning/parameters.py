@@ -218,13 +218,17 @@ _KINDS: Mapping[Kind, str] = MappingProxyType(
 )
 
 
+# Options that are no noun: `--to`.
+_NO_NOUNS = frozenset(("to", "from", "in", "out", "of", "for", "with", "at", "by", "as", "on"))
+
+
 def _about(values: Sequence[str], name: str, *, is_asked: bool) -> str:
     kind, ending = common_kind(values), common_ending(values)
     what = _KINDS.get(kind, f"a {kind.value}")
     if kind is Kind.FILE and ending:
         what = f"a {ending} file"
     words = name.rstrip("0123456789").strip("_").replace("_", " ")
-    if words not in what:
+    if words not in what and words not in _NO_NOUNS:
         is_said = words.endswith((kind.value, "text")) or kind is Kind.TEXT
         what = f"the {words}" if is_said else f"the {words}, {what}"
     return f"{what}; the task names it" if is_asked else f"{what}; the task may not name it"

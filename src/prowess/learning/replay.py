@@ -5,15 +5,17 @@ word made by `quoted`; the one exception is the type of a step in a comment, of 
 digits and a few signs are left. Secrets are not in it at all: they are asked for when it runs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from prowess.learning.credentials import masked
 from prowess.learning.deeds import Deed, deed_of
+from prowess.learning.destructive_written import Written
 from prowess.learning.replay_android import (
-    PARTS_WITH_SECRETS,
     PARTS_WITHOUT_SECRETS,
+    device_shell_part,
     gesture_part,
+    type_part,
 )
 from prowess.learning.replay_host import (
     edit_part,
@@ -23,8 +25,9 @@ from prowess.learning.replay_host import (
     tool_part,
     write_part,
 )
-from prowess.learning.replay_parts import Part, Place, Secrets, by_hand, together
+from prowess.learning.replay_parts import Around, Part, Place, Secrets, by_hand, together
 from prowess.learning.replay_places import DEVICE, HOST
+from prowess.learning.replay_taps import touch_danger
 from prowess.learning.replay_template import COMMON, HEAD, TAIL
 from prowess.learning.secret_steps import without_secrets
 from prowess.learning.shell_words import comment_word, quoted, visible
@@ -52,8 +55,9 @@ class _Numbered:
 def replay_script(trace: Trace, *, name: str) -> str | None:
     """Return a whole bash file, or nothing where no step gives a command."""
     safe = without_secrets(trace)
+    written = Written()
     steps = [
-        _numbered(step, number, safe)
+        _numbered(step, number, safe, written)
         for number, step in zip(_numbers(safe.steps), safe.steps, strict=True)
     ]
     parts = [step.part for step in steps if step.part is not None]
@@ -77,13 +81,14 @@ def _numbers(steps: Sequence[Step]) -> list[int]:
     return own if rising and own[-1:] <= [_LAST_NUMBER] else counted
 
 
-def _numbered(step: Step, number: int, trace: Trace) -> _Numbered:
+def _numbered(step: Step, number: int, trace: Trace, written: Written) -> _Numbered:
     kind = comment_word(step.action.kind)
     if step.failed:
         reason = "it failed when it was recorded, and is left out"
         return _Numbered(number=number, kind=kind, reason=reason)
     secrets = Secrets(number)
-    part = _part(step.action, _Around(trace, step, secrets), f"{number}")
+    around = _Step(trace, step, Around(trace.folder, secrets, written))
+    part = _part(step.action, around, f"{number}")
     reason = "" if part else "there is nothing to do"
     return _Numbered(
         number=number, kind=kind, part=part, reason=reason, secrets=tuple(secrets.names)
@@ -91,50 +96,47 @@ def _numbered(step: Step, number: int, trace: Trace) -> _Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """What an action needs to know beyond itself."""
+class _Step:
+    """The step of an action, which may be one of several."""
 
     trace: Trace
     step: Step
-    secrets: Secrets
+    around: Around
     depth: int = 0
 
-    @property
-    def folder(self) -> str:
-        return self.trace.folder
 
-
-def _part(action: Action, around: _Around, label: str) -> Part | None:
-    deed = deed_of(action, on_device=around.trace.is_on_device)
+def _part(action: Action, of: _Step, label: str) -> Part | None:
+    deed = deed_of(action, on_device=of.trace.is_on_device)
     if deed is Deed.FINISH:
         return None
     if deed is Deed.BATCH:
-        return _batch_part(action, around, label)
+        return _batch_part(action, of, label)
     if deed is Deed.GESTURE:
         # The element is known of the step as a whole, not of what a batch holds.
-        return gesture_part(action, around.step.target if around.depth == 0 else None)
+        part = gesture_part(action, of.step.target if of.depth == 0 else None)
+        return replace(part, danger=touch_danger(action, of.step)) if part.is_command else part
     if deed in PARTS_WITHOUT_SECRETS:
         return PARTS_WITHOUT_SECRETS[deed](action)
-    if deed in PARTS_WITH_SECRETS:
-        return PARTS_WITH_SECRETS[deed](action, around.secrets)
-    return _host_part(deed, action, around)
-
-
-def _host_part(deed: Deed, action: Action, around: _Around) -> Part:
-    if deed is Deed.SCRIPT:
-        return script_part(action, around.secrets)
     if deed is Deed.READ:
-        return read_part(action, around.folder)
-    makers = {Deed.SHELL: shell_part, Deed.WRITE: write_part, Deed.EDIT: edit_part}
-    maker = makers.get(deed)
-    return maker(action, around.folder, around.secrets) if maker else tool_part(action)
+        return read_part(action, of.around.folder)
+    return _PARTS.get(deed, tool_part)(action, of.around)
 
 
-def _batch_part(action: Action, around: _Around, label: str) -> Part | None:
+_PARTS: Mapping[Deed, Callable[[Action, Around], Part]] = {
+    Deed.TYPE: type_part,
+    Deed.DEVICE_SHELL: device_shell_part,
+    Deed.SHELL: shell_part,
+    Deed.SCRIPT: script_part,
+    Deed.WRITE: write_part,
+    Deed.EDIT: edit_part,
+}
+
+
+def _batch_part(action: Action, of: _Step, label: str) -> Part | None:
     inner = _inner_actions(action.fields.get("actions"))
-    if len(inner) > _MOST_BATCH or around.depth >= _DEEPEST_BATCH:
+    if len(inner) > _MOST_BATCH or of.depth >= _DEEPEST_BATCH:
         return by_hand("do many actions at once; there are too many to be written here")
-    deeper = _Around(around.trace, around.step, around.secrets, around.depth + 1)
+    deeper = replace(of, depth=of.depth + 1)
     parts: list[tuple[str, Part]] = []
     for count, one in enumerate(inner, 1):
         part = _part(one, deeper, f"{label}.{count}")

@@ -6,17 +6,17 @@ the script puts it together for the device when it runs.
 """
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from prowess.learning.deeds import Deed, command_of
-from prowess.learning.destructive import danger_of
+from prowess.learning.destructive import judged
+from prowess.learning.destructive_scene import Scene
 from prowess.learning.replay_parts import (
+    Around,
     Part,
-    Secrets,
     by_hand,
     device_part,
     has_secret,
@@ -36,11 +36,6 @@ _LONGEST_WAIT = 600_000
 _FARTHEST = 99_999
 _LAST_BASIC, _FIRST_PRINTABLE = 0xFFFF, 0x20
 _TAPS = ("tap", "tap_element")
-_DESTROYS = re.compile(
-    r"(?i)\b(?:delete|remove|uninstall|erase|wipe|format|factory|reset|discard|clear data|pay"
-    r"|buy|purchase|checkout|place order|order now|transfer)\b"
-)
-_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
 
 class _Spot(NamedTuple):
@@ -61,13 +56,13 @@ def gesture_part(action: Action, target: UiTarget | None) -> Part:
     return device_part(words, f"swipe {start.x} {start.y} {end.x} {end.y} {lasts}")
 
 
-def type_part(action: Action, secrets: Secrets) -> Part:
+def type_part(action: Action, around: Around) -> Part:
     """Return text that is typed; what is secret is asked for when the replay runs."""
     text = action.text("text", "value", "inputText", "input_text")
     if not text:
         return note("types nothing")
     if has_secret(text):
-        name = secrets.another()
+        name = around.secrets.another()
         words = f"types a text that was not recorded; it is asked for, or taken from {name}"
         return device_part(words, f"ask_secret {name}", 'type_text "$SECRET"')
     lost = " (without its zero bytes)" if "\0" in text else ""
@@ -98,18 +93,19 @@ def wait_part(action: Action) -> Part:
     return Part(words=f"waits {shown} s", lines=(f"sleep {shown}",), is_command=True)
 
 
-def device_shell_part(action: Action, secrets: Secrets) -> Part:
+def device_shell_part(action: Action, around: Around) -> Part:
     """Return a command of the device's own shell."""
     command = command_of(action)
     if not command.strip():
         return note("a command of the device that is empty")
-    told = spelled(command, secrets, in_command=True)
+    told = spelled(command, around.secrets, in_command=True)
+    found = judged(without_marks(command), Scene(written=around.written))
+    around.written.add(found.written)
     if len(command) >= MOST_FIELD or "\0" in command or told is None:
         return by_hand("run a command on the device that cannot be written here", command[:200])
     # A command that begins like an option would be read by adb itself.
     guard = " " if command.startswith("-") else ""
-    danger = danger_of(without_marks(command))
-    part = device_part("on the device:", f'on_device "{guard}$value"', danger=danger)
+    part = device_part("on the device:", f'on_device "{guard}$value"', danger=found.danger)
     return with_value(part, command, told)
 
 
@@ -117,16 +113,15 @@ def _tap(action: Action, target: UiTarget | None) -> Part:
     spot = _spot(action, "x", "y")
     wanted = tuple(_wanted(target)) if target is not None else ()
     name = _name_of(target) if target is not None else ""
-    danger = _danger(name)
     if not wanted:
         if spot is None:
             element = name or action.text("elementId", "element_id", "element")
             return by_hand(f"tap {element or 'an element'}; how to find it was not recorded")
-        return device_part(f"taps at {spot.x},{spot.y}", f"tap_at {spot.x} {spot.y}", danger=danger)
+        return device_part(f"taps at {spot.x},{spot.y}", f"tap_at {spot.x} {spot.y}")
     place = f"{spot.x} {spot.y}" if spot else "'' ''"
     words = f"taps {name}" + (f", or at {spot.x},{spot.y} where it is not found" if spot else "")
     attributes = " ".join(f"{attribute} {quoted(value)}" for attribute, value in wanted)
-    return device_part(words, f"tap_element {place} {attributes}", danger=danger)
+    return device_part(words, f"tap_element {place} {attributes}")
 
 
 def _wanted(target: UiTarget) -> Iterator[tuple[str, str]]:
@@ -162,12 +157,6 @@ def _name_of(target: UiTarget) -> str:
     return f'"{seen}"' + (f" ({target.resource_id})" if target.resource_id else "")
 
 
-def _danger(name: str) -> str:
-    words = " ".join(_WORD_BREAK.split(name.rpartition("/")[2] if '"' not in name else name))
-    found = _DESTROYS.search(words)
-    return f"it touches something called {found[0]}" if found else ""
-
-
 def _spot(action: Action, across: str, down: str) -> _Spot | None:
     x, y = action.number(across, math.nan), action.number(down, math.nan)
     if math.isnan(x) or math.isnan(y):
@@ -194,4 +183,3 @@ def _duration(action: Action, kind: str) -> int:
 
 
 PARTS_WITHOUT_SECRETS = {Deed.KEY: key_part, Deed.LAUNCH: launch_part, Deed.WAIT: wait_part}
-PARTS_WITH_SECRETS = {Deed.TYPE: type_part, Deed.DEVICE_SHELL: device_shell_part}

@@ -11,8 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.learning.deeds import command_of, path_of
-from prowess.learning.destructive import danger_of, overwritten
+from prowess.learning.destructive import Judgement, judged
+from prowess.learning.destructive_places import is_delicate, joined
+from prowess.learning.destructive_scene import Scene
+from prowess.learning.destructive_written import names_of
 from prowess.learning.replay_parts import (
+    Around,
     Part,
     Secrets,
     by_hand,
@@ -37,10 +41,11 @@ _LEFT_RUNNING = ("run_in_background", "is_background", "background")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _SHEBANG = re.compile(r"#![^\n]*")
 _SHELL_SHEBANG = re.compile(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:ba|da|k|z)?sh\b")
-_SYSTEM_FOLDERS = frozenset(
-    ("bin", "boot", "dev", "etc", "lib", "lib64", "Library", "opt", "proc", "root", "run", "sbin",
-     "sys", "System", "usr", "var")
-)  # fmt: skip
+# An edit that takes away so many times what it puts in, and so many characters more, is no edit.
+_MOST_TIMES, _MOST_FEWER = 4, 400
+_PATCHED = re.compile(
+    r"(?m)^(?:\*\*\* (?:Add|Update|Move to)[^:\n]*:|\+\+\+)[ \t]*(?:b/)?(\S[^\n\t]*)"
+)
 # Tools that only look something up, or keep the agent's own notes.
 _LOOKUPS = frozenset(
     ("grep", "glob", "ls", "list_dir", "list_directory", "list_files", "search", "find",
@@ -62,25 +67,30 @@ class _Edit:
         return _fits(self.old) and _fits(self.new)
 
 
-def shell_part(action: Action, folder: str, secrets: Secrets) -> Part:
+def shell_part(action: Action, around: Around) -> Part:
     """Return a command that is run in the folder."""
     command = command_of(action)
     if not command.strip():
         return note("a command that is empty")
+    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    scene = Scene(root=around.folder, folder=where, written=around.written)
+    found = judged(without_marks(command), scene)
+    around.written.add(found.written)
     if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
         return by_hand("start this, and leave it running", command)
-    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", folder)
-    return _command_part(command, where, danger_of(without_marks(command)), secrets)
+    return _command_part(command, where, found, around.secrets)
 
 
-def script_part(action: Action, secrets: Secrets) -> Part:
+def script_part(action: Action, around: Around) -> Part:
     """Return a whole script that is run; nobody can tell in short what it does."""
     script = command_of(action)
     if not script.strip():
         return note("a script that is empty")
     if _SHEBANG.match(script) and not _SHELL_SHEBANG.match(script):
         return by_hand("run a script that is not for bash", script)
-    return _command_part(script, ".", "it runs a whole script", secrets)
+    around.written.add(judged(without_marks(script)).written)
+    found = Judgement(danger="it runs a whole script")
+    return _command_part(script, ".", found, around.secrets)
 
 
 def read_part(action: Action, folder: str) -> Part:
@@ -91,31 +101,33 @@ def read_part(action: Action, folder: str) -> Part:
     return host_part(f"shows {path}", f"show_file {quoted(path)}")
 
 
-def write_part(action: Action, folder: str, secrets: Secrets) -> Part:
+def write_part(action: Action, around: Around) -> Part:
     """Return a file that is written; the script asks first where it is there already."""
     content = next(
         (value for name in _CONTENT_NAMES if isinstance(value := action.fields.get(name), str)),
         None,
     )
-    path = _relative(path_of(action), folder)
+    path = _relative(path_of(action), around.folder)
+    around.written.add(names_of(path))
     if content is None:
         return by_hand(f"write {path or 'a file'}; what it held was not recorded")
-    return _written(path, content, secrets)
+    return _written(path, content, around)
 
 
-def edit_part(action: Action, folder: str, secrets: Secrets) -> Part:
+def edit_part(action: Action, around: Around) -> Part:
     """Return a replacement of text in a file, which must be there exactly once."""
-    path = _relative(path_of(action), folder)
+    path = _relative(path_of(action), around.folder)
+    around.written.add(names_of(path))
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
-        return _written(path, edits[0].new, secrets)
+        return _written(path, edits[0].new, around)
     can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
     if not can_edit or len(edits) > _MOST_EDITS:
         return by_hand(f"edit {path or 'a file'}; the edit cannot be written here")
     asks: list[str] = []
     words: list[str] = []
     for edit in edits:
-        both = [spelled(text, secrets, in_command=False) for text in (edit.old, edit.new)]
+        both = [spelled(text, around.secrets, in_command=False) for text in (edit.old, edit.new)]
         if has_secret(edit.old) or None in both:
             return by_hand(f"edit {path}; it is about something that was not recorded")
         old, new = (one for one in both if one is not None)
@@ -125,29 +137,34 @@ def edit_part(action: Action, folder: str, secrets: Secrets) -> Part:
         return by_hand(f"edit {path}; it puts in what was not recorded")
     line = f"edit_file {quoted(path)} {' '.join(words)}"
     shown = "\n".join(_told(edit) for edit in edits)
-    part = host_part(f"edits {path}", *asks, line, danger=_danger_of_path(path))
+    danger = _danger_of_path(path, around.folder) or _loss(path, edits)
+    part = host_part(f"edits {path}", *asks, line, danger=danger)
     return replace(part, shown=shown)
 
 
-def tool_part(action: Action) -> Part:
+def tool_part(action: Action, around: Around) -> Part:
     """Return what a person has to do, or a look at something, which needs no repeating."""
     kind = action.kind.strip()
     if kind.casefold() in _LOOKUPS:
         return note(f"{kind}: only looked something up; left out")
+    around.written.add(names_of(path_of(action)))
+    for patch in _texts(action):
+        for found in _PATCHED.finditer(patch):
+            around.written.add(names_of(found[1].strip()))
     asked = action.text("question", "instruction", "prompt", "description", "capability", "input")
     path = path_of(action)
     told = ", ".join(text for text in (path, asked) if text)
     return by_hand(f"{kind or 'a tool'} has no command", told[:_MOST_SHOWN])
 
 
-def _command_part(command: str, where: str, danger: str, secrets: Secrets) -> Part:
+def _command_part(command: str, where: str, found: Judgement, secrets: Secrets) -> Part:
     told = spelled(command, secrets, in_command=True)
     if not _fits(command) or told is None or not _can_name(where):
         return by_hand("run a command that cannot be written here", command[:_MOST_TOLD])
     words = "runs:" if where == "." else f"runs in {where}:"
     lines = [f'run_command "$value" {quoted(where)}']
-    files = overwritten(without_marks(command)) if danger else ()
-    if files and not any(map(_is_delicate, files)):
+    files, danger = found.overwritten, found.danger
+    if files:
         # It destroys nothing unless one of these is there, which only shows when it is run.
         words = f"{words[:-1]}, and asks first where {', '.join(files)} is there:"
         lines.insert(0, " ".join(["spare", *map(quoted, (where, *files))]))
@@ -155,15 +172,15 @@ def _command_part(command: str, where: str, danger: str, secrets: Secrets) -> Pa
     return with_value(host_part(words, *lines, danger=danger), command, told)
 
 
-def _written(path: str, content: str, secrets: Secrets) -> Part:
+def _written(path: str, content: str, around: Around) -> Part:
     if not _can_name(path) or not _fits(content):
         return by_hand(f"write {path or 'a file'}; it is too long or too odd to be kept here")
-    told = spelled(content, secrets, in_command=False)
+    told = spelled(content, around.secrets, in_command=False)
     if told is None:
         return by_hand(f"write {path}; most of what it held was not recorded")
     words = f"writes {len(content)} characters to {path}, and asks first where it is there"
     line = f"write_file {quoted(path)} {told.word}"
-    part = host_part(words, *told.asks, line, danger=_danger_of_path(path))
+    part = host_part(words, *told.asks, line, danger=_danger_of_path(path, around.folder))
     more = "\n..." if len(content) > _MOST_SHOWN else ""
     return replace(part, shown=content[:_MOST_SHOWN] + more)
 
@@ -190,19 +207,23 @@ def _relative(path: str, folder: str) -> str:
     return flat.removeprefix(root + "/")
 
 
-def _is_delicate(path: str) -> bool:
-    """Return whether even a new file of that name changes how a machine or a program behaves."""
-    names = path.split("/")
-    hidden = any(name.startswith(".") and name != "." for name in names)
-    return hidden or (path.startswith("/") and names[1] in _SYSTEM_FOLDERS)
-
-
-def _danger_of_path(path: str) -> str:
+def _danger_of_path(path: str, folder: str) -> str:
     is_elsewhere = posixpath.isabs(path) or path.startswith("~") or ".." in path.split("/")
     if is_elsewhere:
         return f"it changes {path}, which is not below the folder"
-    hidden = any(name.startswith(".") and name != "." for name in path.split("/"))
-    return f"it changes {path}, which sets how programs behave" if hidden else ""
+    is_setting = is_delicate(joined(folder, path))
+    return f"it changes {path}, which sets how programs behave" if is_setting else ""
+
+
+def _loss(path: str, edits: Sequence[_Edit]) -> str:
+    """Return why an edit that takes away more than it puts in needs a confirmation."""
+    if any(not edit.new.strip() for edit in edits):
+        return f"it takes text out of {path} and puts nothing in its place"
+    old, new = (
+        sum(map(len, texts)) for texts in zip(*((e.old, e.new) for e in edits), strict=True)
+    )
+    is_loss = old > _MOST_TIMES * new and old - new > _MOST_FEWER
+    return f"it takes much more out of {path} than it puts in" if is_loss else ""
 
 
 def _edits(action: Action) -> list[_Edit]:
@@ -221,3 +242,7 @@ def _edit(fields: Mapping[str, Json]) -> _Edit:
 
 def _told(edit: _Edit) -> str:
     return f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}"
+
+
+def _texts(action: Action) -> list[str]:
+    return [value for value in action.fields.values() if isinstance(value, str)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from prowess.learning.credentials import STARS
+from prowess.learning.destructive_written import Written
 from prowess.learning.secret_steps import HIDDEN
 from prowess.learning.shell_words import quoted, visible
 
@@ -58,6 +59,17 @@ class Secrets:
         name = f"REPLAY_SECRET_{self.step}" + (f"_{count}" if count > 1 else "")
         self.names.append(name)
         return name
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What an action needs to know beyond itself."""
+
+    # The folder of the trace, as it was recorded.
+    folder: str
+    secrets: Secrets
+    # What the steps before it wrote, and what it writes is added to.
+    written: Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,6 +239,7 @@ write_file() {
 
 # edit_file PATH, then for each edit ALL OLD NEW: all edits are made, or none.
 edit_file() {
+  local name=$1
   place "$1"
   shift
   if ! read_content; then
@@ -249,6 +250,7 @@ edit_file() {
     replace_in_content "$1" "$2" "$3"
     shift 3
   done
+  [[ $CONTENT == *[![:space:]]* ]] || confirm "it leaves nothing in $name"
   printf '%s' "$CONTENT" >"$PLACE"
 }
 

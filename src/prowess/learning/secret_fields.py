@@ -10,49 +10,63 @@ import unicodedata
 from collections.abc import Mapping
 
 from prowess.learning.credentials import masked
+from prowess.learning.secret_words import CODES, PARTS, WORDS
 from prowess.learning.traces import Json, UiTarget
 
 # What an action puts into a field.
-VALUE_NAMES = frozenset(("text", "value", "inputText", "input_text"))
+VALUE_NAMES = frozenset(
+    ("text", "value", "inputText", "input_text", "keys", "chars", "characters", "string", "answer")
+)
 # By what an action names the field that it fills.
 _FIELD_NAMES = (
     "element", "selector", "field", "label", "name", "placeholder", "locator", "resourceId",
     "resource_id", "id", "elementId", "contentDesc", "className", "hint", "target", "question",
 )  # fmt: skip
-# Anywhere in a name or a label.
-_PARTS = (
-    "password", "passwort", "passcode", "passphrase", "passwd", "pincode", "kennwort", "secret",
-    "contrasena", "mot de passe", "senha", "wachtwoord", "has\u0142o", "losenord", "heslo",
-    "one time code", "security code", "verification code", "recovery code", "card number",
-    "cardnumber", "private key", "seed phrase", "\u043f\u0430\u0440\u043e\u043b\u044c",
-    "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4", "\u9a8c\u8bc1\u7801", "\u9a57\u8b49\u78bc",
-    "\u30d1\u30b9\u30ef\u30fc\u30c9", "\u6697\u8a3c\u756a\u53f7", "\ube44\ubc00\ubc88\ud638",
-)  # fmt: skip
-# Only as words of their own.
-_WORDS = frozenset(
-    ("pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "pwd", "pword", "pass", "mfa", "2fa")
-)  # fmt: skip
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[\W_]+")
 # A name that makes a secret of some values: a token is one, a `next_token: 7` is not.
 _MAYBE = re.compile(r"(?i)token|key|auth|cred|login|session")
+_USER = re.compile(
+    r"\b(?:user ?names?|user(?: ?id)?|log ?in(?: name| id)?|benutzer(?:name)?|nutzername|account"
+    r"|identifiant|usuario|utente|gebruikersnaam|anmeldename|e ?mail(?: adresse| address)?)\b"
+)
+_OTHER_FIELD = re.compile(
+    r"\b(?:user ?names?|user|e ?mail|search|query|address|subject|title|message|url|city|phone"
+    r"|comment|note|first name|last name|full name|benutzername|betreff|suche)\b"
+)
+_SETTLED = re.compile(
+    r"\b(?:was|were|accepted|correct|worked|done|next|then|after|before|search|user ?name|e ?mail"
+    r"|address|without|no|not|manager|query)\b"
+)
+_MOST_LABEL, _MOST_THOUGHT, _SHORT_THOUGHT = 400, 1_000, 60
 # What stands beside the field and is not it, or leads away from it.
 _BESIDE = re.compile(r"\b(?:forgot|forgotten|reset|recover|show|hide|reveal|toggle|lost)\b")
-_BUTTONS = ("button", "imageview", "checkbox", "switch")
 # A thought that says what is typed now, and not what comes before or after it.
-_MEANT = re.compile(r"\b(?:typ|enter|input|insert|fill|past|provid|supply|put)\w*(?P<what>.{0,40})")
+_MEANT = re.compile(
+    r"\b(?:typ|enter|input|insert|fill|past|provide|providing|supply|put)\w*(?P<what>.{0,40})"
+)
 _OTHER = re.compile(r"\b(?:user ?names?|e ?mail|search|query|address|then|before|after|next)\b")
 
 
 def names_secret(text: str) -> bool:
     """Return whether a name or a label says that what stands there is a secret."""
-    words = _words(text)
-    return any(part in words for part in _PARTS) or not _WORDS.isdisjoint(words.split())
+    words = _words(text[:_MOST_LABEL])
+    return _has_part(words) or not _WORDS.isdisjoint(words.split())
 
 
 def is_secret_target(target: UiTarget | None) -> bool:
     """Return whether an element is a secret field, or belongs to one."""
-    return target is not None and names_secret(_label(target))
+    return target is not None and any(names_secret(label) for label in labels_of(target))
+
+
+def names_user(text: str) -> bool:
+    """Return whether a label is that of a user's name, which mostly a password follows."""
+    return bool(_USER.search(_words(text[:_MOST_LABEL])))
+
+
+def names_other(text: str) -> bool:
+    """Return whether a label is surely that of a field for something else."""
+    return not names_secret(text) and bool(_OTHER_FIELD.search(_words(text[:_MOST_LABEL])))
 
 
 def is_beside_secret(text: str) -> bool:
@@ -60,18 +74,14 @@ def is_beside_secret(text: str) -> bool:
     return bool(_BESIDE.search(_words(text)))
 
 
-def takes_secret_focus(target: UiTarget, *, had: bool) -> bool:
-    """Return whether a secret field has the focus once an element was touched."""
-    if is_beside_secret(_label(target)):
-        # The eye beside a password leaves the focus where it is.
-        return had
-    return is_secret_target(target) and not target.class_name.casefold().endswith(_BUTTONS)
-
-
 def means_secret(thought: str) -> bool:
     """Return whether a thought says that a secret is typed now."""
-    meant = (_OTHER.split(hit["what"])[0] for hit in _MEANT.finditer(_words(thought)))
-    return any(names_secret(what) for what in meant)
+    words = _words(thought[:_MOST_THOUGHT])
+    meant = (_OTHER.split(hit["what"])[0] for hit in _MEANT.finditer(words))
+    if any(names_secret(what) for what in meant):
+        return True
+    # Nothing else is spoken of: `Now the password`.
+    return len(words) <= _SHORT_THOUGHT and names_secret(words) and not _SETTLED.search(words)
 
 
 def names_secret_field(fields: Mapping[str, Json]) -> bool:
@@ -80,23 +90,56 @@ def names_secret_field(fields: Mapping[str, Json]) -> bool:
     return any(isinstance(name, str) and names_secret(name) for name in named)
 
 
+def field_labels(fields: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return by what fields name the element that they are about."""
+    named = (fields.get(name) for name in _FIELD_NAMES)
+    return tuple(name for name in named if isinstance(name, str) and name)
+
+
+def asks_for_code(question: str) -> bool:
+    """Return whether a person is asked for a code; of which kind, a question seldom says."""
+    return bool(re.search(r"\b(?:code|codigo|kod|sms)\b", _words(question)))
+
+
 def is_secret_value(name: str, value: str) -> bool:
     """Return whether the name of a field says that its value is a secret."""
     if not value or name in _FIELD_NAMES:
         return False
     said = f"{name}={value}"
-    return names_secret(name) or bool(_MAYBE.search(name) and masked(said) != said)
+    words = _words(name)
+    is_named = _has_part(words) or not (_WORDS - _LABEL_WORDS).isdisjoint(words.split())
+    return is_named or bool(_MAYBE.search(name) and masked(said) != said)
 
 
-def _label(target: UiTarget) -> str:
-    named = (target.resource_id, target.text, target.content_desc, target.label, target.class_name)
-    return " ".join((*named, target.element_id))
+def labels_of(target: UiTarget) -> tuple[str, ...]:
+    """Return by what an element is named; of its id the part that its program gave it."""
+    named = (target.text, target.content_desc, target.label, target.class_name, target.element_id)
+    # The name of the program is no name of the field.
+    return (target.resource_id.rsplit("/", 1)[-1], *named)
+
+
+def _has_part(words: str) -> bool:
+    return any(part in words for part in _PARTS) or bool(_CODE.search(words))
 
 
 def _words(text: str) -> str:
     """Return the words in small letters without accents, a space between each two."""
-    apart = _NO_WORD.sub(" ", _CAMEL.sub(" ", unicodedata.normalize("NFKC", text)))
+    apart = _NO_WORD.sub(
+        " ", _CAMEL.sub(" ", text if text.isascii() else unicodedata.normalize("NFKC", text))
+    )
+    if apart.isascii():
+        return apart.casefold()
     letters = unicodedata.normalize("NFD", apart.casefold())
     # Only of Latin letters: in other scripts a mark makes another letter.
     plain = "".join(letter for letter in letters if not "\u0300" <= letter <= "\u036f")
     return unicodedata.normalize("NFC", plain)
+
+
+_PARTS = tuple(dict.fromkeys(_words(part) for part in PARTS))
+_WORDS = frozenset(_words(word) for word in WORDS)
+# Words that also name what is no secret where a call has them: `next_token`, `tan`.
+_LABEL_WORDS = frozenset(("token", "parole", "parola", "clave", "tan"))
+_CODE = re.compile(
+    rf"\b(?:{'|'.join(_words(word) for word in CODES)}) ?(?:codes?|kod|codigo)\b"
+    r"|\A(?:(?:enter|the|input|et|edit|txt|text|field) ){0,3}(?:code|codigo)(?: eingeben)?\Z"
+)

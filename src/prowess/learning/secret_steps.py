@@ -7,35 +7,48 @@ credential in the middle of a text), by which `is_secret_step` knows the step ag
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 from prowess.learning.credentials import STARS, masked
 from prowess.learning.deeds import Deed, deed_of
+from prowess.learning.secret_echoes import Echoes
 from prowess.learning.secret_fields import (
     VALUE_NAMES,
-    is_beside_secret,
+    asks_for_code,
     is_secret_target,
     is_secret_value,
-    means_secret,
     names_secret,
     names_secret_field,
-    takes_secret_focus,
 )
+from prowess.learning.secret_focus import (
+    Focus,
+    character_of,
+    fills_secret,
+    focus_after,
+    pad_steps,
+    says_login,
+    way_of,
+)
+from prowess.learning.secret_stores import secrets_shown, shows_secret
+from prowess.learning.trace_secrets import Hidden, hidden_in
 from prowess.learning.traces import Action, Json, Step, Trace, UiTarget
 
 HIDDEN = "<hidden>"
 
 _QUESTION_NAMES = frozenset(("question", "instruction", "prompt", "capability", "placeholder"))
-# Keys that leave the field in which one types: tab, enter, back, home.
-_LEAVING = re.compile(r"(?i)(?:keycode_)?(?:tab|enter|back|home|61|66|4|3)\Z")
 # The device's own way to type, as a command.
-_INPUT_TEXT = re.compile(r"(?P<before>\binput\s+(?:[a-z]+\s+)?text\s+)(?P<typed>[^;&|\n]+)")
-# A shorter text is too common to be looked for elsewhere, a longer one is found in any text.
-_SHORTEST_ECHO, _LONG_ECHO = 3, 6
+_INPUT_TEXT = re.compile(
+    r"(?P<before>\binput\s+(?:[a-z]+\s+)?(?:text|keyevent)\s+)(?P<typed>[^;&|\n]+)"
+)
+# How a harness words what a person answered.
+_ANSWER_END = re.compile(r"\s*\([^()]*\)\s*\Z")
+_QUOTED = re.compile(r"[\"'\u201c]([^\"'\u201c\u201d\n]{3,200})[\"'\u201d]")
 _MOST_DEPTH, _MOST_PASSES = 40, 5
+_KEY_NAMES = frozenset(("keycode", "keyCode", "key", "text", "keys"))
+_PAIR = 2
 # What puts a text into a field, as far as it can be told from the name of the action.
 _FILLING = (Deed.TYPE, Deed.TOOL)
 
@@ -62,9 +75,9 @@ def is_secret_step(step: Step) -> bool:
 def without_secrets(trace: Trace) -> Trace:
     """Return the trace without credentials and without what was typed into secret fields."""
     # Most texts are the same in every pass, and in many steps.
-    mask = cache(masked)
+    look = cache(hidden_in)
     for _ in range(_MOST_PASSES):
-        found = _pass(trace, mask)
+        found = _pass(trace, look)
         if found == trace:
             break
         # What stands in the place of a secret can make a secret of what is beside it.
@@ -72,50 +85,95 @@ def without_secrets(trace: Trace) -> Trace:
     return trace
 
 
-def _pass(trace: Trace, mask: Change) -> Trace:
-    found = tuple(_hidden_steps(trace.steps))
-    echoes = _pattern(text for one in found for text in one.texts)
+def _pass(trace: Trace, look: Callable[[str], Hidden]) -> Trace:
+    found = tuple(_hidden_steps(trace))
+    taken = [text for one in found for text in one.texts]
 
-    def clean(text: str) -> str:
-        return mask(echoes.sub(HIDDEN, text) if echoes else text)
+    def mask(text: str) -> str:
+        hidden = look(text)
+        taken.extend(hidden.taken)
+        return hidden.text
 
+    shown = _cleaned(replace(trace, steps=tuple(one.step for one in found)), mask)
+    echoes = Echoes.of(taken, HIDDEN)
+    return _cleaned(shown, cache(echoes.hide)) if echoes.texts else shown
+
+
+def _cleaned(trace: Trace, clean: Change) -> Trace:
     return replace(
         trace,
         task=clean(trace.task),
         session_path=clean(trace.session_path),
         final_message=clean(trace.final_message),
-        session_id=mask(trace.session_id),
+        session_id=clean(trace.session_id),
         folder=clean(trace.folder),
         problem=clean(trace.problem),
-        steps=tuple(_clean_step(one.step, clean) for one in found),
+        steps=tuple(_clean_step(step, clean) for step in trace.steps),
     )
 
 
-def _hidden_steps(steps: Sequence[Step]) -> Iterator[_Hidden]:
-    focus = False
-    for step in steps:
-        focus = _focus_after(step, had=focus)
-        yield _hide(step, is_secret=_is_secret(step, focus=focus))
+def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
+    focused = _focused(trace)
+    pads = pad_steps(trace.steps, focused)
+    keys = {
+        place: pads.get(place) or _secret_key(step, focused[place])
+        for place, step in enumerate(trace.steps)
+    }
+    for place, step in enumerate(trace.steps):
+        if keys[place]:
+            spelled = _spelled(keys, place)
+            yield _Hidden(_without_key(step, keys[place]), (spelled,) if spelled else ())
+        else:
+            yield _hide(step, is_secret=_is_secret(step, focused[place]))
 
 
-def _is_secret(step: Step, *, focus: bool) -> bool:
-    if is_secret_target(step.target) or is_secret_step(step):
-        return True
-    is_named = step.target is not None and step.target.is_known
-    return not is_named and (focus or means_secret(step.thought))
+def _spelled(keys: Mapping[int, str], place: int) -> str:
+    """Return what the keys up to the last one in a row have written; empty before that one."""
+    if keys.get(place + 1):
+        return ""
+    first = place
+    while keys.get(first - 1):
+        first -= 1
+    return "".join(keys[at] for at in range(first, place + 1))
 
 
-def _focus_after(step: Step, *, had: bool) -> bool:
-    """Return whether a secret field has the focus once a step is done."""
-    deed = deed_of(step.action, on_device=True)
-    if deed is Deed.GESTURE:
-        if step.target is not None and step.target.is_known:
-            return takes_secret_focus(step.target, had=had)
-        return names_secret(step.thought) and not is_beside_secret(step.thought)
-    if deed is Deed.KEY:
-        code = step.action.fields.get("keycode", step.action.fields.get("key", ""))
-        return had and not _LEAVING.match(str(code))
-    return had and deed not in (Deed.LAUNCH, Deed.FINISH)
+def _focused(trace: Trace) -> list[Focus]:
+    """Return what has the focus once each step is done."""
+    focus, focused = Focus.OTHER, list[Focus]()
+    is_login: bool | None = None
+    for step in trace.steps:
+        focus = focus_after(step, focus)
+        if focus is Focus.USER:
+            is_login = says_login(trace) if is_login is None else is_login
+            focus = focus if is_login else Focus.OTHER
+        focused.append(focus)
+    return focused
+
+
+def _secret_key(step: Step, focus: Focus) -> str:
+    is_key = focus is Focus.SECRET and way_of(step.action) is Deed.KEY
+    return character_of(step.action) if is_key else ""
+
+
+def _without_key(step: Step, character: str) -> Step:
+    """Return a step that presses a key of which nobody is told, nor where it is on the screen."""
+    is_key = way_of(step.action) is Deed.KEY
+    hides = _KEY_NAMES if is_key else frozenset(step.action.fields) - {"type", "action"}
+    fields = {
+        name: HIDDEN if name in hides else value for name, value in step.action.fields.items()
+    }
+    told = re.compile(rf"(?i)(?<![^\W_]){re.escape(character)}(?![^\W_])")
+    return replace(
+        step,
+        action=Action(step.action.kind, fields),
+        target=step.target if is_key else None,
+        result=HIDDEN if told.search(step.result) else step.result,
+        thought=HIDDEN if told.search(step.thought) else step.thought,
+    )
+
+
+def _is_secret(step: Step, focus: Focus) -> bool:
+    return is_secret_target(step.target) or fills_secret(step, focus) or is_secret_step(step)
 
 
 def _hide(step: Step, *, is_secret: bool) -> _Hidden:
@@ -123,12 +181,21 @@ def _hide(step: Step, *, is_secret: bool) -> _Hidden:
     taken: list[str] = []
     fields = _without(step.action.kind, step.action.fields, taken, is_secret=is_secret)
     hidden = replace(step, action=Action(step.action.kind, fields))
-    if step.result and _asks_secret(step.action):
-        # How a harness words an answer: `User input: 1234`.
-        answer = step.result.rpartition(":")[2].strip()
-        taken.extend((answer,) if answer and not re.search(r"\s", answer) else ())
+    if step.result and step.result != HIDDEN and _asks_secret(step.action):
+        taken.extend(_answers(step.result))
+        hidden = replace(hidden, result=HIDDEN)
+    elif step.result and not step.failed and shows_secret(step.action):
+        taken.extend(secrets_shown(step.result))
         hidden = replace(hidden, result=HIDDEN)
     return _Hidden(hidden, tuple(taken))
+
+
+def _answers(result: str) -> Iterator[str]:
+    """Yield what a person may have answered: `User input: 1234`, `The user said "1234"`."""
+    answer = _ANSWER_END.sub("", result.rpartition(":")[2]).strip()
+    if answer and not re.search(r"\s", answer):
+        yield answer
+    yield from (hit[1] for hit in _QUOTED.finditer(result) if not re.search(r"\s", hit[1]))
 
 
 def _without(
@@ -159,11 +226,21 @@ def _inner(value: Json, taken: list[str], *, is_secret: bool, depth: int) -> Jso
         return _without(kind, value, taken, is_secret=is_secret, depth=depth)
     if isinstance(value, str) or not isinstance(value, Sequence):
         return value
+    if len(value) == _PAIR and _is_secret_pair(value[0], value[1]):
+        taken.append(str(value[1]))
+        return [value[0], HIDDEN]
+    if value and all(isinstance(one, str) for one in value):
+        # The words of a command: an option knows what the next word is.
+        taken.extend(hidden_in(" ".join(str(one) for one in value)).taken)
     inner: list[Json] = []
     for one in value:
         inner.append(_inner(one, taken, is_secret=is_secret, depth=depth + 1))
         is_secret = is_secret or (isinstance(one, Mapping) and _touches_secret(one))
     return inner
+
+
+def _is_secret_pair(name: Json, value: Json) -> bool:
+    return isinstance(name, str) and isinstance(value, str) and is_secret_value(name, value)
 
 
 def _touches_secret(fields: Mapping[str, Json]) -> bool:
@@ -176,7 +253,7 @@ def _command(text: str, taken: list[str]) -> str:
     """Take what a command types out of it; quoted, since what stands for it must be one word."""
 
     def hide(hit: re.Match[str]) -> str:
-        taken.append(hit["typed"].strip().strip("'\""))
+        taken.extend((hit["typed"].strip().strip("'\""),) if "text" in hit["before"] else ())
         return f"{hit['before']}'{HIDDEN}'"
 
     return _INPUT_TEXT.sub(hide, text)
@@ -184,7 +261,8 @@ def _command(text: str, taken: list[str]) -> str:
 
 def _asks_secret(action: Action) -> bool:
     asks = deed_of(action, on_device=True) is Deed.ASK
-    return asks and any(names_secret(text) for text in _questions(action.fields, 0))
+    asked = _questions(action.fields, 0)
+    return asks and any(names_secret(text) or asks_for_code(text) for text in asked)
 
 
 def _questions(value: Json, depth: int) -> Iterator[str]:
@@ -200,17 +278,6 @@ def _questions(value: Json, depth: int) -> Iterator[str]:
 
 def _shows_secret(text: str) -> bool:
     return HIDDEN in text or STARS in text or masked(text) != text
-
-
-def _pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what finds these texts elsewhere; short ones only as words of their own."""
-    whole = {text.strip() for text in texts} - {HIDDEN, STARS}
-    parts = [
-        re.escape(text) if len(text) >= _LONG_ECHO else rf"(?<!\w){re.escape(text)}(?!\w)"
-        for text in sorted(whole, key=len, reverse=True)
-        if len(text) >= _SHORTEST_ECHO
-    ]
-    return re.compile("|".join(parts)) if parts else None
 
 
 def _clean_step(step: Step, clean: Change) -> Step:
@@ -232,7 +299,7 @@ def _clean_fields(fields: Mapping[str, Json], clean: Change) -> dict[str, Json]:
             return _clean_fields(value, clean)
         return [changed(inner) for inner in value] if isinstance(value, Sequence) else value
 
-    return {masked(name): changed(value) for name, value in fields.items()}
+    return {clean(name): changed(value) for name, value in fields.items()}
 
 
 def _clean_target(target: UiTarget, clean: Change) -> UiTarget:

@@ -6,7 +6,7 @@ line stays, and a hash by which it equals itself alone.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.learning.traces import Action, Json, Step, Trace, UiTarget
@@ -16,7 +16,11 @@ MOST_STEPS, MOST_TEXT, MOST_SAID = 200, 4_000, 600
 # compare.
 MARK, MARK_END, TOO_LONG = "\ue000", "\ue001", "\ue002"
 _OWN_LETTERS = re.compile(f"[{MARK}-\ue00f]")
-_MOST_FIELDS, _DEEPEST, _FIRST_LINE, _ANSWER = 48, 6, 160, 100
+_MOST_FIELDS, _DEEPEST, _FIRST_LINE, _ANSWER = 48, 2, 160, 100
+# What of a field with fields in it, and of a row of them, can become a part of a move.
+_MOST_INNER, _MOST_IN_ROW, _MOST_WORDS = 24, 20, 1_000
+# Steps behind so much of everything are left out: each text is looked through for secrets.
+_MOST_VALUES, _MOST_LETTERS = 2_000, 200_000
 
 
 def shortened(trace: Trace) -> Trace:
@@ -24,14 +28,13 @@ def shortened(trace: Trace) -> Trace:
 
     Of a longer text its first line stays, and a mark by which it equals itself alone.
     """
-    steps = trace.steps[:MOST_STEPS]
     return replace(
         trace,
         task=_plain(trace.task),
         session_path=_plain(trace.session_path),
         folder=_plain(trace.folder),
         final_message=_plain(trace.final_message[:MOST_SAID]),
-        steps=tuple(_short_step(step) for step in steps),
+        steps=tuple(_short_steps(trace.steps[:MOST_STEPS])),
     )
 
 
@@ -41,6 +44,29 @@ def bounded(text: str) -> str:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{text.split(chr(10), 1)[0][:_FIRST_LINE]} {TOO_LONG}{digest}"
+
+
+def _short_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    values = letters = 0
+    for step in steps:
+        short = _short_step(step)
+        texts = [short.result, short.thought, *_texts(short.action.fields)]
+        values, letters = values + len(texts), letters + sum(map(len, texts))
+        if values > _MOST_VALUES or letters > _MOST_LETTERS:
+            return
+        yield short
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield name
+            yield from _texts(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _short_step(step: Step) -> Step:
@@ -78,8 +104,13 @@ def _short(value: Json, depth: int = 0) -> Json:
     if depth > _DEEPEST:
         return None
     if isinstance(value, Mapping):
-        return {_plain(name): _short(inner, depth + 1) for name, inner in value.items()}
-    return [_short(inner, depth + 1) for inner in value] if isinstance(value, Sequence) else value
+        some = sorted(value.items())[:_MOST_INNER]
+        return {_plain(name): _short(inner, depth + 1) for name, inner in some}
+    if not isinstance(value, Sequence):
+        return value
+    # A command can be given as a row of words, and has more of them than a batch has actions.
+    most = _MOST_IN_ROW if any(isinstance(one, Mapping) for one in value) else _MOST_WORDS
+    return [_short(inner, depth + 1) for inner in value[:most]]
 
 
 def _plain(text: str) -> str:

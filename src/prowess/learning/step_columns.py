@@ -60,7 +60,14 @@ def _typical_first(sequences: Sequence[Sequence[Move]]) -> list[int]:
     places = range(len(bags))
     if not bags:
         return []
-    near = [sum(_bags_alike(bags[one], bags[other]) for other in places) for one in places]
+    # The same steps in the same order are common, and then as near to all others.
+    alike = {frozenset(bag.items()): bag for bag in bags}
+    counts = Counter(frozenset(bag.items()) for bag in bags)
+    nearness = {
+        key: sum(counts[other] * _bags_alike(bag, alike[other]) for other in alike)
+        for key, bag in alike.items()
+    }
+    near = [nearness[frozenset(bag.items())] for bag in bags]
     best = max(places, key=lambda place: (round(near[place], 6), -len(sequences[place]), -place))
     return sorted(places, key=lambda at: (at != best, -_bags_alike(bags[at], bags[best]), at))
 

@@ -22,7 +22,10 @@ _LONGER = re.compile(rf"\s*{TOO_LONG}[0-9a-f]*")
 _ONE_NAME = re.compile(r"\{[a-z][a-z0-9_]*\}")
 # A bang before backticks is a command that some harness runs while it reads a skill.
 _BANG = re.compile(r"!(?=`)")
+_FENCE_BANG = re.compile(r"(?<=```)!")
 _COMMENT = re.compile(r"<(?=!--)|--(?=>)")
+# What is filled in when a skill is called. One backslash more and it comes out as it was.
+_PLACEHOLDER = re.compile(r"\$(?=ARGUMENTS(?!\w)|[0-9]|\{CLAUDE_[A-Z_]+\})")
 Texts = Mapping[str, str]
 
 
@@ -48,19 +51,31 @@ def code(text: str, longest: int = _LONGEST_SPAN) -> str:
         return '`""`'
     longest_run = max((len(hit) for hit in _TICKS.findall(line)), default=0)
     fence = "`" * (longest_run + 1)
-    return f"{fence} {line} {fence}" if longest_run else f"`{line}`"
+    # A bang at the end would stand before the closing backtick.
+    is_apart = longest_run or line.endswith("!")
+    line = unfilled(line)
+    return f"{fence} {line} {fence}" if is_apart else f"`{line}`"
+
+
+def unfilled(text: str) -> str:
+    """Return a text so that a call of the skill leaves it as it is, `$1` and all."""
+    return _PLACEHOLDER.sub(r"\\$", text)
 
 
 def fenced(text: str, indent: str = "   ") -> str:
     """Return a text as a block of code inside a list."""
     longest_run = max((len(hit) for hit in _TICKS.findall(text)), default=0)
     fence = "`" * max(longest_run + 1, 3)
-    lines = [_harmless(clean(line)) for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text)]
+    lines = [
+        unfilled(_harmless(clean(line)))
+        for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text)
+    ]
     return "\n".join(f"{indent}{line}".rstrip() for line in (f"{fence}text", *lines, fence))
 
 
 def _harmless(text: str) -> str:
-    return _BANG.sub("! ", _COMMENT.sub(lambda hit: f"{hit[0]} ", text))
+    text = _COMMENT.sub(lambda hit: f"{hit[0]} ", text)
+    return _FENCE_BANG.sub(" !", _BANG.sub("! ", text))
 
 
 def _is_quotable(text: str) -> bool:

@@ -102,8 +102,11 @@ class _Place(NamedTuple):
 
     def told(self, text: str) -> str:
         """Return a text with paths told from the folder of the work, or from the home."""
-        text = self.before.sub("", text) if self.before else text
-        return _DATA_HOME.sub("~", _HOME.sub("~", text))
+        text = self.before.sub("", text) if self.before and self.folder in text else text
+        # Most texts name no home: to look for one is quicker than for what may stand before it.
+        if "/home/" in text or "/Users/" in text or "/root" in text:
+            text = _HOME.sub("~", text)
+        return _DATA_HOME.sub("~", text) if ":\\" in text else text
 
 
 def moves_of(trace: Trace) -> tuple[Move, ...]:

@@ -7,7 +7,7 @@ further on needs to ask how long it may be, and nothing in it is an instruction 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
@@ -111,6 +111,8 @@ class Trace:
     folder: str = ""
     # Why it does not count as done; empty where it does or nobody said.
     problem: str = ""
+    # The hash, once it was asked for: everything in a trace goes into it.
+    _id: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def is_on_device(self) -> bool:
@@ -122,9 +124,16 @@ class Trace:
     @property
     def id(self) -> str:
         """The hash by which the same trace is known again, wherever its file lies by then."""
-        record = {name: value for name, value in as_record(self).items() if name != "sessionPath"}
-        written = json.dumps(record, sort_keys=True).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(written).hexdigest()[:_ID_DIGITS]
+        if not self._id:
+            # Nothing else in a trace changes, so neither does this.
+            object.__setattr__(self, "_id", _hash_of(self))
+        return self._id
+
+
+def _hash_of(trace: Trace) -> str:
+    record = {name: value for name, value in as_record(trace).items() if name != "sessionPath"}
+    written = json.dumps(record, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(written).hexdigest()[:_ID_DIGITS]
 
 
 def as_record(trace: Trace) -> dict[str, Json]:

@@ -8,13 +8,15 @@ seen. No answer and no message holds a value of the config, but for what can be 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
-from prowess.runtime.config_entry import changed_entry, checked_key
+from prowess.runtime.config_entry import changed_entry, checked_key, given_variables
+from prowess.runtime.config_guard import refuse_crowds, refuse_guarded
 from prowess.runtime.config_merge import changed_paths, merged, written
+from prowess.runtime.config_paths import matches
 from prowess.runtime.config_redaction import redacted, restored, shown, shown_entry
 from prowess.runtime.config_schema import config_schema
 from prowess.settings import SettingProblem
@@ -22,7 +24,7 @@ from prowess.skills.json_text import strict_loads
 from prowess.skills.text import one_line
 
 Json: TypeAlias = dict[str, Any]
-_MOST_NAMED = 10
+_MOST_NAMED, _LONGEST_NAME = 10, 80
 # What some checks say about the value that they met: it is quoted, or it ends the sentence.
 _MET = re.compile(r"(?:, not|:) .*|\s*(?:'.*'|\".*\")")
 
@@ -118,14 +120,15 @@ class ConfigEdits:
 
         Raises:
             ConfigConflictError: it is not the one that the caller read.
-            ConfigKeyError: a value, a marker or a missing agent stands against it.
+            ConfigKeyError: a value, a marker, a key that clients may not change or a missing agent
+                stands against it.
             ConfigError: it is not JSON5, or cannot be written.
         """
         wanted = self._store.submitted(raw)
 
         def change(stored: Json) -> Json:
             values = restored(wanted, stored)
-            _refuse_lost_agents(stored, values)
+            _refuse_lost_agents(stored, values, ())
             return values
 
         return self._edit(change, base_hash)
@@ -135,13 +138,18 @@ class ConfigEdits:
 
         Raises:
             ConfigConflictError: it is not the one that the caller read.
-            ConfigKeyError: a value, a marker or a list that loses entries stands against it.
+            ConfigKeyError: a value, a marker, a key that clients may not change, an agent that is
+                not named or a list that loses entries stands against it.
             ConfigError: it is not JSON5, or cannot be written.
         """
         wanted = self._store.submitted(raw)
-        return self._edit(
-            lambda stored: restored(merged(stored, wanted, replace_paths), stored), base_hash
-        )
+
+        def change(stored: Json) -> Json:
+            values = restored(merged(stored, wanted, replace_paths), stored)
+            _refuse_lost_agents(stored, values, _named_agents(stored, wanted, replace_paths))
+            return values
+
+        return self._edit(change, base_hash)
 
     def update_entry(
         self,
@@ -154,7 +162,7 @@ class ConfigEdits:
         """Change a skill's entry and leave alone what is not mentioned.
 
         Raises:
-            ConfigKeyError: the key, a variable's name or what is stored cannot be used.
+            ConfigKeyError: the key, a variable or what is stored cannot be used.
             ConfigError: the file cannot be read or written.
         """
         key = checked_key(skill_key)
@@ -167,7 +175,7 @@ class ConfigEdits:
         if paths:
             self._changed(now)
         entry = values.get("skills", {}).get("entries", {}).get(key, {})
-        return {"ok": True, "skillKey": key, "config": shown_entry(entry)}
+        return {"ok": True, "skillKey": key, "config": shown_entry(entry, given_variables(env))}
 
     def schema(self) -> Json:
         """Return what can be configured, as a JSON Schema with hints for forms."""
@@ -203,6 +211,8 @@ class ConfigEdits:
         if not paths:
             return _hash(content)
         self._refuse_wrong(stored, values, paths)
+        refuse_guarded(stored, values)
+        refuse_crowds(len(_agent_ids(stored)), len(_agent_ids(values)))
         self._store.write(_pretty(values), content)
         # Read again: a system may write line ends of its own.
         return _hash(self._store.read())
@@ -253,11 +263,13 @@ def _is_within(inner: str, outer: str) -> bool:
     return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
-def _refuse_lost_agents(stored: Json, values: Json) -> None:
-    left = _agent_ids(values)
+def _refuse_lost_agents(stored: Json, values: Json, named: Collection[str]) -> None:
+    left = {*_agent_ids(values), *named}
     lost = [str(redacted(name)) for name in _agent_ids(stored) if name not in left]
     if lost:
-        names = one_line(", ".join(lost[:_MOST_NAMED]))
+        names = one_line(", ".join(name[:_LONGEST_NAME] for name in lost[:_MOST_NAMED]))
+        more = len(lost) - _MOST_NAMED
+        names += f" and {more} more" if more > 0 else ""
         raise ConfigKeyError(
             "agents",
             f"this would remove {names}: send every agent, or remove one with config.patch and"
@@ -265,14 +277,35 @@ def _refuse_lost_agents(stored: Json, values: Json) -> None:
         )
 
 
+def _named_agents(stored: Json, wanted: Json, replace_paths: Sequence[str]) -> set[str]:
+    """Return the agents that a patch says it removes: by their list, or each by its name."""
+
+    def is_named(*path: str) -> bool:
+        return any(matches(path[:end], one) for one in replace_paths for end in (1, 2))
+
+    listed, entries = _agents(stored)
+    named = {*(listed if is_named("agents", "list") else ())}
+    named |= {*(entries if is_named("agents", "entries") else ())}
+    agents = wanted.get("agents")
+    changes = agents.get("entries") if isinstance(agents, dict) else None
+    gone = changes.items() if isinstance(changes, dict) else ()
+    return named | {name for name, change in gone if change is None}
+
+
 def _agent_ids(values: Json) -> dict[str, None]:
+    listed, entries = _agents(values)
+    return dict.fromkeys((*listed, *entries))
+
+
+def _agents(values: Json) -> tuple[list[str], list[str]]:
+    """Return the agents of the list, and those of the other form."""
     agents = values.get("agents")
     if not isinstance(agents, dict):
-        return {}
+        return [], []
     listed, entries = agents.get("list"), agents.get("entries")
     found = [
         item["id"].strip()
         for item in (listed if isinstance(listed, list) else ())
         if isinstance(item, dict) and isinstance(item.get("id"), str)
     ]
-    return dict.fromkeys((*found, *(entries if isinstance(entries, dict) else ())))
+    return found, list(entries) if isinstance(entries, dict) else []

@@ -13,6 +13,7 @@ from prowess.errors import ConfigKeyError
 from prowess.runtime.config_merge import RESERVED
 from prowess.runtime.config_paths import dotted
 from prowess.runtime.config_redaction import REDACTED
+from prowess.safety.environment_policy import judge
 from prowess.skills.json_text import is_plain
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,7 +45,8 @@ def changed_entry(
     """Return the config with one entry changed; an entry that says nothing is left out.
 
     Raises:
-        ConfigKeyError: a variable has no usable name, or what is stored is no object.
+        ConfigKeyError: a variable has no usable name or is for no skill to set, or what is stored
+            is no object.
     """
     skills = _object(stored, "skills", ())
     entries = _object(skills, "entries", ("skills",))
@@ -63,6 +65,12 @@ def changed_entry(
         return dict(stored)
     entries = {**entries, key: entry} if entry else {k: v for k, v in entries.items() if k != key}
     return {**stored, "skills": {**skills, "entries": entries}}
+
+
+def given_variables(env: Mapping[str, str] | None) -> frozenset[str]:
+    """Return which variables a call gives a value of its own; a marker gives none."""
+    pairs = env.items() if env is not None else ()
+    return frozenset(name.strip() for name, value in pairs if _typed(value) not in ("", REDACTED))
 
 
 def _object(outer: Mapping[str, Any], name: str, path: tuple[str, ...]) -> dict[str, Any]:
@@ -84,12 +92,27 @@ def _changed_env(
         if not _VARIABLE.fullmatch(name):
             problem = "has a name that is none of a variable: use letters, digits and _ alone."
             raise ConfigKeyError(dotted(path), problem)
+        _refuse_denied(name, _typed(value), path)
         _put(stored, name, value, path)
     return stored
 
 
+def _refuse_denied(name: str, value: str, path: tuple[str, ...]) -> None:
+    """Refuse what no skill may set; what is stored may be kept or deleted."""
+    if value in ("", REDACTED):
+        return
+    # Declared and allowed: what is refused then is refused to every skill.
+    ruling = judge(name, value, (name,), (name,))
+    if not ruling.allowed:
+        raise ConfigKeyError(dotted((*path, ruling.name)), f"{ruling.reason}.")
+
+
+def _typed(given: str) -> str:
+    return given.replace("\r", "").replace("\n", "").strip()
+
+
 def _put(target: dict[str, Any], name: str, given: str, path: tuple[str, ...]) -> None:
-    value = given.replace("\r", "").replace("\n", "").strip()
+    value = _typed(given)
     if value == REDACTED:
         return
     if "\0" in value or not is_plain(value) or REDACTED in value:

@@ -5,7 +5,7 @@ secret at one place alone. Nobody can move a marker to where the secret would be
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from prowess.errors import ConfigKeyError
@@ -15,7 +15,7 @@ REDACTED = "__OPENCLAW_REDACTED__"
 # Endings and words of names behind which people keep secrets.
 _SECRET_NAME = re.compile(
     r"token|passw|passphrase|pwd|secret|credential|cookie|headers?$|bearer|jwt|dsn|webhook|authorization"
-    r"|keys?$|keyid$|^auth$|^pat$|signature"
+    r"|keys?$|keyid$|^auth$|^pat$|signature|login|passcode|pin$|otp$|mnemonic"
 )
 # A password inside an address, and the shapes of well-known keys.
 _CREDENTIALS = re.compile(
@@ -42,15 +42,21 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     return safe
 
 
-def shown_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a skill's entry as an answer to who changed it: plain variables can be read."""
+def shown_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """Return a skill's entry as an answer to who changed it.
+
+    Plain variables that were just `given` can be read; what was stored before stays as hidden as it
+    is in the whole config.
+    """
     safe = {name: redacted(inner, str(name)) for name, inner in entry.items()}
     if "config" in safe:
         safe["config"] = _masked(safe["config"])
     env = entry.get("env")
     if isinstance(env, Mapping):
         safe["env"] = {
-            name: redacted(value, str(name)) if isinstance(value, str) else _masked(value)
+            name: redacted(value, name)
+            if name in given and isinstance(value, str)
+            else _masked(value)
             for name, value in env.items()
         }
     return safe

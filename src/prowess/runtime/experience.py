@@ -71,7 +71,6 @@ class ExperienceService:
         """
         if not self._tools.enabled():
             return Built(enabled=False)
-        usable = _usable(traces)
         workspace = self._tools.workspace(agent_id)
         memory = self._tools.memory(workspace)
         known = {trace.id: trace for trace in memory.all()}
@@ -79,13 +78,12 @@ class ExperienceService:
         with shelf.lock():
             seen = frozenset() if again else frozenset(known)
             maker = DraftMaker(self._tools, shelf, seen=seen, dry_run=dry_run)
-            drafts = maker.made(usable, progress)
+            drafts = maker.made(_usable(traces), progress)
         learned = {d.trace.id: d.trace for d in drafts if d.status is not DraftStatus.REFUSED}
-        if not dry_run:
-            for trace in learned.values():
-                memory.add(trace)
-        everything = list({**known, **learned}.values())
-        lessons = self._lessons.learn(everything, frozenset(learned), agent_id, dry_run=dry_run)
+        for trace in () if dry_run else learned.values():
+            memory.add(trace)
+        heap = list({**known, **learned}.values())
+        lessons = self._lessons.learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
         if not dry_run:
             self._tools.refresh()
         return Built(enabled=True, drafts=drafts, lessons=lessons)

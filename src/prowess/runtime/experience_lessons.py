@@ -1,8 +1,10 @@
 """From several traces of one goal to one proposal, and never to the same one twice.
 
-A lesson is known by its procedure: more runs of the same task change its examples, not its hash.
-When a later run does teach another procedure, it takes the place of what still waits, and what was
-applied is changed only where nobody has changed it by hand since.
+A lesson is known by its procedure: more runs of the same task change its examples, not its hash. It
+is also known by its goal, which stays the same when what was constant begins to vary. So when later
+runs teach another procedure, it takes the place of what still waits for the same goal, what was
+applied is changed only where nobody has changed it by hand since, and what a person rejected is not
+brought up again in other words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +21,8 @@ from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
 from prowess.runtime.experience_ports import ExperienceTools, Lesson, LessonStatus
 
-_WAITING = frozenset((State.PENDING, State.QUARANTINED))
 _MOST_NAMES = 20
+_SESSION = "experience-"
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"
 
 
@@ -97,7 +99,7 @@ class Lessons:
         dry_run: bool,
     ) -> Lesson:
         skill = lesson.skill
-        name, edit = self._place(skill, others, workspace)
+        name, edit = self._place(skill, others, workspace, agent_id)
         draft = Draft(
             skill=name,
             title=skill.title,
@@ -106,6 +108,7 @@ class Lessons:
             edit=edit,
             evidence=skill.evidence,
             agent_id=agent_id,
+            session_id=_session_of(skill),
             payload=skill.payload,
         )
         found = self._tools.proposals.propose(workspace, draft)
@@ -113,7 +116,7 @@ class Lessons:
         if proposal.state is State.QUARANTINED:
             why = proposal.quarantine_reason
             return _with(lesson, LessonStatus.REFUSED, proposal, why)
-        self._supersede(others, proposal)
+        self._supersede(_of_goal(skill, others), proposal)
         if dry_run:
             would = _with(lesson, LessonStatus.WOULD_PROPOSE, proposal)
             return replace(would, proposal=None)
@@ -121,7 +124,7 @@ class Lessons:
         return _with(lesson, LessonStatus.PROPOSED, decided)
 
     def _place(
-        self, skill: LearnedSkill, others: Sequence[Proposal], workspace: str
+        self, skill: LearnedSkill, others: Sequence[Proposal], workspace: str, agent_id: str
     ) -> tuple[str, Edit]:
         """Return the name under which a lesson is kept, and what it changes there.
 
@@ -129,24 +132,23 @@ class Lessons:
             ProposalError: the folder cannot be read, or every name is taken.
         """
         new = Create(description=skill.description, body=skill.body)
-        learned = [one for one in others if one.skill == skill.name]
-        applied = next((one for one in learned if one.state is State.APPLIED), None)
-        if applied is not None:
+        learned = _of_goal(skill, others)
+        for applied in (one for one in learned if one.state is State.APPLIED):
             old = _text_of(applied.edit)
-            current = self._tools.proposals.current(workspace, skill.name)
+            current = self._tools.proposals.current(workspace, applied.skill)
             page = current.get(SKILL_FILE, b"").decode(errors="replace")
             if old and old in page:
-                return skill.name, Replace(old_text=old, new_text=skill.body.strip())
-        waits = {one.skill for one in learned if one.state in _WAITING}
+                return applied.skill, Replace(old_text=old, new_text=skill.body.strip())
         for name in _names(skill.name):
-            if name in waits or not self._tools.proposals.current(workspace, name):
+            taken = self._tools.proposals.current(workspace, name)
+            if not taken and not self._tools.elsewhere(name, agent_id):
                 return name, new
         raise ProposalError(f"every name from {skill.name} on is taken: rename some skills")
 
     def _supersede(self, others: Sequence[Proposal], new: Proposal) -> None:
-        """Refuse what waits for the same skill and was learned from fewer runs."""
+        """Refuse what waits for the same goal and was learned from fewer runs."""
         for old in others:
-            if old.skill == new.skill and old.id != new.id and old.state is State.PENDING:
+            if old.id != new.id and old.state is State.PENDING:
                 note = f"learned anew from more runs: {new.id}"
                 self._tools.proposals.reject(old, note=note)
 
@@ -156,6 +158,25 @@ def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
     same = [one for one in others if one.payload == skill.payload and one.state is not State.STALE]
     order: Mapping[State, int] = {State.APPLIED: 0, State.PENDING: 1}
     return min(same, key=lambda one: order.get(one.state, len(order)), default=None)
+
+
+def _session_of(skill: LearnedSkill) -> str:
+    """Return what all proposals of one goal have in common, whatever they are called."""
+    return f"{_SESSION}{skill.goal_key[:16]}"
+
+
+def _of_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
+    """Return what was proposed for the same goal: known by what it does, or by what it is called.
+
+    A step that is new changes the first, a value that begins to vary the second.
+    """
+    session = _session_of(skill)
+    return [one for one in others if one.session_id == session or _is_called(one, skill.name)]
+
+
+def _is_called(one: Proposal, name: str) -> bool:
+    # A draft that a person promoted is no lesson, whatever it is called.
+    return one.skill == name and one.session_id.startswith(_SESSION)
 
 
 def _with(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.learning import trace_heaps as heaps
-from tests.unit.learning.trace_heaps import bash, read, trace, write
+from tests.unit.learning.trace_heaps import bash, read, tool, trace, write
 
 from prowess.learning.aligned_skill import MOST_BODY, LearnedSkill, learned_skill
 from prowess.learning.alignment import align
@@ -17,6 +17,7 @@ from prowess.learning.traces import Trace
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.skills.model import Document, Severity, Source, Tier
+from prowess.skills.placeholders import fill
 from prowess.skills.standard import is_name
 from prowess.skills.validate import validate
 
@@ -250,3 +251,115 @@ def test_a_name_without_letters_is_still_a_name() -> None:
     ]
 
     assert is_name(learned(*heap).name)
+
+
+def resizing(name: str, size: str = "800", asked: str = "Resize {}.png to {} pixels") -> Trace:
+    return trace(
+        asked.format(name, size),
+        bash(f"convert {name}.png -resize {size} {name}-small.png"),
+        bash(f"identify {name}-small.png"),
+    )
+
+
+def mailing(name: str, host: str = "x.org", asked: str = "Send the report to {}") -> Trace:
+    return trace(
+        asked.format(name),
+        bash("python3 report.py --month 2026-01"),
+        bash(f"curl -s -F to={name}@{host} http://mail.local"),
+    )
+
+
+def test_a_goal_is_known_again_when_a_constant_begins_to_vary() -> None:
+    before = learned(resizing("cat"), resizing("dog"), resizing("bird"))
+    after = learned(resizing("cat"), resizing("dog"), resizing("bird"), resizing("emu", "640"))
+
+    assert after.payload != before.payload
+    assert after.goal_key == before.goal_key
+
+    to_ann = [replace(mailing("ann"), session_id=str(at)) for at in range(3)]
+
+    assert learned(*to_ann).goal_key == learned(*to_ann, mailing("bob")).goal_key
+
+
+def test_a_goal_is_known_again_when_it_is_asked_for_in_other_words() -> None:
+    other = "Please shrink image {}.png to {} pixels"
+    before = learned(resizing("cat"), resizing("dog"), resizing("bird"))
+    after = learned(resizing("cat"), *(resizing(name, asked=other) for name in ("a1", "b2", "c3")))
+    looked = replace(resizing("owl"), steps=(*resizing("owl").steps, bash("ls -la")))
+
+    assert after.name != before.name
+    assert after.goal_key == before.goal_key
+    assert learned(resizing("cat"), resizing("dog"), looked).goal_key == before.goal_key
+
+    mails = [mailing(name) for name in ("ann", "bob", "carl")]
+    kindly = mailing("dora", asked="Could you please send our reports to {}?")
+
+    assert learned(*mails, kindly).goal_key == learned(*mails).goal_key
+
+
+def test_other_goals_have_other_keys() -> None:
+    def calling(task: str, script: str) -> LearnedSkill:
+        runs = (
+            trace(f"{task} {name}", bash(f"{script} {name}"), bash(f"curl -s http://x/{name}"))
+            for name in ("one", "two", "three")
+        )
+        return learned(*runs)
+
+    def clicking(task: str) -> LearnedSkill:
+        typed = (tool("browser_type", {"text": name}) for name in ("ann", "bob", "carl"))
+        return learned(*(trace(f"{task} {at}", step, tool("browser_click", {"element": "OK"}))
+                         for at, step in enumerate(typed)))  # fmt: skip
+
+    skills = [
+        calling("Publish", "python3 publish.py"),
+        calling("Deploy", "python3 deploy.py"),
+        calling("Ping", "jq -n"),
+        calling("Weigh", "jq -n"),
+        clicking("Log in to the portal"),
+        clicking("Order a pizza"),
+        learned(resizing("cat"), resizing("dog"), resizing("bird")),
+        learned(*heaps.conversions()),
+    ]
+
+    assert len({skill.goal_key for skill in skills}) == len(skills)
+
+
+@pytest.mark.parametrize("hosts", [("x.org", "x.org", "x.org"), ("x.org", "y.org", "z.net")])
+def test_whom_it_was_for_is_no_part_of_the_goal(hosts: tuple[str, ...]) -> None:
+    people = ("ann", "bob", "carl")
+
+    skill = learned(*(mailing(name, host) for name, host in zip(people, hosts, strict=True)))
+
+    assert (skill.name, skill.title) == ("send-report", "Send the report")
+    assert not any(name in skill.description for name in people)
+    assert not any(name in line for name in people for line in section(skill.body, "Procedure"))
+
+
+def test_a_part_of_an_address_that_the_task_names_is_the_parameter() -> None:
+    found = align([mailing(name) for name in ("ann", "bob", "carl")])
+
+    assert found is not None
+    assert found.goal == "Send the report to {to}"
+    assert [one.name for one in found.parameters] == ["to"]
+
+
+def test_what_a_shell_calls_its_arguments_survives_a_call_of_the_skill() -> None:
+    names = ("alpha", "beta", "gamma")
+    skill = learned(
+        *(
+            trace(
+                f"Sum $1 of {name}.csv for $ARGUMENTS",
+                bash(f"awk -F, '{{s+=$1}} END{{print s}}' {name}.csv"),
+                bash(f"python3 total.py {name}.csv ${{CLAUDE_SKILL_DIR}}"),
+                session=f"{name} $0",
+            )
+            for name in names
+        )
+    )
+
+    filled = fill(skill.body, "one two", values={"CLAUDE_SKILL_DIR": "/there"}).text
+
+    assert "awk -F, '{s+=$1} END{print s}' {csv_file}" in filled
+    assert filled.partition("\n\n## User input")[0] == skill.body.replace("\\$", "$").rstrip()
+    assert "$ARGUMENTS" not in skill.title.replace("\\$ARGUMENTS", "")
+    assert "$ARGUMENTS" not in skill.description.replace("\\$ARGUMENTS", "")

@@ -139,3 +139,58 @@ def test_words_are_compared_from_nothing_to_everything() -> None:
     assert words_alike("convert csv to json", "water the plants") == 0.0
     assert words_alike("please continue", "continue") == 0.0
     assert 0.3 < words_alike("convert csv to json", "turn csv into json") < 0.9
+
+
+def backup(session: str, *, said: str = "done", result: str = "ok", thought: str = "") -> Trace:
+    steps = [
+        replace(heaps.bash("restic backup /srv", result=result), thought=thought),
+        heaps.bash("restic forget --prune", result="ok"),
+    ]
+    return heaps.trace("Back up the server", *steps, session=session, final=said)
+
+
+def test_a_task_that_is_simply_done_again_counts_each_time() -> None:
+    assert sizes([backup(f"week {at}") for at in range(3)]) == [3]
+    assert sizes([backup(f"week {at}", result="3 files are new") for at in range(3)]) == [3]
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["snapshot 4f2a91bc saved", "began 02:13:55", "took 12.4 s", "5230117 bytes were added"],
+)
+def test_runs_that_saw_the_very_same_are_copies(result: str) -> None:
+    copies = [backup(f"copy {at}", result=result) for at in range(3)]
+    runs = [backup(f"run {at}", result=result.replace("1", str(at + 2))) for at in range(3)]
+
+    assert sizes(copies) == []
+    assert sizes(runs) == [3]
+
+
+def test_what_was_seen_tells_runs_apart_that_thought_the_same() -> None:
+    thought = "The server is backed up every week with restic, and old snapshots are pruned."
+    runs = [backup(f"run {at}", thought=thought, result=f"{at} are new") for at in range(3)]
+
+    assert sizes([backup(f"copy {at}", thought=thought) for at in range(3)]) == []
+    assert sizes(runs) == [3]
+
+
+def test_many_traces_are_grouped_by_comparing_few() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def counted(one: str, other: str) -> float:
+        asked.append((one, other))
+        return words_alike(one, other)
+
+    heap = [heaps.conversion(f"table{at}") for at in range(60)]
+    heap += [heaps.change(f"part{at}", f"Rename part{at}.py") for at in range(60)]
+
+    assert [len(group) for group in grouped(heap, likeness=counted)] == [60, 60]
+    assert len(asked) < 10
+
+
+def test_a_changed_trace_has_an_id_of_its_own() -> None:
+    first = heaps.conversion("sales")
+
+    assert first.id == first.id == heaps.conversion("sales").id
+    assert first == heaps.conversion("sales")
+    assert replace(first, task="Convert it back").id != first.id

@@ -123,6 +123,77 @@ def test_a_file_elsewhere_or_of_settings_is_confirmed(path: str) -> None:
     assert "readonly RISKY='1'" in text
 
 
+@pytest.mark.parametrize(
+    "folder", ["/home/u/.ssh", "/home/u/.config/autostart", "/etc/x", "/home/u"]
+)
+def test_a_file_is_judged_with_the_folder_of_the_trace(folder: str) -> None:
+    text = replay(
+        step(1, "Write", file_path=f"{folder}/bin/rc", content="x"),
+        step(2, "Edit", file_path="bin/rc", old_string="x", new_string="y"),
+        step(3, "Bash", command="echo x > bin/rc"),
+        folder=folder,
+    )
+
+    assert "readonly RISKY='1 2 3'" in text
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        step(1, "Write", file_path="/work/app/x.sh", content="ls"),
+        step(1, "Edit", file_path="x.sh", old_string="a", new_string="b"),
+        step(1, "Bash", command="echo ls >> x.sh"),
+        step(1, "apply_patch", input="*** Begin Patch\n*** Update File: sub/x.sh\n+ls"),
+        step(1, "apply_patch", input="--- a/x.sh\n+++ b/x.sh\n@@\n+ls"),
+        step(1, "NotebookEdit", path="x.sh"),
+        step(1, "batch_actions", actions=[{"type": "write", "path": "x.sh", "content": "ls"}]),
+    ],
+)
+def test_a_later_step_that_runs_what_an_earlier_one_wrote_is_confirmed(first: Step) -> None:
+    text = replay(first, step(2, "Bash", command="bash x.sh"), step(3, "Bash", command="bash y.sh"))
+
+    assert "it runs a file that this trace wrote" in text
+    assert "readonly RISKY='2'" in text
+
+
+def test_a_file_that_a_failed_step_wrote_does_not_count() -> None:
+    action = Action("Write", {"file_path": "x.sh", "content": "ls"})
+
+    text = replay(Step(number=1, action=action, failed=True), step(2, "Bash", command="bash x.sh"))
+
+    assert "readonly RISKY=''" in text
+
+
+@pytest.mark.parametrize(
+    ("edit", "risky"),
+    [
+        ({"old_string": "a", "new_string": "b"}, ""),
+        ({"old_string": "a" * 300, "new_string": "b"}, ""),
+        ({"old_string": "a", "new_string": ""}, "1"),
+        ({"old_string": "a", "new_string": "", "replace_all": True}, "1"),
+        ({"old_string": "a", "new_string": " \n"}, "1"),
+        ({"old_string": "a" * 600, "new_string": "b"}, "1"),
+        ({"edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c"}]}, "1"),
+    ],
+)
+def test_an_edit_that_mostly_takes_away_is_confirmed(edit: dict[str, Json], risky: str) -> None:
+    text = replay(step(1, "Edit", file_path="a.py", **edit))
+
+    assert f"readonly RISKY='{risky}'" in text
+
+
+def test_tests_after_an_edit_are_not_confirmed() -> None:
+    text = replay(
+        step(1, "Edit", file_path="src/a.py", old_string="x", new_string="y"),
+        step(2, "Write", file_path="tests/test_a.py", content="def test(): pass"),
+        step(3, "Bash", command="cd /work/app && pytest -q tests/test_a.py"),
+        step(4, "Bash", command="npm test"),
+        step(5, "Bash", command="git add -A && git commit -m x"),
+    )
+
+    assert "readonly RISKY=''" in text
+
+
 def test_a_tap_on_something_that_deletes_is_confirmed() -> None:
     target = UiTarget(resource_id="com.x:id/button1", text="Delete account")
     tap = Step(number=1, action=Action("tap", {"x": 1, "y": 2}), target=target)

@@ -10,6 +10,7 @@ from prowess.learning.deeds import Deed
 from prowess.learning.step_orders import code, fenced, order_of
 from prowess.learning.step_shapes import Move, Shape, moves_of
 from prowess.learning.traces import Step
+from prowess.skills.placeholders import COMMANDS_NOT_RUN, fill
 
 LINES = "\n".join(f"line {at}" for at in range(6))
 
@@ -71,3 +72,30 @@ def test_any_text_is_one_block(text: str) -> None:
 
     assert [token.type for token in tokens].count("fence") == 1
     assert [token.type for token in tokens].count("list_item_open") == 2
+
+
+PLACEHOLDERS = (
+    "awk '{print $1}' a",
+    "echo $ARGUMENTS",
+    "$ARGUMENTS[0] $ARGUMENTSX",
+    "echo \\$1 \\\\$2",
+    "costs $1.50 or $10",
+    "${CLAUDE_SKILL_DIR}/x ${HOME} $HOME",
+    "say !`id` and $0!",
+    "```!\nid $1\n```",
+    "hurra !",
+)
+
+
+@pytest.mark.parametrize("text", PLACEHOLDERS)
+def test_a_call_fills_nothing_in_what_a_trace_said(text: str) -> None:
+    values = {"CLAUDE_SKILL_DIR": "/filled"}
+    written = f"1. Run {code(text)} and {code(text)}.\n\n{fenced(text)}"
+
+    filled = fill(written, "FILLED again", values=values)
+
+    assert COMMANDS_NOT_RUN not in filled.notes
+    assert filled.text.partition("\n\n## User input")[0] == written.replace("\\$", "$") or (
+        "\\$" in text and text in filled.text
+    )
+    assert "filled" not in filled.text.lower().replace("filled again", "", 1)

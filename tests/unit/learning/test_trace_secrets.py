@@ -9,23 +9,25 @@ from prowess.learning.trace_secrets import hidden_in
 
 ODD = "Zq7Vx9Lm2Kp4"
 
+# The odd value stands in place of `^`.
 HELD = [
-    "export PGPASSWORD=@", "PASSWORD=letmein ./x", "export DB_PASSWORD='correct horse battery'",
-    "STRIPE_KEY=@ x", "export GH_PAT=@", "ENCRYPTION_KEY=@@", "SESSION_COOKIE=@ x", "MAIL_PW=geheim",
-    "docker login -u me -p @", "docker login --password hunter", "echo @ | sudo -S ls",
-    "echo @ | docker login --password-stdin", "printf '@\\n@\\n' | passwd me", "passwd <<< @",
-    "mysql -u root -phunter db", "redis-cli -a @ ping", "zip -P @ a b", "7z x -p@ a",
-    "htpasswd -b f user @", "smbclient //h/s -U me%@", "sshpass -p hunter ssh x",
-    "curl -u me:hu x", "curl -b 'sid=@' http://x", "ldapsearch -w @", "openssl enc -k @ x",
-    "aws configure set aws_secret_access_key @@@", "npm config set //r/:_authToken=@@@",
-    "git clone https://@@@github.com/x/y".replace("@@@", "@@") , "psql postgres://u:pw@h/db",
-    "curl -H 'Cookie: session=@' x", "curl -H 'Authorization: Token hunter' x",
-    "curl -H 'X-Auth: @' x", "curl 'https://hooks.slack.com/services/T000/B000/@@'",
-    "curl https://api.telegram.org/bot12345678:AAF@@@/send", "curl 'http://x/?sig=@@'",
-    "curl 'http://x/?key=@'", "curl 'http://x/?token=@'", '{"password":"hunter"}',
+    "export PGPASSWORD=^", "PASSWORD=letmein ./x", "export DB_PASSWORD='correct horse battery'",
+    "STRIPE_KEY=^ x", "export GH_PAT=^", "ENCRYPTION_KEY=^^", "SESSION_COOKIE=^ x",
+    "MAIL_PW=geheim",
+    "docker login -u me -p ^", "docker login --password hunter", "echo ^ | sudo -S ls",
+    "echo ^ | docker login --password-stdin", "printf '^\\n^\\n' | passwd me", "passwd <<< ^",
+    "mysql -u root -phunter db", "redis-cli -a ^ ping", "zip -P ^ a b", "7z x -p^ a",
+    "htpasswd -b f user ^", "smbclient //h/s -U me%^", "sshpass -p hunter ssh x",
+    "curl -u me:hu x", "curl -b 'sid=^' http://x", "ldapsearch -w ^", "openssl enc -k ^ x",
+    "aws configure set aws_secret_access_key ^^^", "npm config set //r/:_authToken=^^^",
+    "git clone https://^^@github.com/x/y", "psql postgres://u:pw@h/db",
+    "curl -H 'Cookie: session=^' x", "curl -H 'Authorization: Token hunter' x",
+    "curl -H 'X-Auth: ^' x", "curl 'https://hooks.slack.com/services/T000/B000/^^'",
+    "curl https://api.telegram.org/bot12345678:AAF^^^/send", "curl 'http://x/?sig=^^'",
+    "curl 'http://x/?key=^'", "curl 'http://x/?token=^'", '{"password":"hunter"}',
     "password: geheim", "the password is hunter", "Your verification code is 482913",
-    "Ihr Code lautet 482913", "482913 is your code", "\u5bc6\u7801\u662f@", "salasana: @",
-    "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19: @",
+    "Ihr Code lautet 482913", "482913 is your code", "\u5bc6\u7801\u662f^", "salasana: ^",
+    "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19: ^",
     "seed phrase: abandon ability able about above absent absorb abstract absurd abuse access acid",
     "document.querySelector('#password').value='geheim99x'", "login: bob:geheim99x",
     "Log in with user bob and geheim99x", "card 4111 1111 1111 1111",
@@ -37,10 +39,7 @@ LEFT = (
 
 @pytest.mark.parametrize("text", HELD)
 def test_a_secret_is_taken_out_of_what_was_run_or_said(text: str) -> None:
-    text = text.replace("@github", "\0").replace("@h/", "\1").replace("@", ODD)
-    text = text.replace("\0", "@github").replace("\1", "@h/")
-
-    found = hidden_in(text)
+    found = hidden_in(text.replace("^", ODD))
 
     assert STARS in found.text
     assert not [part for part in LEFT if part in found.text]
@@ -88,6 +87,6 @@ def test_what_was_taken_is_told_for_the_other_texts() -> None:
 
 def test_a_text_without_its_secrets_has_none_left() -> None:
     for text in HELD:
-        once = hidden_in(text.replace("@", ODD)).text
+        once = hidden_in(text.replace("^", ODD)).text
 
         assert hidden_in(once).text == once

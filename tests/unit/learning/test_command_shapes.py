@@ -1,0 +1,63 @@
+"""Commands taken apart as a shell does it."""
+
+import shlex
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.learning.command_shapes import (
+    command_at_heart,
+    command_parts,
+    is_general,
+    programs_of,
+    script_of,
+)
+
+
+@given(st.text(alphabet="ab \"'\\#\n-/=", max_size=24))
+@settings(max_examples=50)
+def test_the_program_is_the_word_that_a_shell_would_run(command: str) -> None:
+    try:
+        words = shlex.split(f"tool {command}", comments=True)
+    except ValueError:
+        words = ["tool"]
+
+    assert words[0] != "tool" or command_at_heart(f"tool {command}").name == "tool"
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("a && b; c", ("a", "b", "c")),
+        ("echo 'x && y' && b", ("echo 'x && y'", "b")),
+        ('git commit -m "a; b" | tee log', ('git commit -m "a; b" | tee log',)),
+        ("echo $(a; b)", ("echo $(a; b)",)),
+        ("cat <<E\na\nE", ("cat <<E\na\nE",)),
+    ],
+)
+def test_chained_commands_are_several(command: str, parts: tuple[str, ...]) -> None:
+    assert command_parts(command) == parts
+
+
+def test_quotes_hide_no_program() -> None:
+    assert programs_of("'jq' .a f.json | \"sponge\" f.json") == ("jq", "sponge")
+    assert command_at_heart("git commit -m 'push it'").name == "git commit"
+
+
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("python3 tools/mail.py --to x", "mail.py"),
+        ("uv run ./build.sh", "build.sh"),
+        ("jq length out.json", ""),
+    ],
+)
+def test_a_script_is_known_by_its_name(command: str, script: str) -> None:
+    assert script_of(command) == script
+
+
+def test_what_any_task_may_need_tells_of_none() -> None:
+    assert is_general("curl | jq")
+    assert is_general("git add")
+    assert not is_general("curl | pandoc")
