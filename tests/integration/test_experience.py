@@ -130,16 +130,15 @@ def test_a_skill_that_was_learned_and_applied_is_replaced_by_a_better_lesson(wor
 
 
 def test_a_learned_name_that_a_person_uses_is_left_to_them(world: World) -> None:
-    name = build(world, *(conversion(n) for n in ("sales", "stock", "staff")))["goals"][0]["skill"]
-    world.ask("workshop", "reject", proposals(world)[0]["id"])
+    traces = [conversion(name) for name in ("sales", "stock", "staff")]
+    name = build(world, *traces, options=("--dry-run",))["goals"][0]["skill"]
     own = world.work / "skills" / name / "SKILL.md"
     own.parent.mkdir()
     own.write_text(f"---\nname: {name}\ndescription: Mine. Use when I say.\n---\nMine.\n")
-    more = [conversion(n, f"gzip out/{n}.json") for n in ("a1", "b2", "c3", "d4", "e5")]
 
-    goal = build(world, *more)["goals"][0]
+    goal = build(world, *traces)["goals"][0]
 
-    assert goal["skill"] != name
+    assert (goal["status"], goal["skill"]) == ("proposed", f"{name}-2")
     assert own.read_text().endswith("Mine.\n")
 
 

@@ -47,10 +47,11 @@ def refuse_guarded(stored: Mapping[str, Any], values: Mapping[str, Any]) -> None
     Raises:
         ConfigKeyError: such a key would get another value, or lose the one that it has.
     """
-    for path in (tuple(key.split(".")) for key in GUARDED):
-        old, new = _at(stored, path), _at(values, path)
+    for key in GUARDED:
+        place: Path = tuple(key.split("."))
+        old, new = _at(stored, place), _at(values, place)
         if written(old) != written(new):
-            raise _refusal(_deepest(old, new, path))
+            raise _refusal(_deepest(old, new, place))
     known = dict(_entry_values(stored))
     for path, value in _entry_values(values):
         if written(known.pop(path, None)) != written(value) and _is_guarded(path, value):

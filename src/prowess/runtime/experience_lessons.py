@@ -156,6 +156,8 @@ class Lessons:
 def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
     """Return the proposal by which this very lesson is known; one that is gone stale is none."""
     same = [one for one in others if one.payload == skill.payload and one.state is not State.STALE]
+    # Whatever the words: a person has said no to this goal, and for good.
+    same += [one for one in _of_goal(skill, others) if one.for_good]
     order: Mapping[State, int] = {State.APPLIED: 0, State.PENDING: 1}
     return min(same, key=lambda one: order.get(one.state, len(order)), default=None)
 
