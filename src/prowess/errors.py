@@ -92,7 +92,8 @@ class UnknownAgentError(ProwessError):
     code = "agent.unknown"
 
     def __init__(self, agent_id: str, known: Sequence[str]) -> None:
-        names = ", ".join(known)
+        most = 10
+        names = ", ".join(known[:most]) + (f" and {len(known) - most} more" * (len(known) > most))
         super().__init__(
             f'unknown agent id "{agent_id}": use one of {names}, or add it to agents.list.'
         )

@@ -374,6 +374,7 @@ WRONG: list[tuple[str, Json, str]] = [
     ("skills.usage", {"after": -1}, "after"),
     ("skills.install", {"name": "needy"}, "installId"),
     ("skills.install", {"name": "needy", "installId": "get", "timeoutMs": 999}, "timeoutMs"),
+    ("skills.install", {"name": "needy", "installId": "x", "timeoutMs": 10**8}, "timeoutMs"),
     ("skills.update", {"skillKey": "alpha"}, "enabled"),
     ("skills.update", {"skillKey": "  ", "enabled": True}, "skillKey"),
     ("skills.update", {"skillKey": "alpha", "enabled": "yes"}, "enabled"),
@@ -589,6 +590,23 @@ def test_a_config_that_cannot_be_is_refused_and_says_where(
 
     assert error["code"] == "INVALID_REQUEST"
     assert error["details"].get("field", "").startswith(field or "")
+    assert house.config_file.read_bytes() == before
+
+
+def test_no_client_makes_the_gateway_send_its_variables_anywhere(house: House, peer: Peer) -> None:
+    before = house.config_file.read_bytes()
+    base = _paid(peer.call("config.get"))["hash"]
+    routing = {"encoder": "http://127.0.0.1:9/", "encoderModel": "m", "encoderKeyEnv": "HOME"}
+    patch = {"raw": json.dumps({"skills": {"routing": routing}}), "baseHash": base}
+
+    moved = house.refused(peer, "config.patch", patch)
+    lent = house.refused(peer, "skills.update", {"skillKey": "alpha", "apiKey": "${HOME}"})
+    loaded = house.refused(peer, "skills.update", {"skillKey": "a", "env": {"LD_PRELOAD": "/x"}})
+
+    assert moved["details"]["field"] == "skills.routing.encoder"
+    assert "prowess config set" in moved["message"]
+    assert lent["details"]["field"] == "skills.entries.alpha.apiKey"
+    assert "LD_PRELOAD" in loaded["message"]
     assert house.config_file.read_bytes() == before
 
 

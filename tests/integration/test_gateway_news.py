@@ -6,7 +6,9 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.integration.house_world import House, inhabited, visited
 
 from prowess.errors import StoreError
 from prowess.gateway.calls import Json
+from prowess.wiring.serving_news import News, OneAtATime
 
 TOLD = ("skills.changed", "config.changed", "skills.proposal")
 
@@ -292,3 +295,59 @@ def test_a_client_that_lends_programs_hears_no_news(house: House, peer: Peer) ->
         node.call("skills.bins")
 
         assert not [event for event in node.events if event["event"] in TOLD]
+
+
+def test_what_many_want_at_once_is_done_once_more_and_not_for_each() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    turns: list[int] = []
+
+    def work() -> None:
+        turns.append(len(turns))
+        begun.set()
+        assert go_on.wait(30)
+
+    wanted = OneAtATime(work)
+    waiting = threading.Semaphore(0)
+
+    def want() -> None:
+        waiting.release()
+        wanted()
+
+    with ThreadPoolExecutor(21) as pool:
+        first = pool.submit(wanted)
+        assert begun.wait(30)
+        later = [pool.submit(want) for _ in range(20)]
+        for _ in later:
+            assert waiting.acquire(timeout=30)
+        is_waiting = not any(done.done() for done in (first, *later))
+        go_on.set()
+        for done in (first, *later):
+            done.result(30)
+
+    assert is_waiting
+    # Whoever was not yet in line when the first one ended may have brought about one more.
+    assert 2 <= len(turns) <= 4
+
+
+def test_work_that_fails_is_told_to_who_did_it_and_can_be_done_again() -> None:
+    problems = [ValueError("x")]
+
+    def work() -> None:
+        if problems:
+            raise problems.pop()
+
+    wanted = OneAtATime(work)
+    with pytest.raises(ValueError, match="x"):
+        wanted()
+
+    wanted()
+
+
+def test_news_that_never_began_can_be_stopped_and_do_not_begin_later(tmp_path: Path) -> None:
+    with inhabited(House(tmp_path)) as place:
+        news = News(place.gateway.runtime, lambda *_: None, lambda: "")
+        news.stop()
+        news.start()
+        news.stop()
+
+        assert not [one for one in threading.enumerate() if one.name == "news"]

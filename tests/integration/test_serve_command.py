@@ -22,7 +22,9 @@ from prowess.errors import GatewayBusyError, GatewayStartError, PathError
 from prowess.gateway.calls import Json
 from prowess.gateway.hub import Hub
 from prowess.host.instance_lock import FILE_NAME, only_instance
-from prowess.wiring.serving import TOKEN_VARIABLE, ServeRequest, open_gateway
+from prowess.wiring.serving import ServeRequest, open_gateway, serve
+from prowess.wiring.serving_auth import TOKEN_VARIABLE
+from prowess.wiring.serving_news import News
 
 SECRET = "wombat-4c1f9e7702"  # noqa: S105 - of processes that live for a test
 
@@ -272,7 +274,7 @@ def test_the_token_is_that_of_the_option_else_of_the_variable_else_of_the_config
     house: House,
 ) -> None:
     assert _token(house, "a", "b", "c") == "a"
-    assert _token(house, "  ", "b ", "c") == "b"
+    assert _token(house, "", "b ", "c") == "b"
     assert _token(house, "", "", " c") == "c"
     assert _token(house) == ""
 
@@ -288,6 +290,77 @@ def test_a_token_that_cannot_be_read_does_not_leave_the_door_open(
 
     assert TOKEN_VARIABLE in str(refused.value)
     assert _token(house, "given", configured=configured) == "given"
+
+
+@pytest.mark.parametrize(
+    ("gateway", "key"),
+    [
+        ("hunter2", "gateway"),
+        ({"auth": "hunter2"}, "gateway.auth"),
+        ({"auth": ["hunter2"]}, "gateway.auth"),
+        ({"token": "hunter2"}, "gateway.token"),
+        ({"password": "hunter2"}, "gateway.password"),
+        ({"auth": {"token": "  "}}, "gateway.auth.token"),
+        ({"auth": {"password": ""}}, "gateway.auth.password"),
+        ({"auth": {"mode": "token"}}, "gateway.auth.mode"),
+        ({"auth": {"mode": "token", "password": "hunter2"}}, "gateway.auth.mode"),
+        ({"auth": {"mode": "password", "token": "hunter2"}}, "gateway.auth.mode"),
+        ({"auth": {"mode": "hunter2"}}, "gateway.auth.mode"),
+        ({"auth": {"mode": ["token"]}}, "gateway.auth.mode"),
+        ({"auth": {"token": "hunter2\u00e9"}}, "gateway.auth.token"),
+        ({"auth": {"token": "hunter2" * 586}}, "gateway.auth.token"),
+    ],
+)
+def test_a_config_that_asks_for_a_token_in_the_wrong_way_starts_nothing(
+    house: House, gateway: object, key: str
+) -> None:
+    house.configure(gateway=gateway)
+    request = ServeRequest(port=0, workspace=str(house.work))
+
+    with pytest.raises(GatewayStartError) as refused:
+        open_gateway(request, home=str(house.state), environ={"HOME": str(house.home)})
+
+    assert str(refused.value).startswith(f"{key} in ")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", ["   ", "\t", "p\u00e4ss", "a\0b", "a" * 4_097])
+def test_a_token_that_nobody_could_send_starts_nothing(house: House, given: str) -> None:
+    with pytest.raises(GatewayStartError, match=r"^--token (is blank|cannot be sent)"):
+        _token(house, given, "b", "c")
+    with pytest.raises(GatewayStartError, match=f"^{TOKEN_VARIABLE} (is blank|cannot be sent)"):
+        _token(house, "", given, "c")
+
+    assert _token(house, "a" * 4_096) == "a" * 4_096
+
+
+def test_a_config_that_asks_for_nothing_opens_the_door_of_this_machine(house: House) -> None:
+    for gateway in ({}, None, {"auth": None}, {"auth": {"mode": "none"}}, {"reload": {"mode": 1}}):
+        house.configure(gateway=gateway)
+        request = ServeRequest(port=0, workspace=str(house.work))
+        found = open_gateway(request, home=str(house.state), environ={"HOME": str(house.home)})
+        found.close()
+
+        assert (found.options.token, found.options.password) == ("", "")
+
+
+def test_an_interrupt_during_the_start_leaves_nothing_behind(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[str] = []
+
+    def interrupted(_news: News) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("PROWESS_HOME", str(house.state))
+    monkeypatch.setattr(News, "start", interrupted)
+    monkeypatch.setattr(News, "stop", lambda _news: stopped.append("news"))
+    with pytest.raises(KeyboardInterrupt):
+        serve(ServeRequest(port=0, workspace=str(house.work)), lambda *_: None)
+
+    assert stopped == ["news"]
+    with only_instance(str(house.state)):
+        pass
 
 
 def test_a_password_of_the_config_closes_the_door_too(house: House) -> None:
@@ -350,3 +423,28 @@ def test_the_lock_is_for_its_owner_alone(tmp_path: Path) -> None:
     with only_instance(str(tmp_path / "state")):
         assert (tmp_path / "state").stat().st_mode & 0o77 == 0
         assert (tmp_path / "state" / FILE_NAME).stat().st_mode & 0o77 == 0
+
+
+def test_a_lock_file_that_somebody_else_placed_is_refused_and_left_alone(tmp_path: Path) -> None:
+    precious, state = tmp_path / "precious", tmp_path / "state"
+    precious.write_text("precious")
+    state.mkdir()
+    lock = state / FILE_NAME
+
+    def refused() -> str:
+        with pytest.raises(PathError) as caught, only_instance(str(state)):
+            pass
+        lock.unlink()
+        return str(caught.value)
+
+    lock.symlink_to(precious)
+    through_link = refused()
+    lock.hardlink_to(precious)
+    under_two_names = refused()
+    os.mkfifo(lock)
+    pipe = refused()
+
+    assert "cannot be written" in through_link
+    assert "no regular file of yours" in under_two_names
+    assert "no regular file of yours" in pipe
+    assert precious.read_text() == "precious"

@@ -132,11 +132,16 @@ class Link:
                 self._take(await self._socket.recv(), hear)
         except ConnectionClosed as closed:
             error = self._lost(closed)
+        except GatewayLostError as unreadable:
+            error = unreadable
         finally:
             for answer in tuple(self._waiting.values()):
                 if not answer.done():
                     answer.set_exception(error)
             gone(error)
+        if self._socket.state is State.OPEN:
+            # It is given up: nobody reads it any more.
+            await self._socket.close()
 
     def _take(self, text: str | bytes, hear: Callable[[Json], None]) -> None:
         frame = read_frame(text)
@@ -221,11 +226,18 @@ def request_text(request_id: str, method: str, params: Json, most_bytes: int) ->
 
 
 def read_frame(text: str | bytes) -> Json:
-    """Return the frame that a text holds; what is none is an empty one."""
+    """Return the frame that a text holds; what is none is an empty one.
+
+    Raises:
+        GatewayLostError: it is nested so deeply that it cannot be read; what it was is not known.
+    """
     try:
         found = json.loads(text)
     except ValueError:
         return {}
+    except RecursionError:
+        problem = "the connection to the gateway ended (it sent what is nested too deeply)"
+        raise GatewayLostError(f"{problem}: is it a gateway? Connect again.") from None
     return found if isinstance(found, dict) else {}
 
 

@@ -27,6 +27,8 @@ from prowess.gateway.workers import Workers
 
 __all__ = ["GatewayOptions", "build_app"]
 
+# How long a write may go on after everybody was told to stop.
+_WRITING_SECONDS = 10.0
 # Wrong methods are refused by the endpoints: with the studio on `/`, a route that knows only POST
 # would hand its GET to the studio.
 _EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -49,9 +51,10 @@ def build_app(  # noqa: PLR0913
     gateway = Gateway(
         options=options,
         hub=hub,
-        answering=Answering(table, workers, hub.metrics, hub.clock),
+        answering=Answering(table, workers.share, hub.metrics, hub.clock),
         doorkeeper=Doorkeeper((options.token, options.password), FailureTable(hub.clock)),
         snapshot=snapshot,
+        forget=workers.forget,
     )
     app = Starlette(
         routes=_routes(gateway, Web(gateway, health, metrics_extra), static),
@@ -127,6 +130,6 @@ def _lifespan(
             yield
         finally:
             await hub.close("the gateway stops")
-            workers.close()
+            await workers.finish(_WRITING_SECONDS)
 
     return lifespan

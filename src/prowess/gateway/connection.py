@@ -32,6 +32,8 @@ from prowess.gateway.limits import TokenBucket
 from prowess.gateway.options import CHALLENGE, EVENTS, GatewayOptions
 from prowess.gateway.origin import is_loopback
 from prowess.gateway.outbox import Outbox
+from prowess.gateway.protocols import take_large_frames
+from prowess.gateway.workers import Lane
 
 CONNECT = "connect"
 NORMAL_CLOSE, POLICY_CLOSE, BROKEN_CLOSE, TOO_LARGE_CLOSE = 1000, 1008, 1011, 1009
@@ -51,6 +53,8 @@ class Gateway:
     doorkeeper: Doorkeeper
     # What a client is told of the state of things when it connects; runs in a thread.
     snapshot: Callable[[], Json]
+    # Drops the calls of a connection that have not begun.
+    forget: Callable[[str], None]
 
 
 class Connection:
@@ -62,7 +66,7 @@ class Connection:
         self.id, self._nonce = secrets.token_hex(8), secrets.token_urlsafe(24)
         self.client: Client | None = None
         self.since_ms = self._hub.now_ms()
-        self._outbox = Outbox(limits.queue_messages, limits.queue_bytes)
+        self._outbox = Outbox(limits.queue_messages, limits.queue_bytes, self._hub.budget)
         self._bucket = TokenBucket(limits.frames_per_second, limits.burst, self._hub.clock)
         self._sequence = 0
         self._running: set[asyncio.Task[None]] = set()
@@ -101,19 +105,31 @@ class Connection:
             self._goodbye = (code, reason)
         self._outbox.finish()
 
+    @property
+    def queued_bytes(self) -> int:
+        """How much waits to be sent."""
+        return self._outbox.bytes
+
+    def drop(self, reason: str) -> None:
+        """End at once, without what is queued."""
+        self.close(POLICY_CLOSE, reason)
+        self._outbox.abandon()
+        if self._writer is not None:
+            self._writer.cancel()
+
     def _notify(self, event: str, payload_text: str) -> None:
         if self._goodbye is None and not self._gone:
             self._hub.metrics.sent_event(event, 1)
             self.send_event(event, payload_text)
 
     def _offer(self, text: str) -> None:
-        if self._goodbye is not None or self._outbox.put(text):
+        if self._goodbye is not None:
+            return
+        if self._outbox.put(text):
+            self._hub.relieve()
             return
         self._hub.metrics.dropped_client()
-        self.close(POLICY_CLOSE, "slow consumer: read faster, then connect again")
-        self._outbox.abandon()
-        if self._writer is not None:
-            self._writer.cancel()
+        self.drop("slow consumer: read faster, then connect again")
 
     async def _write(self) -> None:
         with suppress(*_GONE):
@@ -123,12 +139,15 @@ class Connection:
 
     async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
         self._hub.leave(self)
+        # What has not begun would be done for nobody; what has begun is never cut.
+        self._gateway.forget(self.id)
         for task in tasks:
             task.cancel()
         for outcome in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(outcome, Exception):
                 log_without_values("a connection", outcome)
                 self.close(BROKEN_CLOSE, "internal error")
+        self._outbox.abandon()
         if self._gone:
             return
         code, reason = self._goodbye or (NORMAL_CLOSE, "")
@@ -225,7 +244,7 @@ class Connection:
     async def _hello(self, request: Request, accepted: Accepted) -> Accepted | Rejected:
         gateway = self._gateway
         try:
-            snapshot = await gateway.answering.run(gateway.snapshot, slow=False)
+            snapshot = await gateway.answering.run(gateway.snapshot, lane=Lane.HELLO)
             hello = encode(ok_response(request.id, self._hello_payload(accepted, snapshot)))
         # Whatever the snapshot trips over: this client is told, and the others stay.
         except Exception as error:  # noqa: BLE001
@@ -233,6 +252,7 @@ class Connection:
             message = "the gateway cannot tell its state: its log says where"
             return Rejected(code=Code.UNAVAILABLE, message=message, close=BROKEN_CLOSE)
         self._offer(hello)
+        take_large_frames(self._socket.scope)
         # From here on it gets events, so hello-ok is in the queue before.
         self.client, self.since_ms = accepted.client, self._hub.now_ms()
         self._hub.welcome(self)

@@ -42,7 +42,9 @@ def device_problem(
     key = _raw_bytes(claim.public_key, KEY_BYTES)
     if key is None:
         return "device.publicKey must be a raw ed25519 key of 32 bytes in base64"
-    if not hmac.compare_digest(hashlib.sha256(key).hexdigest(), claim.id.lower()):
+    # As bytes: letters beyond ASCII cannot be compared as text.
+    said = claim.id.lower().encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(hashlib.sha256(key).hexdigest().encode("ascii"), said):
         return "device.id does not belong to device.publicKey"
     if abs(now_ms - claim.signed_at) > MOST_SKEW_MS:
         return "device.signedAt is more than 10 minutes off: check the clocks and sign again"

@@ -24,13 +24,15 @@ from prowess.gateway.frames import (
 from prowess.gateway.limits import Clock
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.validation import first_problem
-from prowess.gateway.workers import Runner
+from prowess.gateway.workers import Lane, Runner
 from prowess.skills.text import one_line
 
 log = logging.getLogger(__name__)
 
 Notify = Callable[[str, Json], None]
 MOST_NAME_CHARS = 64
+# Waits for networks and other programs: it has threads of its own.
+_INSTALL = "skills.install"
 _BROKEN = "internal error: the gateway's log says where"
 # Of the config: what the caller read or sent stands against it, and asking differently mends it.
 _MENDABLE = (errors.ConfigConflictError, errors.ConfigSyntaxError)
@@ -74,13 +76,22 @@ class MethodTable:
 class Answering:
     """Answers requests as text, and counts them."""
 
-    def __init__(self, table: MethodTable, run: Runner, metrics: Metrics, clock: Clock) -> None:
-        self.table, self.run, self._metrics, self._clock = table, run, metrics, clock
+    def __init__(
+        self, table: MethodTable, share: Callable[[str], Runner], metrics: Metrics, clock: Clock
+    ) -> None:
+        """Take the methods, and what runs them in turn: by the name of a share, one runner."""
+        self.table, self._metrics, self._clock = table, metrics, clock
+        self._share = share
+        # For what the gateway itself wants to know.
+        self.run = share("")
 
-    async def answer(self, request: Request, client: Client, notify: Notify) -> tuple[Json, str]:
-        """Return the response, and its text."""
+    async def answer(
+        self, request: Request, client: Client, notify: Notify, share: str = ""
+    ) -> tuple[Json, str]:
+        """Return the response, and its text; who has the same share takes turns as one."""
         began = self._clock()
-        response = await dispatch(self.table, request, client, notify, self.run)
+        run = self._share(share or client.id)
+        response = await dispatch(self.table, request, client, notify, run)
         try:
             text = response_text(response)
         except (TypeError, ValueError, RecursionError) as error:
@@ -105,7 +116,7 @@ async def dispatch(
         message = f"missing scope: {missing.value}: ask for it in the scopes of connect"
         return error_response(request.id, Code.FORBIDDEN, message, {"missingScope": missing.value})
     try:
-        outcome = await run(lambda: _call(method, request, client, notify), slow=method.slow)
+        outcome = await run(lambda: _call(method, request, client, notify), lane=_lane(method))
     # A method may raise anything; its client still gets an answer, and the others notice nothing.
     except Exception as error:  # noqa: BLE001
         return _refusal(request, error)
@@ -118,6 +129,12 @@ async def dispatch(
 def missing_scope(method: Method, client: Client) -> Scope | None:
     """Return the right that a client lacks for a method."""
     return None if method.scope is None or method.scope in client.scopes else method.scope
+
+
+def _lane(method: Method) -> Lane:
+    if method.name == _INSTALL:
+        return Lane.INSTALL
+    return Lane.SLOW if method.slow else Lane.QUICK
 
 
 def log_without_values(what: str, error: BaseException) -> None:

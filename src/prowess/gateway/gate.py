@@ -97,8 +97,10 @@ def _add_headers(message: MutableMapping[str, Any], *, static: bool) -> None:
 def _knock(scope: Scope) -> Knock:
     headers = Headers(scope=scope)
     client = scope.get("client")
+    # A name has one dot at its end at most; whoever takes off more makes two names of one.
+    hosts = ["" if ".." in host else host for host in headers.getlist("host")]
     return Knock(
-        hosts=headers.getlist("host"),
+        hosts=hosts,
         origins=headers.getlist("origin"),
         peer=client[0] if client else "",
     )

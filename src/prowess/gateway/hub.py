@@ -5,6 +5,7 @@ waits for a client here: an event is put into its queue, and a client whose queu
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -15,6 +16,7 @@ from prowess.gateway.frames import encode
 from prowess.gateway.limits import Clock, Limits
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.options import PRESENCE, SHUTDOWN, TICK
+from prowess.gateway.outbox import Budget
 
 T = TypeVar("T")
 RESTART_CLOSE = 1012
@@ -36,8 +38,15 @@ class Member(Protocol):
     def send_event(self, event: str, payload_text: str) -> None:
         """Put an event into its queue."""
 
+    @property
+    def queued_bytes(self) -> int:
+        """How much waits to be sent to it."""
+
     def close(self, code: int, reason: str) -> None:
         """Send what is queued, then end."""
+
+    def drop(self, reason: str) -> None:
+        """End at once, without what is queued."""
 
 
 def wall_clock_ms() -> int:
@@ -60,7 +69,11 @@ class Hub:
         self._left = left
         self.limits, self.clock, self.now_ms = limits or Limits(), clock, now_ms
         self.metrics = Metrics()
-        self._members: set[Member] = set()
+        self.budget = Budget()
+        # Set once nobody waits any more for what still runs: who started programs ends them.
+        self.stopping = threading.Event()
+        # In the order in which they came.
+        self._members: dict[Member, None] = {}
         self._calls: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticking: asyncio.Task[None] | None = None
@@ -93,15 +106,33 @@ class Hub:
             loop.call_soon_threadsafe(act, *arguments)
 
     def join(self, member: Member) -> str | None:
-        """Take a connection in, or return why there is no place for it."""
+        """Take a connection in, or return why there is no place for it.
+
+        When it is full, who has waited longest without a name makes room: strangers keep no client
+        out, and a client says who it is within moments.
+        """
         if self._closing:
             return "the gateway is stopping: try again in a moment"
-        strangers = sum(1 for one in self._members if one.client is None)
-        if len(self._members) >= self.limits.connections or strangers >= self.limits.strangers:
-            return "the gateway has too many connections: close some, or try again in a moment"
-        self._members.add(member)
+        strangers = [one for one in self._members if one.client is None]
+        is_full = len(self._members) >= self.limits.connections
+        if is_full or len(strangers) >= self.limits.strangers:
+            if not strangers:
+                return "the gateway has too many connections: close some, or try again in a moment"
+            self.metrics.rejected("full")
+            self._members.pop(strangers[0], None)
+            strangers[0].drop("others needed the place: send connect sooner")
+        self._members[member] = None
         self._empty.clear()
         return None
+
+    def relieve(self) -> None:
+        """Let the longest queues go, while all queues together are too long."""
+        while self.budget.used > self.limits.all_queues_bytes:
+            longest = max(self._members, key=lambda one: one.queued_bytes, default=None)
+            if longest is None or not longest.queued_bytes:
+                return
+            self.metrics.dropped_client()
+            longest.drop("slow consumer: read faster, then connect again")
 
     def welcome(self, member: Member) -> None:
         """Tell the others of a client that has said who it is."""
@@ -111,7 +142,7 @@ class Hub:
 
     def leave(self, member: Member) -> None:
         """Forget a connection."""
-        self._members.discard(member)
+        self._members.pop(member, None)
         if not self._members:
             self._empty.set()
         if member.client is not None:
@@ -159,6 +190,7 @@ class Hub:
         self._deliver(SHUTDOWN, encode({"reason": reason}), None)
         if self._calls:
             await asyncio.wait(set(self._calls), timeout=seconds)
+        self.stopping.set()
         for member in tuple(self._members):
             member.close(RESTART_CLOSE, reason)
         if self._members:

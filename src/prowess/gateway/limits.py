@@ -7,7 +7,7 @@ The clock is handed in, so a test can let a minute pass.
 import ipaddress
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Clock = Callable[[], float]
 
@@ -16,6 +16,8 @@ KIB = 1024
 FREE_FAILURES, FIRST_WAIT, LONGEST_WAIT = 5, 0.5, 5.0
 # A failure this long ago is forgotten.
 FORGET_SECONDS = 600.0
+# Open files that are no connections: skills, the config, databases, pipes to programs.
+_FILES_OF_ITS_OWN, _FEWEST_SOCKETS = 200, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +36,49 @@ class Limits:
     handshake_tries: int = 5
     # A stranger's frame: `connect` is small.
     stranger_payload: int = 64 * KIB
+    # Pings and pongs, and the pieces of frames: these never reach a method.
+    control_per_second: float = 20.0
+    control_burst: int = 60
+    pieces_per_second: float = 500.0
+    pieces_burst: int = 2000
     queue_messages: int = 1000
     queue_bytes: int = 8 * KIB * KIB
+    # Of all clients together; beyond it, who has the longest queue goes.
+    all_queues_bytes: int = 256 * KIB * KIB
+    # Who takes nothing at all of what is sent for so long is cut off.
+    progress_seconds: float = 20.0
     # How long a goodbye may take before the connection is cut.
     goodbye_seconds: float = 2.0
+    # From the end of one answer, or the beginning, to the end of the next request's header.
+    header_seconds: float = 10.0
     body_seconds: float = 10.0
     # Clients that come and go within this time are told of together.
     presence_seconds: float = 0.25
+    hello_threads: int = 4
     quick_threads: int = 8
-    slow_threads: int = 16
-    # Calls that wait for a thread, of all clients together.
+    slow_threads: int = 8
+    install_threads: int = 8
+    installs_of_one: int = 2
+    # Calls that wait for a thread or have one, of all clients together, in each lane.
     waiting_calls: int = 2000
+
+    @property
+    def sockets(self) -> int:
+        """How many connections of any kind there may be."""
+        return self.connections + self.strangers + 2 * self.http_in_flight
+
+    def fitted(self, files: int) -> "Limits":
+        """Return limits that a process which may open so many files can keep."""
+        room = max(_FEWEST_SOCKETS, files - _FILES_OF_ITS_OWN)
+        if self.sockets <= room:
+            return self
+        part = room / self.sockets
+        return replace(
+            self,
+            connections=max(1, int(self.connections * part)),
+            strangers=max(1, int(self.strangers * part)),
+            http_in_flight=max(1, int(self.http_in_flight * part)),
+        )
 
 
 class TokenBucket:
@@ -68,8 +102,8 @@ class TokenBucket:
 class FailureTable:
     """Who gave a wrong token lately; bounded, so that no crowd of addresses can fill it.
 
-    While an address must wait, nothing that it sends is compared at all: a slow answer alone would
-    not slow someone who asks a hundred times in parallel.
+    Waiting is for wrong tokens alone. The owner may share an address with who guesses, as all
+    programs of one machine do, and must not be kept out by that.
     """
 
     def __init__(self, clock: Clock, most: int = 1024) -> None:
@@ -92,10 +126,6 @@ class FailureTable:
         self._failures[key] = (times, now + wait)
         while len(self._failures) > self._most:
             self._failures.popitem(last=False)
-
-    def succeeded(self, address: str) -> None:
-        """Forget the failures of an address that knows the token."""
-        self._failures.pop(_neighbourhood(address), None)
 
     def __len__(self) -> int:
         return len(self._failures)

@@ -73,6 +73,7 @@ class _Changes:
             ),
             output,
             progress,
+            self._services.stopping,
         )
         shown = {
             **wire_runs.install_result(result),

@@ -37,7 +37,11 @@ def skill_methods(services: Services) -> tuple[Method, ...]:
     def reading(
         name: str, params: type[Params], answer: Callable[[Call], Json], about: str
     ) -> Method:
-        return Method(name=name, scope=Scope.READ, params=params, answer=answer, about=about)
+        # These read every file, or ask the router.
+        slow = name in {"skills.route", "skills.validate", "skills.why"}
+        return Method(
+            name=name, scope=Scope.READ, params=params, answer=answer, slow=slow, about=about
+        )
 
     return (
         reading("skills.status", given.Status, reads.status, "Every skill with its verdict."),
@@ -46,13 +50,11 @@ def skill_methods(services: Services) -> tuple[Method, ...]:
         reading("skills.prompt", given.Prompt, reads.prompt, "The block of the system prompt."),
         reading("skills.validate", given.Validate, reads.validate, "What is wrong with files."),
         reading("skills.usage", given.Usage, reads.usage, "What was listed, routed and used."),
-        Method(
-            name="skills.route",
-            scope=Scope.READ,
-            params=given.Route,
-            answer=reads.route,
-            slow=True,
-            about="Which skill a message needs, with reasons, or none.",
+        reading(
+            "skills.route",
+            given.Route,
+            reads.route,
+            "Which skill a message needs, with reasons, or none.",
         ),
         Method(
             name="skills.bins",

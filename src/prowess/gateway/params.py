@@ -108,7 +108,8 @@ class Install(ForAgent):
 
     name: Name
     install_id: Name
-    timeout_ms: int | None = Field(default=None, ge=1_000)
+    # The service takes 15 minutes at most, and says so; nobody means more than a day.
+    timeout_ms: int | None = Field(default=None, ge=1_000, le=86_400_000)
     # Taken, as other clients send it, and without effect: nothing lifts the scanner's no.
     dangerously_force_unsafe_install: bool = False
 

@@ -3,6 +3,7 @@
 The composition root fills this in. What is slow to open is opened by the first call that needs it.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,8 @@ class Services:
     validate: Callable[[str | None, str | None, bool], Sequence[Report]]
     # The chats that are kept, as clients see them.
     sessions: Callable[[], Sequence[Mapping[str, object]]]
+    # Set when the gateway stops and will not wait any longer: whatever still runs must end.
+    stopping: threading.Event
     # Seconds since 1970, and of the start of the process.
     now: Callable[[], float]
     started_at: float

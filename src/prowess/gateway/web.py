@@ -26,6 +26,7 @@ from prowess.gateway.frames import (
 )
 from prowess.gateway.gate import problem_answer
 from prowess.gateway.handshake import Rejected, owner
+from prowess.gateway.workers import Lane
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 # How many times the allowed length of a body is read before the connection is cut.
@@ -78,7 +79,7 @@ class Web:
         if self._gateway.hub.closing:
             return JSONResponse({"ok": False, "status": "stopping"}, status_code=503)
         try:
-            return JSONResponse(await self._gateway.answering.run(self._health, slow=False))
+            return JSONResponse(await self._gateway.answering.run(self._health, lane=Lane.HELLO))
         # Who asks for health wants an answer above all when something is broken.
         except Exception as error:  # noqa: BLE001
             log_without_values("health", error)
@@ -104,7 +105,7 @@ class Web:
             return unauthorized
         hub = self._gateway.hub
         try:
-            extra = await self._gateway.answering.run(self._extra, slow=False)
+            extra = await self._gateway.answering.run(self._extra, lane=Lane.HELLO)
         # Our own counters are still worth reading when those of others cannot be had.
         except Exception as error:  # noqa: BLE001
             log_without_values("metrics", error)
@@ -145,13 +146,16 @@ class Web:
             return self._refusal(found)
         if found.method == CONNECT or self._gateway.hub.closing:
             return _no_call(found)
-        return await self._call(found)
+        return await self._call(found, http.client.host if http.client else "")
 
-    async def _call(self, request: Request) -> Response:
+    async def _call(self, request: Request, peer: str) -> Response:
         client = owner(f"rpc-{secrets.token_hex(4)}", "rpc")
         hub, answering = self._gateway.hub, self._gateway.answering
         # A call goes on when the one who asked is gone: no write is cut.
-        task = hub.start(answering.answer(request, client, lambda _event, _payload: None))
+        task = hub.start(
+            # Requests have no connection of their own, so those of one address take turns as one.
+            answering.answer(request, client, lambda _event, _payload: None, f"http {peer}")
+        )
         response, text = await asyncio.shield(task)
         status = 200 if response["ok"] else _STATUS[Code(response["error"]["code"])]
         return Response(text, status_code=status, media_type="application/json")

@@ -19,6 +19,8 @@ except ImportError:
 
 FILE_NAME = "gateway.lock"
 _MOST_BYTES = 4_096
+# Not through a link, and without waiting for whoever would read a pipe.
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class InstanceLock:
@@ -40,15 +42,16 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
 
     Raises:
         GatewayBusyError: another process holds it.
-        PathError: the folder cannot be written, or knows no locks.
+        PathError: the folder cannot be written or knows no locks, or the file is not our own.
     """
     path = os.path.join(state, FILE_NAME)
     try:
         os.makedirs(state, stat.S_IRWXU, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, stat.S_IRUSR | stat.S_IWUSR)
+        handle = os.open(path, _FLAGS, stat.S_IRUSR | stat.S_IWUSR)
     except OSError as error:
         raise PathError(path, f"cannot be written: {error.strerror}.") from error
     try:
+        _refuse_foreign(path, handle)
         if fcntl is not None:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,6 +64,14 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
         yield InstanceLock(handle)
     finally:
         os.close(handle)
+
+
+def _refuse_foreign(path: str, handle: int) -> None:
+    """Refuse what somebody else put there: what is written goes into a file of our own alone."""
+    found = os.fstat(handle)
+    is_ours = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    if not stat.S_ISREG(found.st_mode) or not is_ours or found.st_nlink > 1:
+        raise PathError(path, "is no regular file of yours under this name alone: remove it.")
 
 
 def _holder(handle: int) -> str:

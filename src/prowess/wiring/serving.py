@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import hashlib
-import re
 import socket
 import threading
 import time
@@ -40,16 +39,14 @@ from prowess.settings import SpecMode
 from prowess.skills.validate import Report
 from prowess.wiring.installing import open_installing
 from prowess.wiring.runtime import Runtime, open_runtime
-from prowess.wiring.serving_news import News
+from prowess.wiring.serving_auth import TOKEN_VARIABLE, configured_secrets, usable_secret
+from prowess.wiring.serving_news import News, OneAtATime
 from prowess.wiring.using import open_usage
 from prowess.wiring.validating import candidates, report_on
 from prowess.wiring.workshop import workshop_tools
 
-# The name of a variable, not a token.
-TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 18789
 _LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
-_REFERENCE = re.compile(r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +81,20 @@ def open_gateway(
     """Put a gateway together; nothing listens yet.
 
     Raises:
-        GatewayStartError: other machines could reach it, and nothing is asked of them.
+        GatewayStartError: other machines could reach it, and nothing is asked of them; or what is
+            asked of clients was given wrongly.
         ConfigError: the config cannot be read.
     """
 
     def told() -> None:
-        runtime.skills.refresh()
+        refresh()
         news.nudge()
 
     def left(client: Client) -> None:
         # Called on the event loop, which must not wait for whoever reads skills at the moment.
         if nodes.has(client.id) and not hub.closing:
-            threading.Thread(target=nodes.leave, args=(client.id,), name="node-left").start()
+            leave = threading.Thread(target=nodes.leave, args=(client.id,), daemon=True)
+            leave.start()
 
     nodes = Nodes(changed=told)
     hub = Hub(left=left)
@@ -105,9 +104,12 @@ def open_gateway(
         environ=environ,
         settings=lambda config: WithNodes(LastGoodSettings(config), nodes),
     )
-    services = _services(runtime, nodes, told)
-    news = News(runtime, hub.publish, lambda: _hash(runtime))
+    # Before anything is opened that would have to be closed.
     options = _options(request, runtime)
+    # Fifty machines that come and go at once cost two looks at the disk, not fifty.
+    refresh = OneAtATime(runtime.skills.refresh)
+    services = _services(runtime, nodes, told, hub.stopping)
+    news = News(runtime, hub.publish, lambda: _hash(runtime))
     app = build_app(
         _table(services), hub, options, lambda: snapshot(services), lambda: health(services)
     )
@@ -125,7 +127,9 @@ def _table(services: Services) -> MethodTable:
     )
 
 
-def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None]) -> Services:
+def _services(
+    runtime: Runtime, nodes: Nodes, told: Callable[[], None], stopping: threading.Event
+) -> Services:
     tools, state = workshop_tools(runtime), runtime.folders.state
     # Made before there are threads: two first calls at once would make two of each.
     routing, workshop = runtime.routing, runtime.workshop
@@ -144,6 +148,7 @@ def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None]) -> Servi
         removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
         usage=open_usage(runtime),
         nodes=nodes,
+        stopping=stopping,
         why=runtime.why,
         validate=lambda name, agent, strict: _validated(runtime, name, agent, strict=strict),
         sessions=lambda: _sessions(state),
@@ -157,9 +162,9 @@ def _hash(runtime: Runtime) -> str:
 
 
 def _options(request: ServeRequest, runtime: Runtime) -> GatewayOptions:
-    given = request.token.strip() or runtime.environ.get(TOKEN_VARIABLE, "").strip()
-    token = given or _configured_secret(runtime, "token")
-    password = "" if given else _configured_secret(runtime, "password")
+    variable = runtime.environ.get(TOKEN_VARIABLE, "")
+    given = usable_secret("--token", request.token) or usable_secret(TOKEN_VARIABLE, variable)
+    token, password = (given, "") if given else configured_secrets(runtime)
     is_local = request.host in _LOOPBACK
     if not is_local and not (token or password):
         raise GatewayStartError(
@@ -187,25 +192,6 @@ def _own_names(host: str) -> tuple[str, ...]:
         # Nothing resolves it; whoever needs another name says so in the settings.
         addresses = set()
     return tuple(dict.fromkeys((host, name, *sorted(addresses))))
-
-
-def _configured_secret(runtime: Runtime, name: str) -> str:
-    """Return what the config asks of clients; settings hold no secrets, so it is read here.
-
-    Raises:
-        GatewayStartError: it is not the text itself; passed over, it would leave the door open.
-    """
-    found: object = runtime.config.values()
-    for part in ("gateway", "auth", name):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    if found is None:
-        return ""
-    if not isinstance(found, str) or _REFERENCE.fullmatch(found.strip()):
-        raise GatewayStartError(
-            f"gateway.auth.{name} in {runtime.config.path} is not the text itself, and references"
-            f" are not followed here: set {TOKEN_VARIABLE} instead."
-        )
-    return found.strip()
 
 
 def _validated(
@@ -267,8 +253,9 @@ def serve(request: ServeRequest, ready: Callable[[str, Gateway], None]) -> None:
         gateway.services.removals.purge()
         # Read once, so that the first client does not wait for it.
         gateway.runtime.skills.status()
-        gateway.news.start()
+        # First: whoever interrupts the start must leave nothing behind.
         stack.callback(gateway.news.stop)
+        gateway.news.start()
         address = _address(request.host, bound)
         lock.note(address)
         server = gateway_server(

@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 Publish = Callable[[str, dict[str, object]], None]
 _EVERY_SECONDS = 1.0
 _LOOK_EVERY = 3
+# More than any look takes; a disk that hangs shall not keep the process.
+_STOP_SECONDS = 30.0
+_LONGEST_SAID = 500
 # Programs come and go without a word to whoever watches the folders of skills.
 _LOOK_AT_ALL_EVERY = 10
 
@@ -40,6 +43,33 @@ class _Seen:
     version: int
     # Of all that `skills.status` shows: a config may change and mean the same.
     shown: str
+
+
+class OneAtATime:
+    """Does some work for many threads: once at a time, and once more for all who came meanwhile.
+
+    Whoever calls it returns after a turn that began later than the call.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._state = threading.Condition()
+        self._begun = self._ended = 0
+
+    def __call__(self) -> None:
+        """Have it done; what goes wrong is told to the one whose turn it was."""
+        with self._state:
+            wanted = self._begun + 1
+            self._state.wait_for(lambda: self._begun == self._ended or self._ended >= wanted)
+            if self._ended >= wanted:
+                return
+            self._begun += 1
+        try:
+            self._work()
+        finally:
+            with self._state:
+                self._ended += 1
+                self._state.notify_all()
 
 
 class News:
@@ -61,9 +91,12 @@ class News:
 
     def start(self) -> None:
         """Begin to look; what is there by now is no news."""
-        self._thread = threading.Thread(target=self._main, name="news")
+        # Whoever is interrupted before it could stop this must still be able to end.
+        self._thread = threading.Thread(target=self._main, name="news", daemon=True)
         self._thread.start()
-        self._started.wait()
+        # In short turns, since not every system lets a signal through to who waits.
+        while not self._started.wait(_EVERY_SECONDS):
+            continue
 
     def nudge(self) -> None:
         """Look at once; safe from any thread."""
@@ -74,11 +107,11 @@ class News:
                 loop.call_soon_threadsafe(wanted.set)
 
     def stop(self) -> None:
-        """End, and wait for it."""
+        """End, and wait for it, though not for ever; also safe where it never began."""
         self._is_stopping = True
         self.nudge()
-        if self._thread is not None:
-            self._thread.join()
+        if self._thread is not None and self._thread.ident is not None:
+            self._thread.join(_STOP_SECONDS)
 
     def _main(self) -> None:
         try:
@@ -122,7 +155,7 @@ class News:
 
     def _say(self, what: str, trouble: str) -> None:
         if self._said.get(what) != trouble:
-            log.warning("gateway.news: %s", trouble)
+            log.warning("gateway.news: %s", trouble[:_LONGEST_SAID])
         self._said[what] = trouble
 
     def _remember(self) -> None:

@@ -12,7 +12,7 @@ from prowess.client.greeting import Credentials, address, connect_params, hello,
 from prowess.client.line import Backoff
 from prowess.client.link import Pace, read_frame, request_text
 from prowess.client.proposals import Inspection
-from prowess.client.refusals import GatewayCallError, is_stale, refusal
+from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, refusal
 from prowess.client.results import SkillsStatus
 from prowess.gateway.device import DeviceClaim, device_problem
 
@@ -205,3 +205,9 @@ def test_tries_come_later_and_later_up_to_a_bound() -> None:
 
     assert 0.8 <= waits[0] <= 1.2
     assert all(4.0 <= wait <= 6.0 for wait in waits[3:])
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000])
+def test_a_frame_that_is_nested_too_deeply_is_the_end_of_the_connection(text: str) -> None:
+    with pytest.raises(GatewayLostError, match="nested too deeply"):
+        read_frame(text)

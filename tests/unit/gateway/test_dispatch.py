@@ -15,7 +15,7 @@ from prowess.gateway.frames import Fault, Request
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import Limits
 from prowess.gateway.metrics import Metrics
-from prowess.gateway.workers import Workers
+from prowess.gateway.workers import Lane, Workers
 
 T = TypeVar("T")
 READER = Client(id="c", scopes=frozenset({Scope.READ}))
@@ -25,8 +25,8 @@ class Numbers(Params):
     some_numbers: tuple[int, ...]
 
 
-async def _here(work: Callable[[], T], *, slow: bool) -> T:
-    del slow
+async def _here(work: Callable[[], T], *, lane: Lane) -> T:
+    del lane
     return work()
 
 
@@ -124,7 +124,9 @@ def test_an_outcome_and_an_error_may_both_be_told() -> None:
 def test_an_answer_that_is_no_json_becomes_an_error_and_is_counted() -> None:
     metrics = Metrics()
     metrics.know(["m"], ["tick"])
-    answering = Answering(_table(lambda _call: {"x": {1}}), _here, metrics, lambda: 0.0)
+    answering = Answering(
+        _table(lambda _call: {"x": {1}}), lambda _share: _here, metrics, lambda: 0.0
+    )
     request = Request(id="1", method="m")
 
     response, text = asyncio.run(answering.answer(request, READER, lambda _event, _payload: None))
@@ -140,7 +142,8 @@ def test_too_many_waiting_calls_are_refused() -> None:
         request = Request(id="1", method="m")
         table = _table(lambda _call: {})
         try:
-            return await dispatch(table, request, READER, lambda _event, _payload: None, workers)
+            run = workers.share("c")
+            return await dispatch(table, request, READER, lambda _event, _payload: None, run)
         finally:
             workers.close()
 

@@ -17,6 +17,11 @@ class _Member:
     def send_event(self, event: str, payload_text: str) -> None:
         self.told.append(f"{event} {payload_text}")
 
+    queued_bytes = 0
+
+    def drop(self, reason: str) -> None:
+        raise AssertionError(f"dropped: {reason}")
+
     def close(self, code: int, reason: str) -> None:
         raise AssertionError(f"closed: {code} {reason}")
 

@@ -346,3 +346,73 @@ def test_a_change_that_was_not_written_is_not_told_to_others() -> None:
         edits.set('{"a": 2}', None)
 
     assert told == []
+
+
+@pytest.mark.parametrize("edit", ["set", "patch"])
+def test_what_sends_secrets_away_cannot_be_changed_and_may_be_sent_back(edit: str) -> None:
+    model = {"endpoint": "https://h/v1", "keyEnv": "MY_KEY"}
+    place = Place({"skills": {"model": model}, "gateway": {"auth": {"token": CANARY}}})
+    config = place.edits.get()["config"]
+
+    getattr(place, edit)({**config, "gateway": {**config["gateway"], "reload": {"mode": "hot"}}})
+    kept = place.values
+    for change in ({"model": {**model, "keyEnv": "HOME"}}, {"routing": {"encoder": "http://h/"}}):
+        with pytest.raises(ConfigKeyError, match="prowess config set skills"):
+            getattr(place, edit)({**config, "skills": {**config["skills"], **change}})
+
+    assert kept["gateway"] == {"auth": {"token": CANARY}, "reload": {"mode": "hot"}}
+    assert place.values == kept
+
+
+def test_an_entry_gets_no_reference_from_a_client() -> None:
+    place = Place({})
+
+    with pytest.raises(ConfigKeyError, match=r"^skills\.entries\.x\.apiKey: cannot be changed"):
+        place.edits.update_entry("x", api_key="$HOME")
+
+    assert place.file.writes == 0
+
+
+@pytest.mark.parametrize(
+    ("patch", "name"),
+    [
+        ({"agents": None}, "agents"),
+        ({"agents": {"list": None, "entries": None}}, "agents"),
+        ({"agents": {"list": None}}, "agents.list"),
+        ({"agents": {"entries": None}}, "agents.entries"),
+    ],
+)
+def test_a_patch_that_loses_agents_names_them(patch: dict[str, Any], name: str) -> None:
+    place = Place({"agents": {"list": [{"id": "a"}], "entries": {"b": {}}}})
+
+    with pytest.raises(ConfigKeyError, match=r"agents: this would remove [ab]"):
+        place.patch(patch)
+    with pytest.raises(ConfigKeyError, match=r"agents: this would remove [ab]"):
+        place.patch(patch, "skills", "agents.other")
+    place.patch(patch, name)
+
+    assert place.file.writes == 1
+
+
+def test_a_refusal_names_a_few_agents_each_in_short() -> None:
+    place = Place({"agents": {"list": [{"id": f"{number:05}" * 99} for number in range(40)]}})
+
+    with pytest.raises(ConfigKeyError, match="and 30 more") as refused:
+        place.set({})
+
+    assert len(str(refused.value)) < 1_500
+
+
+def test_a_client_cannot_make_agents_without_end() -> None:
+    place = Place({})
+
+    with pytest.raises(ConfigKeyError, match=r"agents: 501 are more than 500"):
+        place.set({"agents": {"list": [{"id": f"a{number}"} for number in range(501)]}})
+
+
+def test_an_update_shows_what_it_set_and_not_what_was_there() -> None:
+    place = Place({"skills": {"entries": {"x": {"env": {"MODE": CANARY, "A": "1"}}}}})
+
+    answer = place.edits.update_entry("x", env={"A": "2", "MODE": REDACTED, "LOGIN": CANARY})
+
+    assert answer["config"]["env"] == {"MODE": REDACTED, "A": "2", "LOGIN": REDACTED}

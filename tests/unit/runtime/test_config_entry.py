@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config_entry import changed_entry, checked_key
+from prowess.runtime.config_entry import changed_entry, checked_key, given_variables
 from prowess.runtime.config_redaction import REDACTED
 
 STORED: dict[str, Any] = {
@@ -132,3 +132,35 @@ def test_a_change_made_twice_is_the_change_made_once(
 
     assert changed_entry(once, "x", enabled=enabled, api_key=api_key, env=env) == once
     assert "\n" not in str(once["skills"]["entries"].get("x", {}).get("apiKey"))
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "PATH", "path", "NODE_OPTIONS"])
+def test_a_variable_that_no_skill_may_set_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(ConfigKeyError, match=r"not for skills to set") as refused:
+        entry_after(env={f" {name}": "value-of-it"})
+
+    assert refused.value.key == f"skills.entries.x.env.{name}"
+    assert "value-of-it" not in str(refused.value)
+
+
+def test_a_variable_that_no_skill_may_set_can_still_be_deleted() -> None:
+    stored = {"skills": {"entries": {"x": {"env": {"LD_PRELOAD": "/a", "A": "1"}}}}}
+    changes: dict[str, Any] = {"enabled": None, "api_key": None}
+
+    kept = changed_entry(stored, "x", env={"LD_PRELOAD": REDACTED}, **changes)
+    gone = changed_entry(stored, "x", env={"LD_PRELOAD": ""}, **changes)
+
+    assert kept == stored
+    assert gone["skills"]["entries"]["x"]["env"] == {"A": "1"}
+
+
+def test_a_variable_of_the_operators_own_accounts_may_be_stored() -> None:
+    # Whether this skill may have it is for `allowEnv` to say.
+    assert "GITHUB_TOKEN" in entry_after(env={"GITHUB_TOKEN": "t"})["env"]
+
+
+def test_what_a_call_gives_is_what_it_typed_and_no_marker() -> None:
+    env = {" A ": "1", "B": " ", "C": f"{REDACTED}\n", "D": "\r\nx"}
+
+    assert given_variables(env) == {"A", "D"}
+    assert given_variables(None) == frozenset()

@@ -146,15 +146,29 @@ def test_no_text_takes_long_to_judge(part: str) -> None:
 
 
 def test_an_entry_shows_plain_variables_and_nothing_else_that_was_hidden() -> None:
-    entry = {
+    entry: dict[str, Any] = {
         "enabled": True,
         "apiKey": {"source": "env", "id": CANARY},
         "env": {"REGION": "eu", "MY_TOKEN": CANARY, "URL": f"https://me:{CANARY}@host/"},
         "config": {"anything": CANARY},
     }
 
-    found = shown_entry(entry)
+    found = shown_entry(entry, tuple(entry["env"]))
 
     assert CANARY not in json.dumps(found)
     assert found["env"] == {"REGION": "eu", "MY_TOKEN": REDACTED, "URL": REDACTED}
     assert found["enabled"] is True
+
+
+def test_an_answer_shows_no_variable_that_somebody_else_stored() -> None:
+    entry = {"env": {"MODE": CANARY, "REGION": "eu"}}
+
+    assert shown_entry(entry, {"REGION"}) == {"env": {"MODE": REDACTED, "REGION": "eu"}}
+
+
+@pytest.mark.parametrize(
+    "name", ["HOSTPIN", "HOST_PIN", "LOGIN", "DB_LOGIN", "SMS_OTP", "PASSCODE"]
+)
+def test_names_of_logins_and_pins_are_secret(name: str) -> None:
+    assert shown_entry({"env": {name: "1234"}}, {name}) == {"env": {name: REDACTED}}
+    assert shown({"x": {name: 1234}}) == {"x": {name: REDACTED}}
