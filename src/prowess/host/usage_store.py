@@ -10,11 +10,12 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from prowess.errors import StoreError
+from prowess.host import sqlite_files
 from prowess.host.private_files import locked
 from prowess.runtime.usage import (
     LONGEST_NAME,
@@ -128,9 +129,9 @@ class SqliteUsage:
         """
 
         def write() -> None:
-            _create(self._path)
+            sqlite_files.create(self._path)
             connection = self._open()
-            with _transaction(connection):
+            with sqlite_files.transaction(connection):
                 connection.executemany(_COUNT, [_counted(total, at_ms) for total in totals])
                 rows = [(e.at_ms, e.use.value, _cut(e.skill), _cut(e.agent_id)) for e in events]
                 connection.executemany(
@@ -152,7 +153,7 @@ class SqliteUsage:
 
         def read() -> UsagePage:
             connection = self._open()
-            with _transaction(connection, "BEGIN"):
+            with sqlite_files.transaction(connection, "BEGIN"):
                 totals = connection.execute(_READ_TOTALS, (*chosen, query.most_totals)).fetchall()
                 page = (*chosen, query.after, query.most_events + 1)
                 events = connection.execute(_READ_EVENTS, page).fetchall()
@@ -165,7 +166,7 @@ class SqliteUsage:
             )
 
         with self._lock:
-            return self._tried(read) if _identity(self._path) else UsagePage()
+            return self._tried(read) if sqlite_files.identity(self._path) else UsagePage()
 
     def last_used(self) -> Mapping[str, int]:
         """Return when each skill was last used by any agent, in milliseconds since 1970.
@@ -179,7 +180,7 @@ class SqliteUsage:
             return {str(skill): _whole(used_ms) for skill, used_ms in rows}
 
         with self._lock:
-            return self._tried(read) if _identity(self._path) else {}
+            return self._tried(read) if sqlite_files.identity(self._path) else {}
 
     def close(self) -> None:
         """Give the file back; a later use opens it again."""
@@ -193,12 +194,12 @@ class SqliteUsage:
         except (sqlite3.Error, OSError) as error:
             broken = self._file
             self._close()
-            if _code(error) not in _BROKEN:
+            if sqlite_files.code(error) not in _BROKEN:
                 raise self._refusal(error) from error
             log.warning("usage.broken: %s is set aside and begun anew: %s", self._path, error)
         try:
             self._set_aside(broken)
-            _create(self._path)
+            sqlite_files.create(self._path)
             return action()
         except (sqlite3.Error, OSError) as error:
             self._close()
@@ -212,7 +213,7 @@ class SqliteUsage:
         """Give the broken file another name; a companion left behind would spoil the next one."""
         with locked(self._path):
             # Another process may have done so, and its new file is none of this one's business.
-            if broken is None or _identity(self._path) != broken:
+            if broken is None or sqlite_files.identity(self._path) != broken:
                 return
             for ending in ("-shm", "-wal", ""):
                 with suppress(FileNotFoundError):
@@ -220,7 +221,7 @@ class SqliteUsage:
 
     def _open(self) -> sqlite3.Connection:
         """Return a connection to the file that is there now, which may not be the last one."""
-        file = _identity(self._path)
+        file = sqlite_files.identity(self._path)
         if self._connection is not None and file == self._file:
             return self._connection
         self._close()
@@ -238,7 +239,7 @@ class SqliteUsage:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
         if version < _VERSION:
-            with _transaction(connection):
+            with sqlite_files.transaction(connection):
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -248,42 +249,6 @@ class SqliteUsage:
         if self._connection is not None:
             self._connection.close()
         self._connection = self._file = None
-
-
-def _create(path: str) -> None:
-    """Make the file for its owner's eyes only; SQLite gives its companions the same mode."""
-    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _code(error: sqlite3.Error | OSError) -> int | None:
-    """Return the primary code of an error of SQLite, without what refines it."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    # Immediate: a transaction that begins by reading cannot wait for its turn to write.
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # After a full disk SQLite has often rolled back by itself.
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _counted(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:

@@ -11,11 +11,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from importlib import import_module
 
 import numpy as np
 
+from prowess.host import sqlite_files
 from prowess.runtime.ports import Vectors
 
 # Little-endian halves: the file is half as large, and a cosine keeps its first three decimals.
@@ -83,14 +84,14 @@ class SqliteVectors:
     def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return what is known of `keys`; a vector that makes no sense counts as unknown."""
         with self._lock:
-            if not keys or _identity(self._path) is None:
+            if not keys or sqlite_files.identity(self._path) is None:
                 return {}
             try:
                 return self._read(encoder_id, keys)
             except sqlite3.Error as error:
                 self._close()
                 # A folder that cannot be written to is no reason not to read from it.
-                if _code(error) in _UNWRITABLE:
+                if sqlite_files.code(error) in _UNWRITABLE:
                     with suppress(sqlite3.Error), closing(self._open_frozen()) as connection:
                         return _known(_rows(connection, encoder_id, keys, 0))
                 self._give_up(error)
@@ -120,9 +121,9 @@ class SqliteVectors:
     def _write(self, encoder_id: str, rows: Sequence[tuple[str, bytes]]) -> bool:
         """Write what can be written; False where the file was broken and is gone now."""
         try:
-            _create(self._path)
+            sqlite_files.create(self._path)
             connection, today = self._open(), self._today()
-            with _transaction(connection):
+            with sqlite_files.transaction(connection):
                 kept = [(encoder_id, key, vector, today) for key, vector in rows]
                 connection.executemany(_KEEP, kept)
                 first = connection.execute("INSERT OR IGNORE INTO prunings VALUES (?)", (today,))
@@ -131,7 +132,7 @@ class SqliteVectors:
         except (sqlite3.Error, OSError) as error:
             self._close()
             self._give_up(error)
-            return _code(error) not in _BROKEN
+            return sqlite_files.code(error) not in _BROKEN
         return True
 
     def _prune(self, connection: sqlite3.Connection, encoder_id: str, today: int) -> None:
@@ -142,7 +143,7 @@ class SqliteVectors:
 
     def _open(self) -> sqlite3.Connection:
         """Return a connection to the file that is there now, which may not be the last one."""
-        file = _identity(self._path)
+        file = sqlite_files.identity(self._path)
         if self._connection is not None and file == self._file:
             return self._connection
         self._close()
@@ -167,7 +168,7 @@ class SqliteVectors:
         # Imported here because hooks pay for it, and they almost never need it.
         log = import_module("logging").getLogger(__name__)
         log.warning("vectors.unusable: %s: %s", self._path, error)
-        if _code(error) in _BROKEN:
+        if sqlite_files.code(error) in _BROKEN:
             for ending in ("-wal", "-shm", ""):
                 with suppress(OSError):
                     os.unlink(self._path + ending)
@@ -176,42 +177,6 @@ class SqliteVectors:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
-
-
-def _create(path: str) -> None:
-    """Make the file for its owner's eyes only; SQLite gives its companions the same mode."""
-    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _code(error: sqlite3.Error | OSError) -> int | None:
-    """Return the primary code of an error of SQLite, without what refines it."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    # Immediate: a transaction that begins by reading cannot wait for its turn to write.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # After a full disk SQLite has often rolled back by itself.
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -240,7 +205,7 @@ def _touch(
 ) -> None:
     # Whoever waits for vectors does not wait for this: the next load tries again.
     connection.execute("PRAGMA busy_timeout = 0")
-    with suppress(sqlite3.OperationalError), _transaction(connection):
+    with suppress(sqlite3.OperationalError), sqlite_files.transaction(connection):
         for chunk in _chunks(keys):
             # Only question marks are put in.
             query = f"UPDATE vectors SET used = ? WHERE encoder = ? AND key IN ({_marks(chunk)})"  # noqa: S608

@@ -1,0 +1,50 @@
+"""What our own files of SQLite share: how one is made, known again, told broken, and written to."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+def create(path: str) -> None:
+    """Make the file for its owner's eyes only; SQLite gives its companions the same mode.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def code(error: sqlite3.Error | OSError) -> int | None:
+    """Return the primary code of an error of SQLite, without what refines it."""
+    number = getattr(error, "sqlite_errorcode", None)
+    return None if number is None else number & 0xFF
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Do all of it or nothing.
+
+    Immediate by default: a transaction that begins by reading cannot wait for its turn to write.
+    """
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # After a full disk SQLite has often rolled back by itself.
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
