@@ -375,7 +375,7 @@ def test_a_result_of_ten_megabytes_gives_a_small_draft(lab: Lab) -> None:
 
 @pytest.mark.requirement("experience:huge", "experience:first-25")
 def test_a_trace_of_thousands_of_steps_gives_a_short_procedure(lab: Lab) -> None:
-    steps = [step("tap", x=n, y=n, app="com.app", result="z" * 900) for n in range(3_000)]
+    steps = [step("tap", x=n, y=n, app="com.app", result="z" * 900) for n in range(1_200)]
 
     draft = lab.draft(trace("Tap for hours", *steps))
 
