@@ -24,7 +24,6 @@ GUARDED = (
     "skills.model",
     "skills.safety.egress",
     "skills.install.privateHosts",
-    "skills.load.extraDirs",
     "skills.load.allowSymlinkTargets",
     "plugins.load.paths",
     f"{_WORKSHOP}.reviewCommand",
