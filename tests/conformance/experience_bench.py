@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .workshop_bench import files_below, settings_of
-from .world import TIMEOUT_S, Json, Result, World, command
+from .world import TIMEOUT_S, Json, Result, World
 
 DARK_MODE = "Turn on dark mode in the settings app"
 ADB = r"""#!/bin/bash
@@ -257,21 +257,6 @@ class Phone:
     def typed(self) -> list[str]:
         """What was typed, with the spaces that `input` writes in its own way."""
         return [call[-1].replace("%s", " ") for call in self.inputs() if "text" in call[:-1]]
-
-
-def piped(world: World, content: bytes, *args: str) -> Result:
-    """Run the terminal as a process with `content` on its standard input."""
-    done = subprocess.run(
-        command(args),
-        cwd=world.workspace,
-        env=world.env(),
-        input=content,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    return Result(args=args, code=done.returncode, out=out, err=err)
 
 
 def copied(lab: Lab, draft: Json, stamp: str) -> tuple[Path, Path]:

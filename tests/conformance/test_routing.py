@@ -25,7 +25,7 @@ from prowess.runtime.ports import Examples
 from prowess.runtime.routing import Asked, RoutingService
 from prowess.wiring import VECTORS_FILE
 
-from .world import NO_BUNDLED, TIMEOUT_S, Result, World, command, openclaw
+from .world import NO_BUNDLED, TIMEOUT_S, World, openclaw, piped
 
 PUBLISHED = (
     ("Can you schedule reminders?", "prowess-manual"),
@@ -820,21 +820,6 @@ def test_escape_sequences_reach_no_terminal(fresh: World) -> None:
 
         assert "\x1b" not in result.text
         assert "\x07" not in result.text
-
-
-def piped(world: World, content: bytes, *args: str) -> Result:
-    """Run the terminal as a process with `content` on its standard input."""
-    done = subprocess.run(
-        command(args),
-        cwd=world.workspace,
-        env=world.env(),
-        input=content,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    return Result(args=args, code=done.returncode, out=out, err=err)
 
 
 @pytest.mark.requirement("routing:route-stdin")

@@ -396,3 +396,18 @@ def _standing_in(folder: Path, env: Mapping[str, str]) -> Iterator[None]:
         patch.chdir(folder)
         patch.setattr(sys, "stdin", io.StringIO())
         yield
+
+
+def piped(world: World, content: bytes, *args: str) -> Result:
+    """Run the terminal as a process with `content` on its standard input."""
+    done = subprocess.run(
+        command(args),
+        cwd=world.workspace,
+        env=world.env(),
+        input=content,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+    return Result(args=args, code=done.returncode, out=out, err=err)

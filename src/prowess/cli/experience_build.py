@@ -9,7 +9,7 @@ import click
 
 from prowess import wire_experience
 from prowess.cli.options import common
-from prowess.cli.render import ProgressBar, print_error, print_json, print_text
+from prowess.cli.render import ProgressBar, print_error, print_json, print_text, shortened
 from prowess.cli.workshop_words import next_steps
 from prowess.errors import PathError
 from prowess.host.trace_files import read_trace_file, read_trace_stream, trace_files_below
@@ -173,14 +173,14 @@ def _print(heap: _Heap, built: Built, *, dry_run: bool) -> None:
 def _print_passed_over(traces: Sequence[Trace]) -> None:
     for trace in traces[:_MOST_NAMED]:
         why = trace.problem or ("it did not go well" if trace.steps else "it has no steps")
-        print_text(f"  passed over: {_cut(trace.task)} ({why})", "dim")
+        print_text(f"  passed over: {shortened(trace.task, _MOST_CHARS)} ({why})", "dim")
     if len(traces) > _MOST_NAMED:
         print_text(f"  passed over: {len(traces) - _MOST_NAMED} more (--json names them)", "dim")
 
 
 def _print_draft(one: DraftOutcome) -> None:
     where = one.path or one.id
-    text = f"{one.status.value}: {where or _cut(one.trace.task)}"
+    text = f"{one.status.value}: {where or shortened(one.trace.task, _MOST_CHARS)}"
     print_text(text, _STYLES[one.status])
     if one.script:
         print_text(f"  replay: {one.script}", "dim")
@@ -196,7 +196,9 @@ def _print_lesson(one: Lesson) -> None:
     print_text(text, _LESSON_STYLES[one.status])
     for parameter in one.aligned.parameters:
         examples = ", ".join(parameter.examples[:3])
-        print_text(f"  {{{parameter.name}}}: {_cut(parameter.about)} ({_cut(examples)})", "dim")
+        about = shortened(parameter.about, _MOST_CHARS)
+        shown = shortened(examples, _MOST_CHARS)
+        print_text(f"  {{{parameter.name}}}: {about} ({shown})", "dim")
     if one.reason:
         print_text(f"  {one.reason}", "dim")
 
@@ -212,8 +214,3 @@ def _print_end(built: Built, *, dry_run: bool) -> None:
         steps.append("`prowess workshop list` shows what waits for your yes.")
     if steps:
         next_steps(steps)
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}..."

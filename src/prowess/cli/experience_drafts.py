@@ -4,7 +4,7 @@ import click
 
 from prowess import wire_experience
 from prowess.cli.options import common
-from prowess.cli.render import Cell, Column, print_json, print_table, print_text
+from prowess.cli.render import Cell, Column, print_json, print_table, print_text, shortened
 from prowess.cli.workshop_words import next_steps
 from prowess.errors import ProwessError
 from prowess.runtime.experience_ports import Cleaned, Removed
@@ -51,7 +51,7 @@ def list_command(workspace: str | None, agent: str | None, *, as_json: bool) -> 
         rows = [
             (
                 Cell(one.id),
-                Cell(_cut(one.facts.task)),
+                Cell(shortened(one.facts.task, _MOST_CHARS)),
                 Cell(f"{one.facts.confidence}{' (edited)' if one.edited else ''}"),
                 Cell(one.facts.behaviour, "dim"),
             )
@@ -152,8 +152,3 @@ def restore_command(
     else:
         print_text(f"restored: {path}", "green")
     return 0
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}..."

@@ -187,3 +187,9 @@ def _printable(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, (list, tuple)):
         return [_printable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text as one line of at most `most` characters and a mark that it goes on."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."

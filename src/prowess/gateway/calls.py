@@ -99,6 +99,8 @@ class Client:
     # What it calls itself; for display only, never for a decision.
     name: str = ""
     platform: str = ""
+    # Whether it stays connected after this call, so that its leaving is noticed.
+    stays: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

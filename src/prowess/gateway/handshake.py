@@ -195,8 +195,9 @@ def granted(role: str, asked: Iterable[str] | None) -> frozenset[Scope]:
 
 
 def owner(connection_id: str, name: str) -> Client:
-    """Return a client with every right, as who sends the token in a header is."""
-    return Client(id=connection_id, role=OPERATOR, scopes=granted(OPERATOR, None), name=name)
+    """Return a client of one call with every right, as who sends the token in a header is."""
+    rights = granted(OPERATOR, None)
+    return Client(id=connection_id, role=OPERATOR, scopes=rights, name=name, stays=False)
 
 
 def _digest(text: str) -> bytes:

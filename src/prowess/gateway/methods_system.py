@@ -8,7 +8,6 @@ from prowess.gateway.services import Services
 
 MAIN_SESSION = "main"
 # How the ids of clients begin that are gone as soon as they have their answer.
-ONE_CALL = "rpc-"
 
 
 def system_methods(services: Services) -> tuple[Method, ...]:
@@ -140,7 +139,7 @@ class _System:
     def node_bins(self, call: Call) -> Json:
         """Take what a machine says that it has."""
         asked, client = call.params, call.client
-        if client.id.startswith(ONE_CALL):
+        if not client.stays:
             message = "node.bins is for WebSockets: over HTTP nobody is told when a machine leaves"
             raise RpcError(Code.INVALID_REQUEST, message)
         platform = asked.platform or client.platform
