@@ -13,7 +13,13 @@ from contextlib import suppress
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_socket
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
 from websockets.protocol import State
 
 from prowess.client.fields import Fields, Json
@@ -205,7 +211,7 @@ async def _greeted(socket: ClientConnection, credentials: Credentials) -> Link:
         return Link(socket, hello(_payload(frame)))
     except BaseException:
         # Whoever waits for the greeting gets no link that could close it.
-        with suppress(Exception):
+        with suppress(OSError, WebSocketException):
             await asyncio.shield(socket.close())
         raise
 

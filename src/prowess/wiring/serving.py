@@ -229,7 +229,7 @@ def listening(request: ServeRequest) -> Iterator[socket.socket]:
                 f"{where} is in use by another program: stop it, or give another --port (0 takes a"
                 " free one)."
             ) from error
-        problem = error.strerror or "no such address"
+        problem = (error.strerror or "no such address").partition(" (")[0]
         raise GatewayStartError(f"{where} cannot be used: {problem}.") from error
     except OverflowError as error:
         raise GatewayStartError(f"{request.port} is no port: take 0 to 65535.") from error
