@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +15,11 @@ PLANTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    world = World(tmp_path_factory.mktemp("gateway"))
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    # One gateway for each test: both change the configuration, and a change that is taken
+    # back before the gateway looked is rightly not told.
+    world = World(tmp_path)
     config = crowd(
         world,
         entries={"spy": {"apiKey": PLANTED["key"], "env": {"SPY_TOKEN": PLANTED["env"]}}},
