@@ -1,0 +1,74 @@
+// Which skills an agent may use: read from the config, changed in the config. Every change is
+// computed on the config that is stored at that moment, so that nobody's edit is undone: a stale
+// hash is answered by reading again and computing again, once.
+
+import { gateway } from "./app.js";
+import { GatewayError } from "./gateway.js";
+
+const clean = (list) => [...new Set(list.filter((name) => typeof name === "string" && name.trim()).map((name) => name.trim()))].sort();
+
+function entryOf(values, agentId) {
+  const listed = values?.agents?.list;
+  const found = Array.isArray(listed) ? listed.find((agent) => agent?.id === agentId) : undefined;
+  return found ?? values?.agents?.entries?.[agentId];
+}
+
+// mode: "all" (no list), "none" (an empty one) or "selected"; inherited says that the list is the
+// defaults' and not this agent's own.
+export function access(values, agentId) {
+  const own = entryOf(values, agentId)?.skills;
+  const shared = values?.agents?.defaults?.skills;
+  const list = Array.isArray(own) ? own : Array.isArray(shared) ? shared : null;
+  const inherited = !Array.isArray(own) && Array.isArray(shared);
+  if (list === null) return { mode: "all", names: [], inherited: false };
+  const names = clean(list);
+  return { mode: names.length ? "selected" : "none", names, inherited };
+}
+
+export const isAllowed = ({ mode, names }, skill) =>
+  mode === "all" || names.includes(skill.name) || names.includes(skill.skillKey);
+
+// What the list becomes when one skill is switched: from "all", every other one is written down.
+export function toggled(current, skill, on, allNames) {
+  const base = current.mode === "all" ? clean(allNames) : current.names;
+  const without = base.filter((name) => name !== skill.name && name !== skill.skillKey);
+  return on ? clean([...without, skill.name]) : without;
+}
+
+// `list` is null to allow everything, [] for nothing. Returns whether anything had to change.
+function withList(values, agentId, list) {
+  const next = structuredClone(values ?? {});
+  const entry = entryOf(next, agentId);
+  if (list === null) {
+    if (!entry || !("skills" in entry)) return null;
+    delete entry.skills;
+    return next;
+  }
+  if (entry && Array.isArray(entry.skills) && JSON.stringify(clean(entry.skills)) === JSON.stringify(list)) return null;
+  if (entry) entry.skills = list;
+  else {
+    next.agents ??= {};
+    next.agents.list = [...(next.agents.list ?? []), { id: agentId, skills: list }];
+  }
+  return next;
+}
+
+// `decide` gets the access that is stored now and returns the list that shall be.
+export async function changeAccess(agentId, decide) {
+  for (const last of [false, true]) {
+    const stored = await gateway.request("config.get");
+    if (stored.valid === false && stored.raw === null && stored.exists) {
+      throw new GatewayError("INVALID_REQUEST", `${stored.path} cannot be read: mend it first (prowess config check says where).`);
+    }
+    const values = stored.parsed ?? stored.config;
+    const next = withList(values, agentId, decide(access(values, agentId)));
+    if (next === null) return;
+    const asked = { raw: `${JSON.stringify(next, null, 2)}\n`, ...(stored.exists ? { baseHash: stored.hash } : {}) };
+    try {
+      await gateway.request("config.set", asked);
+      return;
+    } catch (error) {
+      if (last || !error.isStale) throw error;
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// Draws the page from descriptions: `h` describes an element, `render` changes the document to
+// match. Text always becomes a text node; nothing here parses HTML, so no text of a skill can
+// become markup.
+//
+// State lives in plain objects. Whoever changes one calls `redraw`, and event handlers given to `h`
+// do so by themselves; drawing happens once per frame.
+
+const SVG = "http://www.w3.org/2000/svg";
+const BOOLEANS = new Set(["checked", "disabled", "hidden", "open", "readOnly", "inert"]);
+const PROPERTIES = new Set(["value", ...BOOLEANS]);
+const PLAIN = new Set(["key", "children", "oncreate", "onupdate", "onremove"]);
+
+export function h(tag, props, ...children) {
+  const given = props ?? {};
+  if (typeof tag === "function") return tag({ ...given, children: flat(children) });
+  return { tag, props: given, key: given.key, children: flat(children) };
+}
+
+function flat(children) {
+  const found = [];
+  for (const child of children) {
+    if (Array.isArray(child)) found.push(...flat(child));
+    // An empty text keeps the place of what is not shown, so that its neighbours keep theirs.
+    else if (child === null || child === undefined || child === false || child === true) found.push(text(""));
+    else if (typeof child === "object") found.push(child);
+    else found.push(text(String(child)));
+  }
+  return found;
+}
+
+const text = (value) => ({ tag: "#text", value, props: {}, children: [] });
+
+export function render(described, container) {
+  patchChildren(container, flat([described]), false);
+}
+
+function create(described, isSvg) {
+  if (described.tag === "#text") return remember(document.createTextNode(described.value), described);
+  const inside = isSvg || described.tag === "svg";
+  const node = inside ? document.createElementNS(SVG, described.tag) : document.createElement(described.tag);
+  setProps(node, {}, described.props, inside);
+  patchChildren(node, described.children, inside);
+  // A select knows its value only once it has its options.
+  if (described.tag === "select" && "value" in described.props) node.value = described.props.value;
+  remember(node, described);
+  if (described.props.oncreate) created.push(() => described.props.oncreate(node));
+  return node;
+}
+
+const kept = new WeakMap();
+const remember = (node, described) => (kept.set(node, described), node);
+let created = [];
+
+function patch(node, described, isSvg) {
+  const before = kept.get(node);
+  if (described.tag === "#text") {
+    if (node.data !== described.value) node.data = described.value;
+  } else {
+    const inside = isSvg || described.tag === "svg";
+    setProps(node, before.props, described.props, inside);
+    patchChildren(node, described.children, inside);
+    if (described.tag === "select" && "value" in described.props) node.value = described.props.value;
+    if (described.props.onupdate) created.push(() => described.props.onupdate(node));
+  }
+  remember(node, described);
+}
+
+function patchChildren(parent, children, isSvg) {
+  const named = new Map();
+  const plain = [];
+  for (const node of [...parent.childNodes]) {
+    const described = kept.get(node);
+    if (!described) continue;
+    if (described.key === undefined) plain.push(node);
+    else named.set(described.key, node);
+  }
+  let next = 0;
+  const nodes = children.map((child) => {
+    const candidate = child.key === undefined ? plain[next++] : named.get(child.key);
+    if (!candidate || kept.get(candidate).tag !== child.tag) return create(child, isSvg);
+    patch(candidate, child, isSvg);
+    return candidate;
+  });
+  const stays = new Set(nodes);
+  for (const node of [...parent.childNodes]) if (kept.has(node) && !stays.has(node)) discard(node);
+  nodes.forEach((node, place) => {
+    // Moving a node takes the focus from it: only what stands elsewhere is moved.
+    if (parent.childNodes[place] !== node) parent.insertBefore(node, parent.childNodes[place] ?? null);
+  });
+}
+
+function discard(node) {
+  leave(node);
+  node.remove();
+}
+
+function leave(node) {
+  kept.get(node)?.props.onremove?.(node);
+  for (const child of node.childNodes) leave(child);
+}
+
+function setProps(node, before, props, isSvg) {
+  for (const name of Object.keys(before)) if (!(name in props)) setProp(node, name, before[name], undefined, isSvg);
+  for (const [name, value] of Object.entries(props)) {
+    // What a person typed or chose may differ from what was described last: look at the element.
+    const old = PROPERTIES.has(name) && !isSvg ? node[name] : before[name];
+    if (old !== value) setProp(node, name, before[name], value, isSvg);
+  }
+}
+
+function setProp(node, name, before, value, isSvg) {
+  if (PLAIN.has(name)) return;
+  if (name.startsWith("on")) setListener(node, name.slice(2), value);
+  else if (name === "style") setStyle(node, before ?? {}, value ?? {});
+  else if (name === "class") setAttribute(node, "class", classes(value));
+  else if (!isSvg && PROPERTIES.has(name)) node[name] = BOOLEANS.has(name) ? Boolean(value) : value ?? "";
+  else setAttribute(node, name, value);
+}
+
+function setAttribute(node, name, value) {
+  if (value === undefined || value === null || value === false || value === "") {
+    if (name === "alt" && value === "") node.setAttribute(name, "");
+    else node.removeAttribute(name);
+  } else node.setAttribute(name, value === true ? "" : String(value));
+}
+
+// Through the object model: the page's policy allows no style attributes.
+function setStyle(node, before, style) {
+  for (const name of Object.keys(before)) if (!(name in style)) node.style.removeProperty(name);
+  for (const [name, value] of Object.entries(style)) node.style.setProperty(name, value);
+}
+
+const classes = (value) => (Array.isArray(value) ? value.filter(Boolean).join(" ") : value);
+
+const listeners = new WeakMap();
+
+function setListener(node, event, called) {
+  const own = listeners.get(node) ?? {};
+  if (!own[event]) {
+    node.addEventListener(event, (happened) => {
+      const now = own[event].called;
+      if (!now) return;
+      now(happened);
+      redraw();
+    }, { passive: event === "scroll" });
+    own[event] = {};
+    listeners.set(node, own);
+  }
+  own[event].called = called;
+}
+
+let draw = null;
+let waiting = false;
+
+// The page is drawn by one function, from one container down.
+export function drawWith(container, describe) {
+  draw = () => {
+    render(describe(), container);
+    const now = created;
+    created = [];
+    for (const call of now) call();
+  };
+  draw();
+}
+
+export function redraw() {
+  if (waiting || !draw) return;
+  waiting = true;
+  // Frames stop in a tab that nobody sees, and what is drawn there should still be true.
+  const soon = document.hidden ? (call) => setTimeout(call, 50) : requestAnimationFrame;
+  soon(() => {
+    waiting = false;
+    draw();
+  });
+}

@@ -1,0 +1,119 @@
+// The frame of the studio: rail, bar, the view that the address names, and what floats above them.
+
+import { agentId, agentList, agents, defaultAgentId, gateway, report, selectAgent, skills, waiting } from "./app.js";
+import { drawWith, h } from "./dom.js";
+import { followKeys, Help, openHelp } from "./keys.js";
+import { Button } from "./parts/basics.js";
+import { Icon } from "./parts/icon.js";
+import { followPlaces, go, onArrival, place, viewLink } from "./place.js";
+import { followTheme, switchTheme, theme } from "./theme.js";
+import { Toasts } from "./toasts.js";
+import { activity } from "./views/activity.js";
+import { library } from "./views/library.js";
+import { router } from "./views/router.js";
+import { setup } from "./views/setup.js";
+import { skillsView } from "./views/skills.js";
+import { workshop } from "./views/workshop.js";
+import { readiness } from "./words.js";
+
+// Each view: {title, search (placeholder or ""), describe(), keys(), arrive()?}.
+const VIEWS = { skills: skillsView, router, setup, library, workshop, activity };
+const RAIL = [
+  { label: "This agent", views: ["skills", "router"] },
+  { label: "Gateway", about: "all agents", views: ["setup", "library"] },
+  { label: "Learning", views: ["workshop", "activity"] },
+];
+
+const view = () => VIEWS[place.view];
+const needsSetup = () => skills().filter((skill) => readiness(skill) === "setup").length;
+const pending = () => waiting.value?.proposals?.filter(({ status }) => status === "pending").length ?? 0;
+const counts = { setup: needsSetup, workshop: pending };
+
+function Rail() {
+  return h("aside", { class: "rail" },
+    h("a", { class: "brand", href: viewLink("skills") },
+      h("svg", { viewBox: "0 0 32 32", "aria-hidden": "true" }, h("path", { d: "M16 2 30 16 16 30 2 16z" }), h("path", { class: "brand-hole", d: "M16 9 23 16 16 23 9 16z" }), h("circle", { cx: 16, cy: 16, r: 2.6 })),
+      "Prowess"),
+    h("nav", { "aria-label": "Views" }, RAIL.map(({ label, about, views }) => h("div", { class: "rail-part", key: label },
+      h("p", { class: "rail-group", id: `rail-${views[0]}` }, label, h("span", null, about ?? (views[0] === "skills" ? agentId() : ""))),
+      h("ul", { "aria-labelledby": `rail-${views[0]}` }, views.map((name) => h("li", { key: name }, h(RailLink, { name }))))))),
+    h("p", { class: "rail-foot" }, gateway.version && `Prowess ${gateway.version}`));
+}
+
+function RailLink({ name }) {
+  const number = counts[name]?.() ?? 0;
+  const words = { setup: "need setup", workshop: "wait for you" }[name];
+  return h("a", { class: "rail-link", href: viewLink(name), "aria-current": place.view === name ? "page" : undefined },
+    h(Icon, { name }), VIEWS[name].label,
+    number > 0 && h("span", { class: "rail-count", title: `${number} ${words}` }, number, h("span", { class: "visually-hidden" }, ` ${words}`)));
+}
+
+function Bar() {
+  const { search } = view();
+  return h("header", { class: "bar" },
+    h("div", { class: "bar-agent" }, h("label", { for: "agent" }, "Agent"),
+      h("select", { id: "agent", value: agentId(), disabled: agents.state !== "ready", onchange: (event) => selectAgent(event.currentTarget.value) },
+        agentList().map((agent) => h("option", { key: agent.id, value: agent.id }, agent.name || agent.id, agent.id === defaultAgentId() ? " (default)" : "")))),
+    search ? h("div", { class: "bar-search", key: place.view }, h(Icon, { name: "search" }),
+      h("input", {
+        class: "input", type: "search", "data-search": true, "aria-label": search, placeholder: search, value: place.query.q ?? "", autocomplete: "off", spellcheck: "false",
+        oninput: (event) => go({ q: event.currentTarget.value }, { replace: true }),
+      }), h("kbd", { "aria-hidden": "true" }, "/")) : null,
+    h("div", { class: "bar-end" }, h(LineState),
+      h("button", { class: "icon-button help-button", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: openHelp }, h(Icon, { name: "help" })),
+      h("button", { class: "icon-button", "aria-label": theme() === "dark" ? "Use the light theme" : "Use the dark theme", title: "Theme", onclick: switchTheme }, h(Icon, { name: "theme" }))));
+}
+
+const LINE = { live: "live", connecting: "connecting", lost: "reconnecting", denied: "locked" };
+const LineState = () => h("span", { class: "line-state", "data-state": gateway.state, role: "status" }, h("span", { class: "visually-hidden" }, "Connection: "), LINE[gateway.state]);
+
+function Banner() {
+  if (gateway.state !== "lost") return null;
+  return h("div", { class: "banner", role: "alert", key: "banner" }, h(Icon, { name: "alert" }),
+    h("p", null, "The connection to the gateway is lost. What you see may be old; trying again. ", gateway.problem),
+    h(Button, { onclick: () => gateway.retry() }, "Try now"));
+}
+
+let typed = "";
+
+function Door() {
+  const enter = (event) => {
+    event.preventDefault();
+    gateway.useToken(typed);
+    typed = "";
+  };
+  return h("main", { class: "door", id: "page" },
+    h("h1", { id: "page-title", tabindex: -1 }, "This gateway asks for its token"),
+    h("p", { class: "muted" }, "It was given to “prowess serve” with --token, or is in the settings as gateway.auth.token. It stays in this tab."),
+    gateway.problem && h("p", { class: "note note-danger", role: "alert" }, gateway.problem),
+    h("form", { class: "stack", onsubmit: enter },
+      h("div", { class: "field" }, h("label", { for: "token" }, "Token"),
+        h("input", { id: "token", class: "input", type: "password", autocomplete: "off", value: typed, oninput: (event) => { typed = event.currentTarget.value; }, oncreate: (node) => node.focus() })),
+      h("div", null, h(Button, { kind: "primary", type: "submit", disabled: !typed.trim() }, "Open the studio"))));
+}
+
+function Frame() {
+  document.title = `${view().label} · Prowess studio`;
+  if (gateway.state === "denied") return h("div", { key: "door" }, h(Door), h(Toasts));
+  return h("div", { class: "frame", key: "frame" },
+    h("a", { class: "skip", href: "#page", onclick: (event) => { event.preventDefault(); document.getElementById("page-title")?.focus(); } }, "Skip to the page"),
+    h(Bar), h(Rail),
+    h("main", { class: "page", id: "page", key: place.view, "aria-labelledby": "page-title" }, h(Banner), view().describe()),
+    h(Help), h(Toasts));
+}
+
+let shown = "";
+
+onArrival(() => {
+  // A new view is a new page: readers hear its title, and the keyboard starts there.
+  if (shown && shown !== place.view) requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById("page-title")?.focus()));
+  shown = place.view;
+  view().arrive?.();
+});
+
+followTheme();
+followPlaces();
+shown = place.view;
+followKeys(() => view().keys?.() ?? {});
+drawWith(document.getElementById("studio"), Frame);
+gateway.start();

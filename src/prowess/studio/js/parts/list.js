@@ -1,0 +1,55 @@
+// A list of any length that draws only what can be seen. Rows have one height; the list is a
+// listbox-like set of rows with one tab stop per row's own controls, and tells screen readers its
+// whole length.
+
+import { h, redraw } from "../dom.js";
+
+const SPARE_ROWS = 6;
+
+export class WindowedList {
+  constructor({ rowHeight = 60 } = {}) {
+    this.rowHeight = rowHeight;
+    this.top = 0;
+    this.height = 800;
+    this.node = null;
+  }
+
+  // `items` with `keyOf(item)`; `row(item, attributes)` describes one and spreads the attributes.
+  view({ items, keyOf, row, label, current }) {
+    const first = Math.max(0, Math.floor(this.top / this.rowHeight) - SPARE_ROWS);
+    const last = Math.min(items.length, Math.ceil((this.top + this.height) / this.rowHeight) + SPARE_ROWS);
+    const drawn = items.slice(first, last).map((item, place) => row(item, {
+      key: keyOf(item), role: "listitem", "aria-setsize": items.length, "aria-posinset": first + place + 1,
+      "aria-current": current !== undefined && keyOf(item) === current ? "true" : undefined,
+    }));
+    return h("div", {
+      class: "rows", role: "region", "aria-label": label, tabindex: 0,
+      oncreate: (node) => this._appear(node), onremove: () => this._gone(), onscroll: (event) => { this.top = event.currentTarget.scrollTop; },
+    }, h("div", { class: "rows-inside", role: "list", "aria-label": label, style: { height: `${items.length * this.rowHeight}px` } },
+      h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn)));
+  }
+
+  // Bring a row into sight, for the keyboard.
+  reveal(place) {
+    if (!this.node || place < 0) return;
+    const top = place * this.rowHeight;
+    if (top < this.node.scrollTop) this.node.scrollTop = top;
+    else if (top + this.rowHeight > this.node.scrollTop + this.node.clientHeight) this.node.scrollTop = top + this.rowHeight - this.node.clientHeight;
+  }
+
+  _appear(node) {
+    this.node = node;
+    node.scrollTop = this.top;
+    this._watch = new ResizeObserver(() => {
+      if (this.height === node.clientHeight) return;
+      this.height = node.clientHeight;
+      redraw();
+    });
+    this._watch.observe(node);
+  }
+
+  _gone() {
+    this._watch?.disconnect();
+    this.node = null;
+  }
+}

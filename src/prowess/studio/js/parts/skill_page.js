@@ -1,0 +1,72 @@
+// Everything about one skill, for any view: readiness with each requirement ticked or not, where it
+// comes from, what it says, what it brings, when it was used.
+
+import { agentId, gateway } from "../app.js";
+import { h } from "../dom.js";
+import { viewLink } from "../place.js";
+import { Resource } from "../resource.js";
+import { AGENT_STATES, agentState, ago, reasons, scopeLabel, sentence, sourceLabel } from "../words.js";
+import { Chip, Loaded, Tag, WebLink } from "./basics.js";
+import { Icon } from "./icon.js";
+import { Markdown } from "./markdown.js";
+
+const detail = new Resource(({ agent, name }) => gateway.request("skills.detail", { agentId: agent, name }));
+const usage = new Resource(({ agent, name }) => gateway.request("skills.usage", { agentId: agent, name, limit: 1 }));
+
+// Fetched when another skill is shown, or the shown one changed on disk.
+function fetchFor(skill) {
+  const asked = { agent: agentId(), name: skill.name };
+  if (gateway.state !== "live") return;
+  if (detail.asked?.name === asked.name && detail.asked?.agent === asked.agent && detail.from === skill) return;
+  detail.from = skill;
+  detail.load(asked);
+  usage.load(asked);
+}
+
+const KINDS = { bins: "program", anyBins: "program", env: "key", config: "setup", os: "program" };
+const WORDS = { bins: "program", anyBins: "one of the programs", env: "variable", config: "setting", os: "system" };
+
+function Requirements({ skill }) {
+  const rows = Object.entries(skill.requirements ?? {}).flatMap(([kind, names]) => (kind === "anyBins" && names.length
+    ? [{ kind, name: names.join(" or "), missing: Boolean(skill.missing?.anyBins?.length) }]
+    : names.map((name) => ({ kind, name, missing: Boolean(skill.missing?.[kind]?.includes(name)) }))));
+  if (!rows.length) return h("p", { class: "muted" }, "Needs nothing but itself.");
+  return h("ul", { class: "needs" }, rows.map(({ kind, name, missing }) => h("li", { key: `${kind} ${name}`, class: missing ? "need-missing" : "need-there" },
+    h(Icon, { name: missing ? "close" : "check" }), h("span", { class: "visually-hidden" }, missing ? "Missing: " : "There: "), h("span", { class: "muted" }, WORDS[kind] ?? kind), " ", h("code", null, name), missing ? h(Icon, { name: KINDS[kind] ?? "setup" }) : null)));
+}
+
+export function SkillPage({ skill }) {
+  fetchFor(skill);
+  const state = AGENT_STATES[agentState(skill)];
+  const why = reasons(skill);
+  return h("article", { class: "skill-page" },
+    h("header", null, h("h2", { tabindex: -1, class: "skill-title" }, skill.emoji ? `${skill.emoji} ` : "", skill.name),
+      h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), h(Tag, null, `${sourceLabel(skill)} · there for ${scopeLabel(skill)}`), skill.modelVisible ? null : h(Tag, null, "hidden from the model")),
+      h("p", { class: "skill-about break" }, skill.description)),
+    why.length > 0 && h("div", { class: "note note-needs" }, h("p", null, h("strong", null, "Not ready: "), why.map(sentence).join("; "), "."),
+      agentState(skill) === "setup" && h("p", null, h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup"))),
+    h("section", { class: "section" }, h("h3", null, "Requirements"), h(Requirements, { skill })),
+    h(Loaded, { of: detail, doing: "The skill could not be read.", rows: 4, describe: (value) => (value.skill ? h(Rest, { skill: value.skill }) : h("p", { class: "note" }, "The skill is no longer there.")) }));
+}
+
+function Rest({ skill }) {
+  return [
+    h("section", { class: "section" }, h("h3", null, "Where it comes from"), h("dl", { class: "facts" },
+      h("dt", null, "File"), h("dd", null, h("code", { class: "break" }, skill.filePath)),
+      h("dt", null, "Key"), h("dd", null, h("code", null, skill.skillKey)),
+      skill.homepage && [h("dt", null, "Page"), h("dd", null, h(WebLink, { href: skill.homepage }, skill.homepage))],
+      h("dt", null, "Last uses"), h("dd", null, h(LastUses))),
+    h("p", { class: "line" }, h("a", { href: viewLink("library", { skill: skill.name }) }, "History and diagnostics in the library"))),
+    skill.diagnostics?.length > 0 && h("section", { class: "section" }, h("h3", null, "Diagnostics"), h("ul", { class: "problems" }, skill.diagnostics.map((one) => h("li", null, h(Chip, { tone: one.severity === "error" ? "danger" : "needs" }, one.severity), " ", h("code", null, `line ${one.line ?? 1}`), " ", one.message)))),
+    skill.resources?.length > 0 && h("section", { class: "section" }, h("h3", null, "Files"), h("ul", { class: "files" }, skill.resources.map((path) => h("li", { key: path }, h(Icon, { name: "file" }), h("code", { class: "break" }, path))))),
+    h("section", { class: "section" }, h("h3", null, "What the agent reads"), h(Markdown, { text: skill.body }))];
+}
+
+function LastUses() {
+  if (usage.state !== "ready") return h("span", { class: "muted" }, "…");
+  const totals = usage.value.totals ?? [];
+  const [own] = totals;
+  if (!own) return "never used";
+  const said = ["routed", "loaded", "invoked", "corrected"].filter((kind) => own[kind] > 0).map((kind) => `${kind} ${own[kind]}×`);
+  return `${said.join(", ") || "never used"}${own.lastUsedAt ? ` · last ${ago(own.lastUsedAt)}` : ""}`;
+}

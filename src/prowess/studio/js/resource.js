@@ -1,0 +1,52 @@
+// Something that is fetched and shown: loading, ready or failed. Answers that come after something
+// else was asked for are dropped, so that a page never shows one agent's skills under another's name.
+
+import { redraw } from "./dom.js";
+
+export class Resource {
+  constructor(fetch) {
+    this._fetch = fetch;
+    this._turn = 0;
+    this.clear();
+  }
+
+  // "empty", "loading", "ready" or "failed". Once ready it stays so while it is fetched again.
+  clear() {
+    this._turn += 1;
+    this.state = "empty";
+    this.value = null;
+    this.error = null;
+    this.busy = false;
+    this.asked = undefined;
+  }
+
+  async load(asked) {
+    const turn = ++this._turn;
+    // Something else is wanted: what was shown belongs to another question.
+    if (JSON.stringify(asked) !== JSON.stringify(this.asked)) {
+      this.state = "loading";
+      this.value = null;
+    } else if (this.state !== "ready") this.state = "loading";
+    this.asked = asked;
+    this.busy = true;
+    redraw();
+    try {
+      const value = await this._fetch(asked);
+      if (turn !== this._turn) return;
+      this.value = value;
+      this.error = null;
+      this.state = "ready";
+    } catch (error) {
+      if (turn !== this._turn) return;
+      this.error = error;
+      if (this.state !== "ready") this.state = "failed";
+    }
+    this.busy = false;
+    redraw();
+  }
+
+  // Fetch again what is shown; nothing happens where nothing was asked for.
+  reload() {
+    return this.asked === undefined && this.state === "empty" ? undefined : this.load(this.asked);
+  }
+}

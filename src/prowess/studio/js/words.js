@@ -1,0 +1,118 @@
+// What a skill's verdict is called, and why it is so, in the words that every view uses.
+
+const SYSTEMS = { darwin: "macOS", linux: "Linux", win32: "Windows", windows: "Windows" };
+const named = (values) => (values ?? []).filter((value) => value.trim());
+
+// First match counts: what is switched off for everybody is that before anything else.
+export function readiness(skill) {
+  if (skill.draft) return "draft";
+  if (skill.disabled) return "disabled";
+  if (skill.platformIncompatible || named(skill.missing?.os).length || skill.blockedByAllowlist) return "unavailable";
+  if (skill.eligible) return "ready";
+  return "setup";
+}
+
+// As the gateway's own pages call it.
+export const READINESS = {
+  ready: { label: "Ready", tone: "ready" },
+  setup: { label: "Needs setup", tone: "needs" },
+  unavailable: { label: "Not supported", tone: "slate" },
+  disabled: { label: "Off for all agents", tone: "slate" },
+  draft: { label: "Draft", tone: "slate" },
+};
+
+// As an agent's page calls it: three words are enough there.
+export function agentState(skill) {
+  const found = readiness(skill);
+  if (found === "ready") return "ready";
+  return found === "unavailable" || found === "draft" ? "unsupported" : "setup";
+}
+
+export const AGENT_STATES = {
+  ready: { label: "Ready", tone: "ready" },
+  setup: { label: "Setup required", tone: "needs" },
+  unsupported: { label: "Not supported", tone: "slate" },
+};
+
+// Every reason why it is not ready: what kind it is, and a sentence part that starts with a verb.
+export function reasons(skill) {
+  const missing = skill.missing ?? {};
+  const found = [];
+  const add = (kind, words, names = []) => found.push({ kind, words, names });
+  if (skill.draft) add("draft", "is a draft: promote it with “prowess experience promote”");
+  if (skill.disabled) add("disabled", "is switched off for every agent");
+  if (skill.blockedByAllowlist) add("policy", "is a bundled skill that the gateway's policy leaves out");
+  if (skill.blockedByMetadata) add("metadata", "has requirements that cannot be read");
+  const bins = named(missing.bins);
+  if (bins.length) add("bin", `needs the program${bins.length > 1 ? "s" : ""}`, bins);
+  const any = named(missing.anyBins);
+  if (any.length) add("anyBin", "needs one of the programs", any);
+  const env = named(missing.env);
+  if (env.length) add("env", "needs", env);
+  const paths = named(missing.config);
+  if (paths.length) add("config", `needs the setting${paths.length > 1 ? "s" : ""}`, paths);
+  const systems = named(missing.os);
+  if (systems.length) add("os", `works only on ${systems.map((name) => SYSTEMS[name] ?? name).join(" or ")}`);
+  else if (skill.platformIncompatible) add("os", "does not work on this system");
+  return found;
+}
+
+export const sentence = ({ words, names }) => (names.length ? `${words} ${names.join(", ")}` : words);
+
+export function firstReason(skill) {
+  const [first] = reasons(skill);
+  if (first) return sentence(first);
+  return readiness(skill) === "ready" ? "" : "is not ready, and its file does not say why";
+}
+
+const GROUPS = {
+  workspace: "Workspace",
+  builtin: "Built in",
+  installed: "Installed",
+  extra: "Extra folders",
+  other: "Other harnesses",
+};
+
+export function group(skill) {
+  if (skill.bundled || skill.source === "openclaw-bundled") return "builtin";
+  if (["openclaw-workspace", "agents-skills-personal", "agents-skills-project"].includes(skill.source)) return "workspace";
+  if (skill.source === "openclaw-managed") return "installed";
+  return skill.source === "openclaw-extra" ? "extra" : "other";
+}
+
+export const groupLabel = (id) => GROUPS[id];
+export const sourceLabel = (skill) => skill.sourceLabel || GROUPS[group(skill)];
+
+const SCOPES = { gateway: "this gateway", user: "this user", workspace: "this workspace" };
+export const scopeLabel = (skill) => SCOPES[skill.sourceScope] ?? "";
+
+// Only these are folders that Prowess may take away.
+export const isRemovable = (skill) => ["openclaw-managed", "openclaw-workspace"].includes(skill.source) && !skill.bundled;
+
+// The first way to install that brings one of the missing programs.
+export function installOption(skill) {
+  const wanted = new Set([...named(skill.missing?.bins), ...named(skill.missing?.anyBins)]);
+  if (!wanted.size) return null;
+  return (skill.install ?? []).find(({ bins }) => !bins?.length || bins.some((bin) => wanted.has(bin))) ?? null;
+}
+
+export function matchesSearch(skill, words) {
+  const wanted = words.trim().toLowerCase();
+  if (!wanted) return true;
+  return [skill.name, skill.description, skill.source, skill.sourceLabel, skill.skillKey].some((field) =>
+    (field ?? "").toLowerCase().includes(wanted),
+  );
+}
+
+export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+
+export function ago(ms, now = Date.now()) {
+  const seconds = Math.max(0, Math.round((now - ms) / 1000));
+  if (seconds < 60) return "just now";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.round(minutes / 60);
+  if (hours < 24) return `${hours} h ago`;
+  const days = Math.round(hours / 24);
+  return days < 30 ? `${count(days, "day")} ago` : new Date(ms).toLocaleDateString("en-CA");
+}
