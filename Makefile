@@ -33,7 +33,8 @@ install: $(VENV)/.dev ## Create .venv with everything that development needs.
 run: $(VENV)/.run ## Start the gateway on the skills of this folder and the bundled ones; Ctrl-C stops it.
 	@$(BIN)/prowess serve --port $(PORT)
 
-test: $(VENV)/.dev ## Run every test, with coverage.
+test: $(VENV)/.dev ## Run every test, with coverage; those of the studio need Chromium, installed when root.
+	@$(BIN)/python tools/browser.py
 	@$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term:skip-covered -q
 
 check: lint types imports generated ## Everything but the tests: style, types, layers, generated pages.
@@ -63,6 +64,9 @@ bench: $(VENV)/.dev ## Measure the hot paths against baselines of the same run.
 	@$(BIN)/python -m benchmarks.speed.runs
 	@$(BIN)/python -m benchmarks.speed.workshop
 	@$(BIN)/python -m benchmarks.speed.experience
+	@$(BIN)/python -m benchmarks.speed.hooks
+	@$(BIN)/python -m benchmarks.speed.mcp
+	@$(BIN)/python -m benchmarks.speed.studio
 	@$(BIN)/python -m benchmarks.load.gateway
 
 docs: $(VENV)/.dev ## Write the reference pages from the code and build the documentation into site/.
@@ -71,5 +75,5 @@ docs: $(VENV)/.dev ## Write the reference pages from the code and build the docu
 	@$(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove everything that was made.
-	@rm -rf $(VENV) site dist build .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) site dist build test-artifacts .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

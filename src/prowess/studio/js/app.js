@@ -38,42 +38,43 @@ const tell = (event, payload) => {
 for (const event of ["skills.changed", "config.changed", "skills.proposal", "skills.install.progress"]) {
   gateway.on(event, (payload) => {
     if (event === "skills.changed" && payload.agentId === agentId()) report.reload();
-    if (event === "config.changed") {
-      config.reload();
-      agents.reload();
-      report.reload();
-    }
+    if (event === "config.changed") reconfigured();
     if (event === "skills.proposal") waiting.reload();
     tell(event, payload);
   });
 }
 
-// A connection that came back may have missed anything: all that is shown is asked for again.
-async function welcome() {
-  await Promise.all([agents.load(), config.load()]);
+async function reconfigured() {
+  config.reload();
+  await agents.reload();
   settleAgent();
-  if (agentId()) {
-    report.load({ agentId: agentId() });
-    waiting.load({ agentId: agentId() });
-  }
+  report.reload();
+  redraw();
+}
+
+// A connection that came back may have missed anything: all that is shown is asked for again. The
+// greeting names the agents, so nothing has to wait for their list.
+function welcome() {
+  const { health, sessionDefaults } = gateway.hello.snapshot;
+  settleAgent(health.agents.map((agent) => agent.agentId), sessionDefaults.defaultAgentId);
+  agents.load();
+  config.load();
+  report.load({ agentId: agentId() });
+  waiting.load({ agentId: agentId() });
   tell("connected", {});
 }
 
 // The address names an agent that exists; one that is gone gives way to the default.
-function settleAgent() {
-  if (agents.state !== "ready") return;
-  if (agentList().some((agent) => agent.id === agentId())) return;
-  go({ settingsAgentId: defaultAgentId() }, { replace: true });
+function settleAgent(known = agentList().map((agent) => agent.id), fallback = defaultAgentId()) {
+  if (known.length && !known.includes(agentId())) go({ settingsAgentId: fallback }, { replace: true });
 }
 
 onArrival(() => {
-  settleAgent();
+  if (agents.state === "ready") settleAgent();
   if (gateway.state !== "live" || !agentId() || report.asked?.agentId === agentId()) return;
   report.load({ agentId: agentId() });
   waiting.load({ agentId: agentId() });
 });
-
-follow("config.changed", settleAgent);
 
 export function selectAgent(id) {
   go({ settingsAgentId: id, skill: null });

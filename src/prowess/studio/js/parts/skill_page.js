@@ -26,7 +26,7 @@ function fetchFor(skill) {
 const KINDS = { bins: "program", anyBins: "program", env: "key", config: "setup", os: "program" };
 const WORDS = { bins: "program", anyBins: "one of the programs", env: "variable", config: "setting", os: "system" };
 
-function Requirements({ skill }) {
+export function Requirements({ skill }) {
   const rows = Object.entries(skill.requirements ?? {}).flatMap(([kind, names]) => (kind === "anyBins" && names.length
     ? [{ kind, name: names.join(" or "), missing: Boolean(skill.missing?.anyBins?.length) }]
     : names.map((name) => ({ kind, name, missing: Boolean(skill.missing?.[kind]?.includes(name)) }))));

@@ -1,0 +1,114 @@
+"""A real Chromium for the tests of the studio, and a page that tolerates no error of its own."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, WebSocketRoute, sync_playwright
+
+# As the system names it; Playwright's own download is not used.
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# Where screenshots are kept, for whoever wants to look at what a test saw.
+SHOTS = Path(os.environ.get("PROWESS_SCREENSHOTS", "test-artifacts/screenshots"))
+
+
+def chromium() -> str | None:
+    """Return where the system's Chromium is, or None where there is none."""
+    named = os.environ.get("PROWESS_CHROMIUM")
+    return named or next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """Start Chromium without a screen."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(_QUIET))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visit:
+    """One page, as a person has it open, with everything that went wrong in it."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.problems: list[str] = []
+        # What a test expects to be complained about, as part of the message.
+        self.expected: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.problems.append(f"{error}\n{error.stack}"))
+        page.on("dialog", self._asked)
+
+    def go(self, path: str, *, until: str = ".line-state[data-state=live]") -> Page:
+        """Open a view and wait for the gateway."""
+        self.page.goto(self.address + path)
+        self.page.wait_for_selector(until, state="attached")
+        return self.page
+
+    def shot(self, name: str) -> None:
+        """Keep what the page looks like."""
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SHOTS / f"{name}.png")
+
+    def unexpected(self) -> list[str]:
+        """Return what went wrong and was not expected to."""
+        return [one for one in self.problems if not any(words in one for words in self.expected)]
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.problems.append(f"{message.type}: {message.text} {message.location}")
+
+    # Nothing in the studio opens one: whatever does is a script that should not run.
+    def _asked(self, dialog: Any) -> None:  # noqa: ANN401 - Playwright's own type is not exported
+        self.problems.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+class Line:
+    """The page's connection, passed through and open to tampering."""
+
+    def __init__(self, page: Page) -> None:
+        self.sockets: list[WebSocketRoute] = []
+        # Called with each frame of the page before it goes on.
+        self.before_sending: list[Any] = []
+        self.is_cut = False
+        page.route_web_socket("**/ws", self._opened)
+
+    def cut(self) -> None:
+        """Break the connection, and let no new one through."""
+        self.is_cut = True
+        for socket in self.sockets:
+            socket.close()
+        self.sockets.clear()
+
+    def mend(self) -> None:
+        """Let connections through again."""
+        self.is_cut = False
+
+    def _opened(self, socket: WebSocketRoute) -> None:
+        if self.is_cut:
+            socket.close()
+            return
+        server = socket.connect_to_server()
+        self.sockets.append(socket)
+
+        def sent(frame: str | bytes) -> None:
+            for called in self.before_sending:
+                called(frame)
+            server.send(frame)
+
+        socket.on_message(sent)
