@@ -5,7 +5,7 @@ live. It stops before proposals that already wait would have to go to make room 
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import click
@@ -31,7 +31,7 @@ _SKIPPED = "skill-workshop: heuristic capture skipped: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
+class Heard:
     """A correction, where it stands, and what became of it."""
 
     found: Capture
@@ -48,12 +48,15 @@ class _Heard:
 
 
 @dataclass(slots=True)
-class _Outcome:
-    heard: list[_Heard] = field(default_factory=list)
+class Outcome:
+    """What was heard in one transcript, and how much was left for lack of room."""
+
+    heard: list[Heard] = field(default_factory=list)
     left: int = 0
 
     @property
-    def new(self) -> list[_Heard]:
+    def new(self) -> list[Heard]:
+        """What was not known before."""
         return [one for one in self.heard if one.is_new]
 
 
@@ -92,7 +95,7 @@ def capture_command(
         problem = f"holds no messages ({reasons(said.skipped)}): is it a transcript?"
         raise PathError(path, problem)
     with open_runtime(workspace) as runtime:
-        outcome = _captured(runtime, said, agent or "", dry_run=dry_run)
+        (outcome,) = captured(runtime, [said], agent or "", dry_run=dry_run)
     if as_json:
         print_json(_shown(said, outcome, dry_run=dry_run))
     else:
@@ -108,7 +111,15 @@ def _read(path: str) -> RawTranscript:
     return read_stream(sys.stdin.buffer, "standard input")
 
 
-def _captured(runtime: Runtime, said: Transcript, agent: str, *, dry_run: bool) -> _Outcome:
+def captured(
+    runtime: Runtime, heap: Sequence[Transcript], agent: str, *, dry_run: bool
+) -> list[Outcome]:
+    """Hand the corrections of each transcript to the workshop; a dry run keeps nothing.
+
+    Raises:
+        WorkshopDisabledError: it is switched off, and this is no dry run.
+        StoreError: the store cannot be used.
+    """
     if not (dry_run or runtime.workshop.enabled):
         raise WorkshopDisabledError
     opened = open_rehearsal(runtime) if dry_run else open_capture(runtime)
@@ -116,41 +127,51 @@ def _captured(runtime: Runtime, said: Transcript, agent: str, *, dry_run: bool) 
         known = {one.id: one for one in service.list(agent_id=agent)}
         waiting = sum(one.state is State.PENDING for one in known.values())
         room = runtime.config.read().workshop.max_pending - waiting
-        return _fed(service, said, agent, known=set(known), room=room)
+        feed = _Feed(service, agent, set(known), room)
+        return [feed.take(said) for said in heap]
 
 
-def _fed(
-    service: WorkshopService, said: Transcript, agent: str, *, known: set[str], room: int
-) -> _Outcome:
-    outcome = _Outcome()
-    for turn, found in _corrections(said):
-        if room <= 0:
-            outcome.left += 1
-            continue
+@dataclass(slots=True)
+class _Feed:
+    """The workshop while it is fed, with what it knows and how much room is left."""
+
+    service: WorkshopService
+    agent: str
+    known: set[str]
+    room: int
+
+    def take(self, said: Transcript) -> Outcome:
+        """Hand over one transcript."""
+        outcome = Outcome()
+        for turn, found in _corrections(said):
+            if self.room <= 0:
+                outcome.left += 1
+            else:
+                outcome.heard.append(self._heard(said, turn, found))
+        return outcome
+
+    def _heard(self, said: Transcript, turn: UserTurn, found: Capture) -> Heard:
         log = Collected()
         seen = TurnSeen(
             messages=turn.contents,
             tool_calls=turn.tool_calls,
-            agent_id=agent,
+            agent_id=self.agent,
             session_id=said.session_id,
         )
         with listening(log):
-            proposals = service.observe(seen)
+            proposals = self.service.observe(seen)
         proposal = proposals[0] if proposals else None
-        is_new = proposal is not None and proposal.id not in known
+        is_new = proposal is not None and proposal.id not in self.known
         if proposal is not None:
-            known.add(proposal.id)
-            room -= is_new and proposal.state is State.PENDING
-        outcome.heard.append(
-            _Heard(
-                found=found,
-                place=turn.messages[found.turn.place].place,
-                proposal=proposal,
-                is_new=is_new,
-                problem="" if proposal else _why(log.lines, said.session_id),
-            )
+            self.known.add(proposal.id)
+            self.room -= is_new and proposal.state is State.PENDING
+        return Heard(
+            found=found,
+            place=turn.messages[found.turn.place].place,
+            proposal=proposal,
+            is_new=is_new,
+            problem="" if proposal else _why(log.lines, said.session_id),
         )
-    return outcome
 
 
 def _corrections(said: Transcript) -> Iterator[tuple[UserTurn, Capture]]:
@@ -168,13 +189,20 @@ def _why(lines: list[str], session_id: str) -> str:
     return told[-1] if told else "it was decided about before"
 
 
-def _shown(said: Transcript, outcome: _Outcome, *, dry_run: bool) -> dict[str, object]:
+def _shown(said: Transcript, outcome: Outcome, *, dry_run: bool) -> dict[str, object]:
     return {
         "dryRun": dry_run,
         "format": None if said.shape is None else said.shape.value,
         "messages": said.messages,
         "turns": len(said.turns),
         "skipped": dict(said.skipped),
+        **heard_json(outcome),
+    }
+
+
+def heard_json(outcome: Outcome) -> dict[str, object]:
+    """Show what became of the corrections of a transcript."""
+    return {
         "corrections": [
             {
                 "place": one.place,
@@ -189,13 +217,13 @@ def _shown(said: Transcript, outcome: _Outcome, *, dry_run: bool) -> dict[str, o
     }
 
 
-def _print(said: Transcript, outcome: _Outcome, *, dry_run: bool) -> None:
+def _print(said: Transcript, outcome: Outcome, *, dry_run: bool) -> None:
     shape = said.shape.value if said.shape else "none"
     print_text(f"messages: {said.messages}, turns of the user: {len(said.turns)} ({shape})")
     if said.skipped:
         print_text(f"left out: {reasons(said.skipped)}", "yellow")
     for one in outcome.heard:
-        _print_heard(one)
+        print_heard(one)
     if not outcome.heard and not outcome.left:
         print_text("No correction was found in what users typed.")
     if outcome.left:
@@ -207,7 +235,8 @@ def _print(said: Transcript, outcome: _Outcome, *, dry_run: bool) -> None:
         next_steps(["`prowess workshop list` shows what waits for you."])
 
 
-def _print_heard(one: _Heard) -> None:
+def print_heard(one: Heard) -> None:
+    """Print a correction and what became of it."""
     if one.proposal is None:
         print_text(f"skipped: {one.problem}", "yellow")
         print_text(f"  {one.place}", "dim")

@@ -72,7 +72,7 @@ def is_codex_line(value: object) -> bool:
 def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
     """Return a trace for each prompt of a rollout."""
     rollout = _Rollout(path, left_out)
-    lines = [_line_of(record.value, left_out) for record in records]
+    lines = [line_of(record.value, left_out) for record in records]
     for kind, payload in lines:
         if kind == "response_item" and str(payload.get("type")).endswith("_output"):
             rollout.results.add(payload.get("call_id"), _returned(payload, left_out))
@@ -81,7 +81,8 @@ def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tu
     return rollout.reader.traces()
 
 
-def _line_of(value: object, left_out: LeftOut) -> tuple[str, Entry]:
+def line_of(value: object, left_out: LeftOut) -> tuple[str, Entry]:
+    """Return the kind of a line and what it holds, also where it is written as it once was."""
     if isinstance(value, dict):
         kind, payload = value.get("type"), value.get("payload")
         if isinstance(payload, dict):
@@ -156,7 +157,7 @@ class _Rollout:
             self._called(kind, payload)
 
     def _typed(self, text: str, logged: str) -> None:
-        text, is_doubtful = _request_in(text)
+        text, is_doubtful = request_in(text)
         if _ABORTED.match(text):
             self.reader.stopped(INTERRUPTED)
         elif not text or _BY_PROGRAM.match(text):
@@ -199,7 +200,12 @@ class _Rollout:
         return found
 
 
-def _request_in(text: str) -> tuple[str, bool]:
+def is_by_program(text: str) -> bool:
+    """Return whether a message of the user is what the program tells the model."""
+    return _BY_PROGRAM.match(text) is not None or _ABORTED.match(text) is not None
+
+
+def request_in(text: str) -> tuple[str, bool]:
     """Return what was typed, and whether it can be read in more than one way."""
     if not _PREAMBLE.match(text):
         return text.strip(), False

@@ -1,0 +1,136 @@
+"""Sessions of Claude Code: its transcripts say what the model was shown, and which skills it used.
+
+A file can hold the lines of several sessions, where one was resumed from another; each has a
+branch of its own. What is attached to a line of the branch belongs to it, also where no later line
+answers it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from prowess.learning.claude_code_lines import (
+    SYNTHETIC,
+    Entry,
+    Kind,
+    Tree,
+    blocks_of,
+    entries_of,
+    message_of,
+    text_at,
+    user_line,
+)
+from prowess.learning.session_listing import listing, skill_files
+from prowess.learning.session_model import Session
+from prowess.learning.session_turns import SessionBuilder, moment_ms
+from prowess.learning.trace_parts import LeftOut
+from prowess.learning.trace_turns import words_of
+from prowess.learning.transcripts import NOT_TYPED, Record
+
+HARNESS = "claude-code"
+
+_COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>(?P<said>.{0,8000}?)</command-args>", re.DOTALL)
+_TYPED_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
+_READS = frozenset(("Read", "View", "NotebookRead"))
+
+
+def read_claude_sessions(
+    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
+) -> tuple[Session, ...]:
+    """Return each session of a transcript in which somebody typed something."""
+    left_out = LeftOut(skipped)
+    tree = Tree(tuple(entries_of(records, left_out)))
+    found = (
+        _read_branch(tuple(_with_attached(tree.entries, branch)), path, left_out)
+        for branch in tree.branches()
+    )
+    return tuple(session for session in found if session is not None)
+
+
+def _with_attached(entries: Sequence[Entry], branch: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield the lines of a branch and what is attached to them, in the order of the file."""
+    on_branch = {id(entry) for entry in branch}
+    named = {text_at(entry, "uuid") for entry in branch} - {""}
+    for entry in entries:
+        is_attached = entry["type"] == "attachment" and entry.get("parentUuid") in named
+        if id(entry) in on_branch or is_attached:
+            yield entry
+
+
+def _read_branch(branch: Sequence[Entry], path: str, left_out: LeftOut) -> Session | None:
+    builder = SessionBuilder(harness=HARNESS, path=path, left_out=left_out)
+    for entry in branch:
+        builder.about(
+            session_id=text_at(entry, "sessionId"),
+            cwd=text_at(entry, "cwd"),
+            at_ms=moment_ms(entry.get("timestamp")),
+        )
+        if entry["type"] == "user":
+            _take_user(entry, builder)
+        elif entry["type"] == "assistant":
+            _take_agent(entry, builder)
+        elif entry["type"] == "attachment":
+            _take_attachment(entry.get("attachment"), builder)
+    return builder.session()
+
+
+def _take_user(entry: Entry, builder: SessionBuilder) -> None:
+    at_ms = moment_ms(entry.get("timestamp"))
+    said = user_line(entry)
+    if said.kind is Kind.TYPED:
+        command = _TYPED_COMMAND.fullmatch(said.text)
+        if command is None:
+            builder.typed(said.text, at_ms)
+        else:
+            builder.commanded(command["name"], command["said"] or "", at_ms)
+    elif said.kind is Kind.TAGS_ALONE:
+        raw = words_of(message_of(entry).get("content"), "tool")
+        called = _COMMAND.search(raw)
+        if called is None:
+            builder.left_out[NOT_TYPED] += 1
+            return
+        arguments = _ARGUMENTS.search(raw)
+        builder.commanded(called["name"], arguments["said"] if arguments else "", at_ms)
+    elif said.kind is Kind.BY_PROGRAM:
+        builder.left_out[NOT_TYPED] += 1
+
+
+def _take_agent(entry: Entry, builder: SessionBuilder) -> None:
+    builder.used([text_at(entry, "attributionSkill")])
+    message = message_of(entry)
+    if message.get("model") == SYNTHETIC or entry.get("isApiErrorMessage") is True:
+        return
+    content = message.get("content")
+    if isinstance(content, str):
+        builder.told(content)
+    for block in blocks_of(entry):
+        if block.get("type") == "text":
+            builder.told(text_at(block, "text"))
+        elif block.get("type") == "tool_use":
+            builder.called()
+            _take_call(text_at(block, "name"), block.get("input"), builder)
+
+
+def _take_call(name: str, given: object, builder: SessionBuilder) -> None:
+    if not isinstance(given, dict):
+        return
+    if name == "Skill":
+        # Older versions called the argument `command`.
+        builder.used([(text_at(given, "skill") or text_at(given, "command")).lstrip("/")])
+    elif name in _READS:
+        builder.used(skill_files(text_at(given, "file_path")))
+
+
+def _take_attachment(attachment: object, builder: SessionBuilder) -> None:
+    if not isinstance(attachment, dict):
+        return
+    kind = attachment.get("type")
+    if kind == "skill_listing":
+        text = words_of(attachment.get("content"), "tool")
+        builder.lists(listing(text), anew=attachment.get("isInitial") is True)
+    elif kind == "invoked_skills":
+        skills = attachment.get("skills")
+        given = skills if isinstance(skills, list) else [attachment]
+        builder.used(text_at(one, "name") for one in given if isinstance(one, dict))
+    elif kind == "hook_additional_context":
+        builder.hinted(skill_files(words_of(attachment.get("content"), "tool")))

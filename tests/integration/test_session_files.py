@@ -1,0 +1,133 @@
+"""Session files on a real disk: which are read, and which never are."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, recorded
+
+from prowess.hooks.harness import Harness
+from prowess.host.session_files import SessionFolders, lies_in_folders, project_of
+from prowess.host.session_roots import is_in_roots, session_roots
+from prowess.runtime.session_reports import SessionFile
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def _read(
+    machine: Machine, since_ms: int = 0, harness: Harness | None = None, session: str = ""
+) -> list[SessionFile]:
+    folders = SessionFolders(str(machine.home), machine.environ)
+    return [read() for read in folders.files(since_ms, harness, session)]
+
+
+def test_sessions_of_every_harness_are_found_newest_first(machine: Machine) -> None:
+    claude = machine.claude(recorded("/repo"))
+    meta = {"type": "session_meta", "payload": {"id": "0199", "cwd": "/repo"}}
+    asked = {"type": "event_msg", "payload": {"type": "user_message", "message": "do it"}}
+    codex = machine.write(".codex/sessions/2026/11/14/rollout-x-0199.jsonl", [meta, asked])
+    chat = {"sessionId": "g1", "messages": [{"id": "1", "type": "user", "content": "do it"}]}
+    gemini = machine.write(".gemini/tmp/repo/chats/session-g1.json", [chat])
+    machine.write(".gemini/tmp/repo/logs.json", [chat])
+    for place, path in enumerate((claude, codex, gemini)):
+        os.utime(path, (1_000 + place, 1_000 + place))
+
+    found = _read(machine)
+
+    assert [one.harness for one in found] == [Harness.GEMINI, Harness.CODEX, Harness.CLAUDE_CODE]
+    assert [one.sessions[0].id for one in found] == ["g1", "0199", SESSION_ID]
+    assert [one.harness for one in _read(machine, since_ms=1_001_000)] == [
+        Harness.GEMINI,
+        Harness.CODEX,
+    ]
+    assert len(_read(machine, harness=Harness.CODEX)) == 1
+    assert len(_read(machine, session=SESSION_ID[:4])) == 1
+    assert _read(machine, harness=Harness.CURSOR) == []
+
+
+def test_links_and_files_of_sub_agents_are_left_out(machine: Machine, tmp_path: Path) -> None:
+    path = machine.claude(recorded("/repo"))
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text(json.dumps(Recorder("/secret").lines), encoding="utf-8")
+    (path.parent / "linked.jsonl").symlink_to(outside)
+    (path.parent / "agent-1.jsonl").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    side = path.parent / SESSION_ID / "subagents"
+    side.mkdir(parents=True)
+    (side / "a.jsonl").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+
+    assert [one.path for one in _read(machine)] == [str(path)]
+
+
+def test_a_file_that_cannot_be_read_says_why_and_hides_no_other(machine: Machine) -> None:
+    machine.claude(["not json at all"], session_id="broken")
+    machine.claude(recorded("/repo"))
+
+    found = _read(machine)
+
+    assert sorted(bool(one.problem) for one in found) == [False, True]
+    assert sum(len(one.sessions) for one in found) == 1
+
+
+@pytest.mark.parametrize("named", ["note", "short name", "hash"])
+def test_a_gemini_chat_is_in_the_project_that_it_was_kept_for(machine: Machine, named: str) -> None:
+    digest = hashlib.sha256(b"/repo").hexdigest()
+    folder = {"note": "any", "short name": "short", "hash": digest}[named]
+    chat = {"sessionId": "g1", "messages": [{"id": "1", "type": "user", "content": "do it"}]}
+    machine.write(f".gemini/tmp/{folder}/chats/session-g1.json", [chat])
+    if named == "note":
+        machine.write(".gemini/tmp/any/.project_root", ["/repo"])
+    else:
+        machine.write(".gemini/projects.json", [{"projects": {"/repo": "short", "/other": "o"}}])
+
+    assert _read(machine)[0].sessions[0].cwd == "/repo"
+
+
+def test_roots_follow_the_variables_of_the_harnesses() -> None:
+    usual = session_roots("/home/me", {})
+    moved = session_roots(
+        "/home/me", {"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "~/x", "COPILOT_HOME": "relative"}
+    )
+
+    assert set(usual) == set(Harness)
+    assert usual[Harness.CLAUDE_CODE] == ("/home/me/.claude/projects",)
+    assert moved[Harness.CLAUDE_CODE] == ("/c/projects",)
+    assert moved[Harness.CODEX][0] == "/home/me/x/sessions"
+    assert moved[Harness.COPILOT] == usual[Harness.COPILOT]
+
+
+def test_a_path_is_in_the_roots_only_by_its_real_place(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (root / "link").symlink_to(outside)
+    roots = (str(root),)
+
+    assert is_in_roots(str(root / "a" / "b.jsonl"), roots)
+    assert not is_in_roots(str(root), roots)
+    assert not is_in_roots(str(root / "link" / "b.jsonl"), roots)
+    assert not is_in_roots(str(root / ".." / "outside" / "b.jsonl"), roots)
+    assert not is_in_roots(f"{root}-other/b.jsonl", roots)
+    assert not is_in_roots("b.jsonl", roots)
+    assert not is_in_roots("/a\0b", roots)
+
+
+def test_a_harness_looks_into_its_own_folders_and_into_shared_ones() -> None:
+    assert lies_in_folders("/repo/.claude/skills", "claude-code")
+    assert not lies_in_folders("/repo/.agents/skills", "claude-code")
+    assert lies_in_folders("/repo/.agents/skills", "codex")
+    assert lies_in_folders("/repo/.github/skills", "copilot")
+    assert not lies_in_folders("/repo/skills", "gemini")
+
+
+def test_a_folder_belongs_to_the_project_around_it(tmp_path: Path) -> None:
+    deep = tmp_path / "repo" / "src" / "part"
+    deep.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+
+    assert project_of(str(deep), str(tmp_path)) == str(tmp_path / "repo")
+    assert project_of(str(tmp_path), str(tmp_path)) == str(tmp_path)
