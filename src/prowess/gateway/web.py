@@ -100,7 +100,7 @@ class Web:
         """Return the counters as Prometheus text."""
         if http.method not in {"GET", "HEAD"}:
             return _wrong_method("GET, HEAD")
-        unauthorized = self._unauthorized(http)
+        unauthorized = self.unauthorized(http)
         if unauthorized is not None:
             return unauthorized
         hub = self._gateway.hub
@@ -113,7 +113,7 @@ class Web:
         return PlainTextResponse(hub.metrics.text(hub.gauges(), extra), media_type=PROMETHEUS)
 
     def _refused(self, http: HttpRequest) -> Response | None:
-        unauthorized = self._unauthorized(http)
+        unauthorized = self.unauthorized(http)
         if unauthorized is not None:
             return unauthorized
         if http.headers.get("content-type", "").partition(";")[0].strip().lower() != (
@@ -123,7 +123,8 @@ class Web:
             return problem_answer(415, Code.INVALID_REQUEST, message)
         return None
 
-    def _unauthorized(self, http: HttpRequest) -> Response | None:
+    def unauthorized(self, http: HttpRequest) -> Response | None:
+        """Return the answer to a request without the token, None where it has it."""
         scheme, _, given = http.headers.get("authorization", "").partition(" ")
         token = given.strip() if scheme.lower() == "bearer" else ""
         peer = http.client.host if http.client else ""

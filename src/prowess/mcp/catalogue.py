@@ -1,0 +1,241 @@
+"""What one agent may see of its skills, for every path on which a client can ask.
+
+There is one gate: the agent's snapshot, which holds what is eligible, allowed and no draft. Lists,
+reads and tools see what of it the model may choose; prompts, which people call, see what of it
+people may call. What is not behind the gate does not exist, whatever its name, and no answer tells
+that it does.
+"""
+
+import base64
+import binascii
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prowess.errors import UnsafeSkillError
+from prowess.mcp.manifest import ServedSkill, addressed_name, served
+from prowess.mcp.reading import ScannedSkills
+from prowess.mcp.refusals import NotThere
+from prowess.mcp.uris import SKILL_FILE, parse
+from prowess.runtime.service import SkillsService
+from prowess.skills.commands import SkillCommand, build_commands
+from prowess.skills.lookup import find
+from prowess.skills.model import Skill
+from prowess.skills.text import one_line
+
+log = logging.getLogger(__name__)
+
+PAGE = 50
+_LONGEST_CURSOR = 4_096
+_LONGEST_SAID = 200
+
+
+class Page(NamedTuple):
+    """Some of the skills, and where the next ones begin; None where these are the last."""
+
+    skills: Sequence[ServedSkill]
+    cursor: str | None
+
+
+class Listed(NamedTuple):
+    """An entry of a folder: a file, or a folder whose path ends in a slash."""
+
+    path: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """Some of what a folder of a skill holds."""
+
+    skill: ServedSkill
+    entries: Sequence[Listed]
+    cursor: str | None
+
+
+class Catalogue:
+    """The skills of one agent, as clients see them."""
+
+    def __init__(
+        self,
+        skills: SkillsService,
+        reading: ScannedSkills,
+        *,
+        agent_id: str | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Begin; `look` is called before each answer and brings `skills` up to date."""
+        self._skills, self.reading, self._look = skills, reading, look
+        self._agent_id = agent_id
+        # What was usable, and its addresses: replaced as one, since threads share it.
+        self._known: tuple[tuple[Skill, ...], Mapping[str, Skill]] = ((), {})
+
+    @property
+    def agent_id(self) -> str:
+        """Whose skills these are.
+
+        Raises:
+            UnknownAgentError: the agent is not there, or not any more.
+        """
+        return self._skills.agent(self._agent_id).id
+
+    def usable(self) -> tuple[Skill, ...]:
+        """Return what the agent may use now, what is hidden from its model included."""
+        self._look()
+        return self._skills.snapshot(self._agent_id).usable
+
+    def visible(self) -> tuple[Skill, ...]:
+        """Return what the agent's model may choose now."""
+        return tuple(skill for skill in self.usable() if skill.invocation.model)
+
+    def addressed(self) -> Mapping[str, Skill]:
+        """Return the skills that have an address and the model may choose, by the name in it."""
+        known, usable = self._known, self.usable()
+        if known[0] is not usable:
+            visible = (skill for skill in usable if skill.invocation.model)
+            named = ((addressed_name(skill), skill) for skill in visible)
+            known = usable, {name: skill for name, skill in named if name is not None}
+            self._known = known
+        return known[1]
+
+    def commands(self) -> tuple[SkillCommand, ...]:
+        """Return the commands that a person may call and whose text a model follows."""
+        return tuple(one for one in build_commands(self.usable()) if one.dispatch is None)
+
+    def named(self, name: str) -> Skill:
+        """Return the skill of that name which the model may choose.
+
+        Raises:
+            SkillNotFoundError: none or several answer to it.
+        """
+        return find(self.visible(), name)
+
+    def page(self, cursor: str | None = None, most: int = PAGE) -> Page:
+        """Return the next skills after a cursor, by name; what cannot be served is left out.
+
+        Raises:
+            NotThere: the cursor is none of ours.
+        """
+        after = "" if cursor is None else _after(cursor)
+        names = sorted(name for name in self.addressed() if name > after)
+        found, old = self._listed(names[:most])
+        if old:
+            # Some changed since anybody looked: one more look is for all of them.
+            self._skills.refresh()
+            found |= self._listed(old)[0]
+        is_more = len(names) > most
+        return Page(
+            [found[name] for name in sorted(found)], _cursor(names[most - 1]) if is_more else None
+        )
+
+    def skill(self, uri: str) -> ServedSkill:
+        """Return the skill whose SKILL.md has that address.
+
+        Raises:
+            NotThere: there is none.
+            UnsafeSkillError: the scanner refuses it.
+        """
+        place = parse(uri)
+        if place is None or place.path != SKILL_FILE:
+            raise _unknown(uri)
+        return self._served(place.name, uri)
+
+    def file(self, uri: str) -> bytes:
+        """Return the content of the file at an address.
+
+        Raises:
+            NotThere: there is none.
+            UnsafeSkillError: the scanner refuses the skill that it belongs to.
+        """
+        place = parse(uri)
+        if place is None:
+            raise _unknown(uri)
+        content = self._served(place.name, uri).files.get(place.path)
+        if content is None:
+            raise _unknown(uri)
+        return content
+
+    def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
+        """Return what a folder of a skill holds, by name.
+
+        Raises:
+            NotThere: there is no such folder, or the cursor is none of ours.
+            UnsafeSkillError: the scanner refuses the skill that it belongs to.
+        """
+        place = parse(uri)
+        if place is None:
+            raise _unknown(uri)
+        skill = self._served(place.name, uri)
+        inside = _inside(skill.files, place.path.rstrip("/"))
+        if not inside:
+            raise _unknown(uri)
+        after = "" if cursor is None else _after(cursor)
+        paths = sorted(path for path in inside if path > after)
+        is_more = len(paths) > most
+        return Directory(
+            skill=skill,
+            entries=[Listed(path, inside[path]) for path in paths[:most]],
+            cursor=_cursor(paths[most - 1]) if is_more else None,
+        )
+
+    def _listed(self, names: Sequence[str]) -> tuple[dict[str, ServedSkill], list[str]]:
+        """Read skills; return those that are served, and the names of those that changed."""
+        known, found, old = self.addressed(), dict[str, ServedSkill](), list[str]()
+        for name in names:
+            try:
+                one = self._read(known[name]) if name in known else None
+            except UnsafeSkillError as error:
+                log.info("mcp.left_out: %s", one_line(str(error))[:_LONGEST_SAID])
+                continue
+            if one is None:
+                old.append(name)
+            else:
+                found[name] = one
+        return found, old
+
+    def _served(self, name: str, uri: str) -> ServedSkill:
+        skill = self.addressed().get(name)
+        found = None if skill is None else self._read(skill) or self._anew(name)
+        if found is None:
+            raise _unknown(uri)
+        return found
+
+    def _read(self, skill: Skill) -> ServedSkill | None:
+        return served(skill, self.reading.whole(skill))
+
+    def _anew(self, name: str) -> ServedSkill | None:
+        """Read a skill whose file changed since anybody looked."""
+        self._skills.refresh()
+        skill = self.addressed().get(name)
+        return None if skill is None else self._read(skill)
+
+
+def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
+    """Return what lies right in a folder: files with their sizes, folders without one."""
+    prefix = f"{folder}/" if folder else ""
+    found: dict[str, int | None] = {}
+    for path, content in files.items():
+        if path.startswith(prefix):
+            first, slash, _ = path[len(prefix) :].partition("/")
+            found[prefix + first + slash] = None if slash else len(content)
+    return found
+
+
+def _unknown(uri: str) -> NotThere:
+    shown = one_line(uri)[:_LONGEST_SAID]
+    return NotThere(f"there is nothing at {shown}: ask for skills/list, or call find_skills.")
+
+
+def _cursor(last: str) -> str:
+    return base64.urlsafe_b64encode(last.encode()).decode("ascii")
+
+
+def _after(cursor: str) -> str:
+    try:
+        if len(cursor) <= _LONGEST_CURSOR:
+            return base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True).decode()
+    except (UnicodeError, binascii.Error):
+        # Somebody else's, or cut: said below.
+        pass
+    raise NotThere("the cursor is unknown: begin again without one.")

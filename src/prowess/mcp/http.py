@@ -1,0 +1,178 @@
+"""The server on one path of the gateway, for clients that speak streamable HTTP.
+
+The gateway decides who may come in; here is one server for each agent, made with the first request
+for it (`/mcp?agent=ID`, by default the default agent's). The SDK is loaded then, in a thread: a
+gateway that no such client visits pays nothing for it.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import QueryParams
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from prowess.errors import ProwessError
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from prowess.mcp.desk import Desk
+    from prowess.mcp.server import Answers
+
+_MOST_SESSIONS = 256
+_STOPPING = "the gateway is stopping: try again in a moment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointOptions:
+    """What the endpoint needs of the gateway."""
+
+    # From the id of an agent, or none, to the id of one that exists.
+    agent: Callable[[str | None], str]
+    open_desk: Callable[[str], "Desk"]
+    version: str
+    max_payload: int
+    body_seconds: float
+    # Set once the gateway is about to stop.
+    stopping: threading.Event
+
+
+@dataclass(slots=True)
+class _Line:
+    """The server of one agent, and what ends it."""
+
+    answers: "Answers"
+    manager: "StreamableHTTPSessionManager"
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    task: "asyncio.Task[None] | None" = None
+
+    async def serve(self) -> None:
+        """Hold all sessions until the end."""
+        try:
+            async with self.manager.run():
+                self.started.set()
+                await self.stop.wait()
+                self.answers.notices.close()
+        finally:
+            self.started.set()
+
+
+class McpEndpoint:
+    """An ASGI app, and what tells its clients of changes."""
+
+    def __init__(self, options: EndpointOptions) -> None:
+        self._options = options
+        self._lines: dict[str, _Line] = {}
+        self._opening = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; who sends it was let in already."""
+        asked = QueryParams(scope.get("query_string", b"")).get("agent") or None
+        try:
+            agent_id = await asyncio.to_thread(self._options.agent, asked)
+        except ProwessError as error:
+            await _problem(404, str(error))(scope, receive, send)
+            return
+        line = await self._line(agent_id)
+        if line is None or line.stop.is_set():
+            await _problem(503, _STOPPING)(scope, receive, send)
+            return
+        incoming = BodyInTime(receive, self._options.body_seconds)
+        await line.manager.handle_request(scope, incoming, send)
+
+    def told(self) -> None:
+        """Tell clients what changed; safe from any thread."""
+        loop = self._loop
+        if loop is not None:
+            # The loop may end between any check and this call; then nobody is left to be told.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._tell)
+
+    async def close(self) -> None:
+        """End every session, and wait for it."""
+        self._stop()
+        tasks = [line.task for line in self._lines.values() if line.task is not None]
+        await asyncio.gather(*tasks, *self._telling, return_exceptions=True)
+
+    async def _line(self, agent_id: str) -> _Line | None:
+        async with self._opening:
+            if agent_id not in self._lines:
+                if self._options.stopping.is_set():
+                    return None
+                self._lines[agent_id] = await self._opened(agent_id)
+        return self._lines[agent_id]
+
+    async def _opened(self, agent_id: str) -> _Line:
+        server_module = await asyncio.to_thread(import_module, "prowess.mcp.server")
+        manager_module = await asyncio.to_thread(
+            import_module, "mcp.server.streamable_http_manager"
+        )
+        options = self._options
+        answers: Answers = server_module.Answers(lambda: options.open_desk(agent_id))
+        manager: StreamableHTTPSessionManager = manager_module.StreamableHTTPSessionManager(
+            app=server_module.build_server(answers, options.version),
+            max_request_body_size=options.max_payload,
+            max_sessions=_MOST_SESSIONS,
+        )
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            threading.Thread(target=self._await_stop, daemon=True, name="mcp-stop").start()
+        line = _Line(answers=answers, manager=manager)
+        line.task = asyncio.create_task(line.serve())
+        await line.started.wait()
+        return line
+
+    def _await_stop(self) -> None:
+        """End streams as soon as the gateway stops: the server waits for them before it ends."""
+        self._options.stopping.wait()
+        if self._loop is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        for line in self._lines.values():
+            line.stop.set()
+
+    def _tell(self) -> None:
+        for line in self._lines.values():
+            task = asyncio.ensure_future(line.answers.changed())
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+
+class BodyInTime:
+    """Receives a body that must arrive in time; afterwards whoever waits may wait for ever."""
+
+    def __init__(self, receive: Receive, seconds: float) -> None:
+        self._receive, self._seconds = receive, seconds
+        self._deadline: float | None = None
+        self._is_whole = False
+
+    async def __call__(self) -> Message:
+        """Return the next message; who is too late is taken for gone."""
+        if self._is_whole:
+            return await self._receive()
+        now = asyncio.get_running_loop().time()
+        self._deadline = self._deadline or now + self._seconds
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+        except TimeoutError:
+            message = {"type": "http.disconnect"}
+        self._is_whole = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+
+def _problem(status: int, message: str) -> JSONResponse:
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": None}
+    body["error"] = {"code": -32600, "message": message}
+    return JSONResponse(body, status_code=status)

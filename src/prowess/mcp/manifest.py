@@ -1,0 +1,132 @@
+"""What is served of a skill: its frontmatter, and every file with its size and digest.
+
+A manifest is complete or there is none. Where a file was left out by who read the folder (a link, a
+device, something too large), or where there is more than every client must take, the skill is
+`dynamic`: a client then knows that it cannot check it. What begins with a dot is the machinery of
+editors, of version control and of secrets, and no part of a skill.
+"""
+
+import json
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from prowess.mcp.uris import SKILL_FILE, file_uri
+from prowess.runtime.scanning import Target
+from prowess.safety.intake import Limits
+from prowess.safety.model import LedgerEntry
+from prowess.skills.model import Fields, Skill
+
+MOST_FILES, MOST_BYTES = 512, 16 * 1024 * 1024
+# A longer file was not read to its end.
+_MOST_FILE_BYTES = Limits().file_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """One file, as a client can check it."""
+
+    uri: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedSkill:
+    """One skill, read and scanned, with the bytes that were scanned."""
+
+    name: str
+    frontmatter: Fields
+    # By their paths inside the skill; `SKILL.md` is always there.
+    files: Mapping[str, bytes] = field(repr=False)
+    # False where the files are not all that belongs to the skill.
+    whole: bool
+
+    @property
+    def uri(self) -> str:
+        """The address of the skill: its SKILL.md."""
+        return file_uri(self.name)
+
+    @property
+    def resources(self) -> tuple[FileFacts, ...] | None:
+        """Every file of the skill; None where no complete list can be given."""
+        if not self.whole:
+            return None
+        return tuple(facts(file_uri(self.name, path), self.files[path]) for path in self.files)
+
+
+def facts(uri: str, content: bytes) -> FileFacts:
+    """Return what a client checks a file by."""
+    return FileFacts(uri=uri, digest=digest(content), size=len(content))
+
+
+def digest(content: bytes) -> str:
+    """Return the digest of some bytes, as manifests spell it."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+def is_served(path: str) -> bool:
+    """Return whether a file counts as part of a skill."""
+    return not any(part.startswith(".") for part in path.split("/"))
+
+
+def addressed_name(skill: Skill) -> str | None:
+    """Return the name in a skill's address, None where it has no SKILL.md that says one.
+
+    Commands and rules of other harnesses are single files without a name in them: tools and prompts
+    reach those.
+    """
+    name = skill.fields.get("name")
+    is_skill_file = posixpath.basename(skill.path).lower() == SKILL_FILE.lower()
+    if not is_skill_file or not isinstance(name, str) or not name.strip():
+        return None
+    return name if _is_text(name) and _is_json(skill.fields) else None
+
+
+def served(skill: Skill, target: Target) -> ServedSkill | None:
+    """Return what is served of a skill that was read; None where it is not what it was.
+
+    The entry of a skill comes from its snapshot and its files from the disk: where the two do not
+    belong together any more, the snapshot is old.
+    """
+    name, own = addressed_name(skill), posixpath.basename(skill.path)
+    page = target.files.get(own)
+    if name is None or page is None or sha256(page).hexdigest() != skill.content_hash:
+        return None
+    others = {path: target.files[path] for path in sorted(target.files) if path != own}
+    files = {SKILL_FILE: page}
+    files |= {path: content for path, content in others.items() if _can_serve(path, content)}
+    left_out = any(is_served(path) and path not in files for path in others)
+    whole = not left_out and not any(_matters(entry) for entry in target.refused)
+    is_small = len(files) <= MOST_FILES and sum(map(len, files.values())) <= MOST_BYTES
+    return ServedSkill(name=name, frontmatter=skill.fields, files=files, whole=whole and is_small)
+
+
+def _matters(entry: LedgerEntry) -> bool:
+    # What was not read at all is told of the folder itself.
+    return entry.path == "." or is_served(entry.path)
+
+
+def _can_serve(path: str, content: bytes) -> bool:
+    # Another spelling of the skill's own file would be the same file to some systems.
+    is_double = path.lower() == SKILL_FILE.lower()
+    fits = len(content) <= _MOST_FILE_BYTES and _is_text(path)
+    return fits and not is_double and is_served(path)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_json(fields: Fields) -> bool:
+    """Return whether frontmatter can be sent as it is: not every YAML number is one of JSON."""
+    try:
+        json.dumps(fields, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

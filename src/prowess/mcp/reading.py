@@ -1,0 +1,79 @@
+"""The files of a skill that the scanner lets pass, with the very bytes that it looked at.
+
+`SkillTexts` judges a skill and gives out its texts; here the same judgement gives out all files. A
+skill is read from the disk once for both, so that nobody can exchange a file in between.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prowess.errors import PathError
+from prowess.mcp.manifest import is_served
+from prowess.runtime.scanning import ScanService, Target
+from prowess.runtime.skill_texts import MOST_CHARS, SkillFiles, SkillText, SkillTexts, inner_path
+from prowess.skills.model import Skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPart:
+    """Part of a text, as much as is given out at once."""
+
+    read: SkillText
+    text: str
+    # Where the rest begins; None where there is none.
+    rest: int | None
+    # Every file of the skill, relative to its folder.
+    paths: tuple[str, ...]
+
+
+class ScannedSkills:
+    """Reads skills, and hands out what the scanner lets pass."""
+
+    def __init__(self, files: SkillFiles, scanning: Callable[[], ScanService]) -> None:
+        self._files = files
+        self._texts = SkillTexts(self, scanning)
+        # What this thread has just read: `SkillTexts` asks for it through `target`.
+        self._held = threading.local()
+
+    def target(self, skill: Skill) -> Target:
+        """Return what was read of a skill; for `SkillTexts` alone."""
+        held: Target = getattr(self._held, "target", None) or self._files.target(skill)
+        return held
+
+    def whole(self, skill: Skill) -> Target:
+        """Return all of a skill.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill, or could not read it.
+        """
+        target = self._held.target = self._files.target(skill)
+        try:
+            self._texts.check(skill)
+        finally:
+            self._held.target = None
+        return target
+
+    def text(self, skill: Skill, path: str = "", start: int = 0) -> TextPart:
+        """Return the text of a skill or of one of its files, from one character on.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill, or could not read it.
+            PathError: there is no such file in it, or none that is given out.
+        """
+        inner = inner_path(skill, path)
+        if inner and not is_served(inner):
+            raise PathError(path, f"is no part of {skill.name}: names with a dot are left out.")
+        target = self._held.target = self._files.target(skill)
+        try:
+            read = self._texts.read(skill, inner)
+        finally:
+            self._held.target = None
+        everything = target.files[inner].decode("utf-8", "replace") if inner else skill.body
+        end = start + MOST_CHARS
+        return TextPart(
+            read=read,
+            text=everything[start:end],
+            rest=end if end < len(everything) else None,
+            paths=tuple(sorted(name for name in target.files if is_served(name))),
+        )

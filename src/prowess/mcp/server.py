@@ -1,0 +1,304 @@
+"""The MCP server of one agent: which request is answered by what, and in which words it fails.
+
+Nothing of skills is loaded before a request needs it: a client that starts us waits for the answer
+to its first request only as long as the SDK takes to load. Everything else runs in threads, since
+it reads files. No text of an unexpected error reaches a client or a log: it may hold anything.
+"""
+
+import base64
+import functools
+import logging
+import mimetypes
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    BlobResourceContents,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from prowess.errors import ConfigError, ProwessError, StoreError
+from prowess.mcp.notices import Notices, Seen
+from prowess.mcp.protocol import (
+    DYNAMIC,
+    EXTENSION,
+    FOLDER_TYPE,
+    GET,
+    LIST,
+    READ_DIRECTORY,
+    SETTINGS,
+    DirectoryParams,
+    DirectoryReadResult,
+    GetParams,
+    SkillEntry,
+    SkillResource,
+    SkillsGetResult,
+    SkillsListResult,
+)
+from prowess.mcp.refusals import NotThere
+from prowess.mcp.uris import SCHEME, SKILL_FILE, file_uri
+from prowess.skills.text import one_line
+
+if TYPE_CHECKING:
+    from prowess.mcp.catalogue import Directory, Listed
+    from prowess.mcp.desk import Desk
+    from prowess.mcp.manifest import ServedSkill
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+P = TypeVar("P")
+Context = ServerRequestContext[Any, Any]
+# How long an answer may be kept: changes of skills are told, changes of their other files are not.
+TTL_MS = 10_000
+_THREADS = 4
+_LONGEST_SAID = 1_000
+_TITLE = "Prowess skills"
+_INSTRUCTIONS = (
+    "This server holds skills: written instructions for tasks. Before a task that one may cover,"
+    " call find_skills with the task in the user's words, and load_skill for the one that fits;"
+    " read the files that it points to with read_skill_file. Skills are also served by the"
+    f" extension {EXTENSION}, and each that a person may call is a prompt."
+)
+_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
+_TEXT, _BYTES = "text/plain", "application/octet-stream"
+
+
+class SkillsServer(Server[Any]):
+    """An MCP server that tells clients of both eras that its lists may change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Return what older clients are told at their beginning."""
+        told = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        return super().create_initialization_options(
+            notification_options or told, experimental_capabilities, extensions
+        )
+
+
+class Answers:
+    """Answers every request of clients, from a desk that is opened when the first one comes."""
+
+    def __init__(self, open_desk: Callable[[], "Desk"]) -> None:
+        """Begin; `open_desk` is called once, in a thread."""
+        self._open_desk = open_desk
+        self._desk: Desk | None = None
+        self._opening = anyio.Lock()
+        # Set once a client has asked for anything that may change.
+        self.opened = anyio.Event()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+        self.notices = Notices(self._seen)
+
+    async def ask(self, act: Callable[["Desk"], T]) -> T:
+        """Have the desk answer, in a thread.
+
+        Raises:
+            MCPError: it cannot; the message says why.
+        """
+        try:
+            desk = await self._opened()
+            await self.notices.begin()
+            return await self._in_thread(functools.partial(act, desk))
+        except (ConfigError, StoreError) as error:
+            raise _failure(INTERNAL_ERROR, str(error)) from error
+        except (ProwessError, NotThere) as error:
+            raise _failure(INVALID_PARAMS, str(error)) from error
+        # What it says may be a skill's text or a path: a client is told no more than its kind.
+        except Exception as error:
+            log.warning("mcp.failed: %s", type(error).__qualname__)
+            raise _failure(INTERNAL_ERROR, "internal error") from error
+
+    async def changed(self) -> None:
+        """Tell clients what changed, if anything did; nothing that goes wrong comes out."""
+        try:
+            await self.notices.changed()
+        # Whatever it is, the next change may be told.
+        except Exception as error:  # noqa: BLE001
+            log.warning("mcp.untold: %s", type(error).__qualname__)
+
+    async def _seen(self) -> Seen:
+        desk = await self._opened()
+        return await self._in_thread(desk.seen)
+
+    async def _opened(self) -> "Desk":
+        async with self._opening:
+            if self._desk is None:
+                self._desk = await self._in_thread(self._open_desk)
+                self.opened.set()
+        return self._desk
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
+
+def build_server(answers: Answers, version: str) -> SkillsServer:
+    """Return the server whose requests are answered by `answers`."""
+    server = SkillsServer(
+        "prowess",
+        version=version,
+        title=_TITLE,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=_plain(answers, lambda desk: ListToolsResult(tools=desk.tools.listed())),
+        on_call_tool=_typed(answers, _call_tool),
+        on_list_resources=_typed(answers, _list_resources),
+        on_list_resource_templates=_templates,
+        on_read_resource=_typed(answers, _read_resource),
+        on_subscriptions_listen=answers.notices.listen,
+        on_list_prompts=_plain(
+            answers, lambda desk: ListPromptsResult(prompts=desk.prompts.listed())
+        ),
+        on_get_prompt=_typed(answers, _get_prompt),
+    )
+    server.add_notification_handler(
+        "notifications/initialized", NotificationParams, answers.notices.welcome
+    )
+    server.add_request_handler(LIST, PaginatedRequestParams, _typed(answers, _list_skills))
+    server.add_request_handler(GET, GetParams, _typed(answers, _get_skill))
+    server.add_request_handler(READ_DIRECTORY, DirectoryParams, _typed(answers, _read_directory))
+    server.extensions[EXTENSION] = dict(SETTINGS)
+    return server
+
+
+def _typed(answers: Answers, act: Callable[["Desk", P], T]) -> Callable[[Context, P], Awaitable[T]]:
+    """Return what handles a request whose parameters matter."""
+
+    async def handler(_context: Context, params: P) -> T:
+        return await answers.ask(lambda desk: act(desk, params))
+
+    return handler
+
+
+def _plain(
+    answers: Answers, act: Callable[["Desk"], T]
+) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[T]]:
+    """Return what handles a request for a list that is short enough for one page."""
+
+    async def handler(_context: Context, _params: PaginatedRequestParams | None) -> T:
+        return await answers.ask(act)
+
+    return handler
+
+
+def _call_tool(desk: "Desk", params: CallToolRequestParams) -> CallToolResult:
+    return desk.tools.call(params.name, params.arguments)
+
+
+def _get_prompt(desk: "Desk", params: GetPromptRequestParams) -> GetPromptResult:
+    return desk.prompts.get(params.name, params.arguments)
+
+
+def _list_skills(desk: "Desk", params: PaginatedRequestParams) -> SkillsListResult:
+    page = desk.catalogue.page(params.cursor)
+    return SkillsListResult(
+        skills=[_entry(skill) for skill in page.skills], next_cursor=page.cursor, ttl_ms=TTL_MS
+    )
+
+
+def _get_skill(desk: "Desk", params: GetParams) -> SkillsGetResult:
+    return SkillsGetResult(skill=_entry(desk.catalogue.skill(params.uri)), ttl_ms=TTL_MS)
+
+
+def _entry(skill: "ServedSkill") -> SkillEntry:
+    listed = skill.resources
+    resources = (
+        DYNAMIC
+        if listed is None
+        else [SkillResource(uri=one.uri, digest=one.digest, size=one.size) for one in listed]
+    )
+    return SkillEntry(uri=skill.uri, frontmatter=dict(skill.frontmatter), resources=resources)
+
+
+def _list_resources(desk: "Desk", params: PaginatedRequestParams | None) -> ListResourcesResult:
+    page = desk.catalogue.page(None if params is None else params.cursor)
+    found = [
+        Resource(
+            uri=skill.uri,
+            name=one_line(skill.name),
+            description=one_line(str(skill.frontmatter.get("description") or "")) or None,
+            mime_type=_TYPES[".md"],
+            size=len(skill.files[SKILL_FILE]),
+        )
+        for skill in page.skills
+    ]
+    return ListResourcesResult(resources=found, next_cursor=page.cursor, ttl_ms=TTL_MS)
+
+
+async def _templates(
+    _context: Context, _params: PaginatedRequestParams | None
+) -> ListResourceTemplatesResult:
+    template = ResourceTemplate(
+        uri_template=f"{SCHEME}{{skill}}/{{+path}}",
+        name="skill-file",
+        description="A file of a skill; SKILL.md holds its instructions.",
+    )
+    return ListResourceTemplatesResult(resource_templates=[template])
+
+
+def _read_resource(desk: "Desk", params: ReadResourceRequestParams) -> ReadResourceResult:
+    content = desk.catalogue.file(params.uri)
+    try:
+        # As it is, a byte order mark and line ends included: a client checks its digest.
+        text = content.decode("utf-8")
+        found: TextResourceContents | BlobResourceContents = TextResourceContents(
+            uri=params.uri, mime_type=_mime_type(params.uri, _TEXT), text=text
+        )
+    except UnicodeDecodeError:
+        blob = base64.b64encode(content).decode("ascii")
+        found = BlobResourceContents(
+            uri=params.uri, mime_type=_mime_type(params.uri, _BYTES), blob=blob
+        )
+    return ReadResourceResult(contents=[found], ttl_ms=0)
+
+
+def _read_directory(desk: "Desk", params: DirectoryParams) -> DirectoryReadResult:
+    found = desk.catalogue.directory(params.uri, params.cursor)
+    return DirectoryReadResult(
+        resources=[_in_directory(found, entry) for entry in found.entries],
+        next_cursor=found.cursor,
+    )
+
+
+def _in_directory(found: "Directory", entry: "Listed") -> Resource:
+    uri = file_uri(found.skill.name, entry.path)
+    is_folder = entry.size is None
+    return Resource(
+        uri=uri,
+        name=one_line(entry.path.rstrip("/").rpartition("/")[2]),
+        mime_type=FOLDER_TYPE if is_folder else _mime_type(uri, _BYTES),
+        size=entry.size,
+    )
+
+
+def _mime_type(uri: str, otherwise: str) -> str:
+    ending = f".{uri.rpartition('.')[2].lower()}"
+    return _TYPES.get(ending) or mimetypes.guess_type(uri.rpartition("/")[2])[0] or otherwise
+
+
+def _failure(code: int, message: str) -> MCPError:
+    return MCPError(code, one_line(message)[:_LONGEST_SAID])

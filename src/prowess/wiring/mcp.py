@@ -1,0 +1,98 @@
+"""MCP with real adapters: the server for a client that starts us, and the endpoint of the gateway.
+
+The SDK and the scanner take a second to load, so both are imported late: a gateway that serves no
+such client pays nothing, and one that starts us gets its first answer before the scanner is there.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from prowess import __version__
+from prowess.wiring.runtime import Runtime, open_runtime
+
+if TYPE_CHECKING:
+    from prowess.gateway.hub import Hub
+    from prowess.gateway.options import GatewayOptions
+    from prowess.mcp.desk import Desk
+    from prowess.mcp.http import McpEndpoint
+    from prowess.runtime.watching import Watching
+
+# Where nothing tells of changes, they are looked for this often.
+_LOOK_EVERY_SECONDS = 3.0
+
+
+def serve_stdio(workspace: str | None = None, agent: str | None = None) -> None:
+    """Serve one client on standard input and output until it is gone.
+
+    Raises:
+        PathError: the workspace is not a folder.
+        UnknownAgentError: there is no such agent.
+        ConfigError: the config cannot be read.
+    """
+    with open_runtime(workspace) as runtime:
+        # Said before the client waits for an answer that could not come.
+        agent_id = runtime.skills.agent(agent).id
+        asyncio.run(_stdio(runtime, agent_id))
+
+
+async def _stdio(runtime: Runtime, agent_id: str) -> None:
+    server = import_module("prowess.mcp.server")
+    stdio = import_module("prowess.mcp.stdio")
+    made: list[Watching] = []
+
+    def watching() -> "Watching":
+        if not made:
+            made.append(runtime.watching())
+        return made[0]
+
+    answers = server.Answers(lambda: open_desk(runtime, agent_id, lambda: watching().begin_turn()))
+    await stdio.serve_stdio(
+        server.build_server(answers, __version__),
+        answers,
+        lambda: _changes(watching(), agent_id),
+    )
+
+
+async def _changes(watching: "Watching", agent_id: str) -> AsyncIterator[None]:
+    """Yield each time something may have changed, for as long as anybody listens."""
+    async for _ in watching.changes(agent_id):
+        yield
+    while True:
+        await asyncio.sleep(_LOOK_EVERY_SECONDS)
+        yield
+
+
+def open_desk(
+    runtime: Runtime, agent_id: str | None, look: Callable[[], None] = lambda: None
+) -> "Desk":
+    """Return what answers MCP clients for an agent; `look` keeps the skills up to date."""
+    desk = import_module("prowess.mcp.desk")
+    tools = import_module("prowess.wiring.running").open_runs(runtime)
+    world = desk.World(
+        tools=tools,
+        files=import_module("prowess.host.skill_reading").SkillReading(),
+        scanning=lambda: runtime.scanning,
+        has_workshop=lambda: runtime.skills.settings.workshop.active,
+        look=look,
+        agent_id=agent_id,
+    )
+    opened: Desk = desk.Desk(world)
+    return opened
+
+
+def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "McpEndpoint":
+    """Return the endpoint of a gateway; it loads nothing before its first request."""
+    http = import_module("prowess.mcp.http")
+    opened: McpEndpoint = http.McpEndpoint(
+        http.EndpointOptions(
+            agent=lambda asked: runtime.skills.agent(asked).id,
+            open_desk=lambda agent_id: open_desk(runtime, agent_id),
+            version=options.version,
+            max_payload=options.max_payload,
+            body_seconds=hub.limits.body_seconds,
+            stopping=hub.stopping,
+        )
+    )
+    return opened

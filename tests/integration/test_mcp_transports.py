@@ -1,0 +1,285 @@
+"""`prowess mcp` and `/mcp` as clients reach them: the whole way, news of changes, the end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import click
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.session import IncomingMessage
+from mcp.shared.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp_types import TextResourceContents
+from tests.integration.mcp_world import (
+    LEGACY,
+    MODERN,
+    McpWorld,
+    plainly,
+    said,
+    sha256,
+    skills_of,
+    started,
+    visiting,
+)
+from tests.integration.served_world import TOKEN, served
+
+from prowess.cli.mcp import mcp_command
+
+NEWS = {
+    "notifications/resources/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/tools/list_changed",
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> McpWorld:
+    return McpWorld(tmp_path)
+
+
+@pytest.fixture
+def gateway(world: McpWorld) -> Iterator[McpWorld]:
+    with served(world, news=True):
+        yield world
+
+
+async def _whole_way(client: Client) -> None:
+    """List, read, verify, find and load, as every client can."""
+    (entry,) = await skills_of(client)
+    assert entry.resources != "dynamic"
+    (page,) = (await client.read_resource(entry.uri)).contents
+    assert isinstance(page, TextResourceContents)
+    assert sha256(page.text.encode()) == entry.resources[0].digest
+    assert "alpha" in await said(client, "find_skills", query="launch a rocket")
+    assert "Do it." in await said(client, "load_skill", name="alpha")
+    assert [one.name for one in (await client.list_prompts()).prompts] == ["alpha", "quiet"]
+
+
+async def _told(client: Client, world: McpWorld) -> None:
+    """Hear of a new skill, and of one that changed."""
+    heard: set[ServerEvent] = set()
+    uri = "skill://alpha/SKILL.md"
+    async with client.listen(
+        resources_list_changed=True,
+        prompts_list_changed=True,
+        tools_list_changed=True,
+        resource_subscriptions=[uri],
+    ) as stream:
+        world.skill("beta")
+        world.skill("alpha", "Lands rockets.")
+        wanted = {ResourcesListChanged(), PromptsListChanged(), ToolsListChanged()}
+        async for event in stream:
+            heard.add(event)
+            if heard >= wanted | {ResourceUpdated(uri)}:
+                break
+    assert [one.uri for one in await skills_of(client)] == [uri, "skill://beta/SKILL.md"]
+
+
+class _Heard:
+    """Notifications of the older kind."""
+
+    def __init__(self) -> None:
+        self.methods: set[str] = set()
+        self.all_there = anyio.Event()
+
+    async def __call__(self, message: IncomingMessage) -> None:
+        self.methods.add(getattr(message, "method", ""))
+        if self.methods >= NEWS:
+            self.all_there.set()
+
+
+def test_a_client_that_starts_us_gets_everything_and_hears_of_changes(world: McpWorld) -> None:
+    async def act() -> None:
+        async with started(world, mode=MODERN) as client:
+            await _whole_way(client)
+            await _told(client, world)
+
+    plainly(act)
+
+
+def test_an_older_client_that_starts_us_is_told_unasked(world: McpWorld) -> None:
+    async def act() -> None:
+        heard = _Heard()
+        async with started(world, mode=LEGACY, message_handler=heard) as client:
+            await _whole_way(client)
+            world.skill("beta")
+            await heard.all_there.wait()
+
+    plainly(act)
+
+
+def test_a_client_of_the_gateway_gets_everything_and_hears_of_changes(gateway: McpWorld) -> None:
+    async def act() -> None:
+        async with visiting(gateway, mode=MODERN) as client:
+            await _whole_way(client)
+            await _told(client, gateway)
+
+    plainly(act)
+
+
+def test_an_older_client_of_the_gateway_is_told_unasked(gateway: McpWorld) -> None:
+    async def act() -> None:
+        heard = _Heard()
+        async with visiting(gateway, mode=LEGACY, message_handler=heard) as client:
+            await _whole_way(client)
+            gateway.skill("beta")
+            await heard.all_there.wait()
+
+    plainly(act)
+
+
+def test_each_agent_of_a_gateway_has_skills_of_its_own(world: McpWorld) -> None:
+    world.skill("beta")
+    world.configure(agents={"list": [{"id": "one"}, {"id": "two", "skills": ["beta"]}]})
+
+    async def act() -> None:
+        async with visiting(world, "?agent=two") as client:
+            assert [one.uri for one in await skills_of(client)] == ["skill://beta/SKILL.md"]
+            with pytest.raises(MCPError):
+                await client.read_resource("skill://alpha/SKILL.md")
+        async with visiting(world) as client:
+            assert len(await skills_of(client)) == 2
+
+    with served(world):
+        plainly(act)
+
+
+def _post(world: McpWorld, query: str = "", **headers: str) -> httpx2.Response:
+    given = {"Accept": "application/json, text/event-stream", **headers}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    url = f"http://127.0.0.1:{world.port}/mcp{query}"
+    return httpx2.post(url, json=body, headers=given, timeout=30)
+
+
+def test_the_gateway_asks_everybody_for_its_token_and_turns_strange_pages_away(
+    gateway: McpWorld,
+) -> None:
+    right = f"Bearer {TOKEN}"
+
+    assert _post(gateway).status_code == 401
+    assert _post(gateway, Authorization="Bearer wrong").status_code == 401
+    assert _post(gateway, Authorization=right, Origin="https://evil.example").status_code == 403
+    assert _post(gateway, Authorization=right, Host="evil.example").status_code == 403
+    unknown = _post(gateway, "?agent=nobody", Authorization=right)
+    assert unknown.status_code == 404
+    assert "nobody" in unknown.json()["error"]["message"]
+
+
+def test_a_body_that_is_too_long_is_refused(gateway: McpWorld) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+
+    answer = httpx2.post(
+        f"http://127.0.0.1:{gateway.port}/mcp", content=b"[" * 600_000, headers=headers, timeout=30
+    )
+
+    assert answer.status_code == 413
+
+
+def test_a_gateway_does_not_wait_for_an_older_client_that_still_listens(
+    world: McpWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act() -> None:
+        async with visiting(world, mode=LEGACY) as client:
+            await skills_of(client)
+            stop.__exit__(None, None, None)
+
+    stop = served(world)
+    stop.__enter__()
+
+    plainly(act)
+
+    # The web server says so where it has to cut off who did not end.
+    assert "graceful" not in caplog.text
+
+
+def test_a_gateway_that_stops_ends_the_streams_of_its_clients(world: McpWorld) -> None:
+    async def act() -> None:
+        async with visiting(world, mode=MODERN) as client:
+            await skills_of(client)
+            async with client.listen(resources_list_changed=True) as stream:
+                stop.__exit__(None, None, None)
+                # It ends in good order: an abrupt end would raise.
+                assert [event async for event in stream] == []
+
+    stop = served(world)
+    stop.__enter__()
+    plainly(act)
+
+
+class _Process:
+    """A `prowess mcp` that is spoken to line by line."""
+
+    def __init__(self, world: McpWorld, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "prowess", "mcp", *words],
+            env=world.environ, cwd=world.work,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def ask(self, **message: object) -> dict[str, object]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+        self.process.stdin.write(line.encode())
+        self.process.stdin.flush()
+        answer: dict[str, object] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def hello(self) -> dict[str, object]:
+        client = {"name": "test", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        return self.ask(id=1, method="initialize", params=params)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_a_signal_ends_a_server_whose_client_is_silent(world: McpWorld) -> None:
+    server = _Process(world)
+    assert "result" in server.hello()
+
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait(20)
+    out, err = server.process.communicate()
+
+    assert (server.process.returncode, out) == (128 + signal.SIGTERM, b"")
+    assert err == b"prowess: stopped.\n"
+
+
+def test_the_end_of_the_input_ends_the_server_and_nothing_but_the_protocol_was_printed(
+    world: McpWorld,
+) -> None:
+    server = _Process(world)
+    assert "result" in server.hello()
+
+    out, err = server.process.communicate(b"this is no JSON\n\n\xff\xfe\n", timeout=20)
+
+    assert server.process.returncode == 0
+    assert err == b""
+    assert all("jsonrpc" in json.loads(line) for line in out.splitlines())
+
+
+def test_who_asks_for_an_agent_that_is_not_there_is_told_at_once(world: McpWorld) -> None:
+    server = _Process(world, "--agent", "nobody")
+
+    out, err = server.process.communicate(timeout=20)
+
+    assert (server.process.returncode, out) == (1, b"")
+    assert b'unknown agent id "nobody"' in err
+
+
+def test_without_a_standard_input_nothing_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    with pytest.raises(click.UsageError, match="no standard input"):
+        mcp_command.main([], standalone_mode=False)
