@@ -286,7 +286,7 @@ def open_runtime(
         places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, folders, facts),
         next_version=_version_clock(time.time_ns() // 1_000_000),
-        last_used=lambda: _last_used(runtime),
+        last_used=lambda: last_used(runtime),
     )
     runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
     return runtime
@@ -357,7 +357,7 @@ def _version_clock(started_ms: int) -> Callable[[], int]:
     return next_version
 
 
-def _last_used(runtime: Runtime) -> Mapping[str, int]:
+def last_used(runtime: Runtime) -> Mapping[str, int]:
     """Return when each skill was last used, by any of the two that remember it."""
     found: dict[str, int] = {}
     try:

@@ -1,0 +1,229 @@
+"""What each harness reads of a skill: which folders, which keys, and what it makes of a body.
+
+The table says what is documented or was seen in the source of a harness. Where nothing is known it
+says so instead of guessing, since people decide by it what to change in their skills.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from prowess.skills.model import RootKind, Skill, Source, Tier
+
+_SKILL_FILE = "skill.md"
+_EVERY_KEY = frozenset(
+    ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+)
+_IDENTITY = frozenset(("name", "description"))
+
+
+class Reader(StrEnum):
+    """A program that reads skills."""
+
+    CLAUDE = "claude-code"
+    CODEX = "codex"
+    CURSOR = "cursor"
+    GEMINI = "gemini"
+    COPILOT = "copilot"
+    VSCODE = "vscode"
+    OPENCLAW = "openclaw"
+    PROWESS = "prowess"
+
+
+ALIASES = {"claude": Reader.CLAUDE, "gemini-cli": Reader.GEMINI, "copilot-cli": Reader.COPILOT}
+
+
+class Winner(StrEnum):
+    """Which of several skills of one name a reader takes."""
+
+    PERSONAL = "personal"
+    PROJECT = "project"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessRules:
+    """What one reader does with skills."""
+
+    reader: Reader
+    title: str
+    # Whose folders it reads, by the labels of sources, and whether the neutral folder is one.
+    project: frozenset[str]
+    personal: frozenset[str]
+    neutral: bool = True
+    commands: bool = False
+    winner: Winner = Winner.PROJECT
+    # Where to put a skill for it: in a project, and for a person.
+    places: tuple[str, str] = (".agents/skills", "~/.agents/skills")
+    # Keys of the standard that change what it does, and those of which nobody says so.
+    acts_on: frozenset[str] = _IDENTITY
+    unknown: frozenset[str] = frozenset()
+    # Other keys that it understands at the top level, where a strict build has none.
+    dialect: frozenset[str] = frozenset()
+    # Who may keep a skill from its model.
+    hidden_by: frozenset[str] = frozenset()
+    fills_arguments: bool = False
+    runs_commands: bool = False
+    sidecar: bool = False
+    # What else a person should know.
+    remark: str = ""
+
+
+_CLAUDE_DIALECT = frozenset(
+    (
+        "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable",
+        "disallowed-tools", "model", "effort", "context", "agent", "background", "hooks", "paths",
+        "shell", "display-name", "default-enabled", "fallback",
+    )
+)  # fmt: skip
+_OPENCLAW_DIALECT = frozenset(
+    (
+        "user-invocable", "disable-model-invocation", "command-dispatch", "command-tool",
+        "command-arg-mode", "homepage", "emoji",
+    )
+)  # fmt: skip
+_COPILOT = frozenset(("copilot",))
+_BY_FLAG = "disable-model-invocation"
+_BY_SIDECAR = "agents/openai.yaml"
+_BY_SILENCE = "a command without a description"
+
+RULES: dict[Reader, HarnessRules] = {
+    rules.reader: rules
+    for rules in (
+        HarnessRules(
+            reader=Reader.CLAUDE,
+            title="Claude Code",
+            project=frozenset(("claude",)),
+            personal=frozenset(("claude",)),
+            neutral=False,
+            commands=True,
+            winner=Winner.PERSONAL,
+            places=(".claude/skills", "~/.claude/skills"),
+            acts_on=_IDENTITY | {"allowed-tools"},
+            dialect=_CLAUDE_DIALECT,
+            hidden_by=frozenset((_BY_FLAG, _BY_SILENCE)),
+            fills_arguments=True,
+            runs_commands=True,
+            remark="Claude Code does not read .agents/skills.",
+        ),
+        HarnessRules(
+            reader=Reader.CODEX,
+            title="Codex",
+            project=frozenset(("codex",)),
+            personal=frozenset(("codex",)),
+            winner=Winner.ALL,
+            hidden_by=frozenset((_BY_SIDECAR,)),
+            sidecar=True,
+        ),
+        HarnessRules(
+            reader=Reader.CURSOR,
+            title="Cursor",
+            project=frozenset(("cursor", "claude", "codex")),
+            personal=frozenset(("cursor",)),
+            acts_on=_IDENTITY | {"license", "compatibility", "metadata"},
+            dialect=frozenset((_BY_FLAG, "paths")),
+            hidden_by=frozenset((_BY_FLAG,)),
+        ),
+        HarnessRules(
+            reader=Reader.GEMINI,
+            title="Gemini CLI",
+            project=frozenset(("gemini",)),
+            personal=frozenset(("gemini",)),
+            remark="Gemini CLI asks for consent each time it activates a skill, and reads a"
+            " project's skills in trusted folders only.",
+        ),
+        HarnessRules(
+            reader=Reader.COPILOT,
+            title="Copilot CLI",
+            project=_COPILOT | {"claude"},
+            personal=_COPILOT,
+            unknown=frozenset(("license", "compatibility", "metadata", "allowed-tools")),
+        ),
+        HarnessRules(
+            reader=Reader.VSCODE,
+            title="VS Code",
+            project=_COPILOT | {"claude"},
+            personal=_COPILOT,
+            unknown=frozenset(("license", "compatibility", "metadata", "allowed-tools")),
+        ),
+        HarnessRules(
+            reader=Reader.OPENCLAW,
+            title="OpenClaw",
+            project=frozenset(),
+            personal=frozenset(("openclaw",)),
+            places=("skills", "~/.openclaw/skills"),
+            acts_on=_IDENTITY | {"metadata"},
+            dialect=_OPENCLAW_DIALECT,
+            hidden_by=frozenset((_BY_FLAG,)),
+        ),
+        HarnessRules(
+            reader=Reader.PROWESS,
+            title="Prowess",
+            project=frozenset(),
+            personal=frozenset(),
+            places=("skills", "~/.prowess/skills"),
+            acts_on=_EVERY_KEY,
+            dialect=_CLAUDE_DIALECT | _OPENCLAW_DIALECT,
+            hidden_by=frozenset((_BY_FLAG, _BY_SIDECAR, _BY_SILENCE)),
+            fills_arguments=True,
+            sidecar=True,
+        ),
+    )
+}
+
+
+def reader_named(text: str) -> Reader:
+    """Return the reader that a person calls `text`.
+
+    Raises:
+        ValueError: nobody is called so.
+    """
+    word = text.strip().lower()
+    return ALIASES[word] if word in ALIASES else Reader(word)
+
+
+def is_skill_file(skill: Skill) -> bool:
+    """Return whether a skill is a folder with a SKILL.md, and not a single text."""
+    return skill.path.replace("\\", "/").rpartition("/")[2].lower() == _SKILL_FILE
+
+
+def reads(rules: HarnessRules, skill: Skill) -> bool:
+    """Return whether a reader finds a skill where it lies."""
+    if rules.reader is Reader.PROWESS:
+        return True
+    source = skill.source
+    if source.kind is RootKind.COMMANDS:
+        return rules.commands and _is_own(rules, source)
+    return source.kind is RootKind.SKILLS and is_skill_file(skill) and _is_own(rules, source)
+
+
+def _is_own(rules: HarnessRules, source: Source) -> bool:
+    if source.tier in {Tier.AGENTS_PROJECT, Tier.AGENTS_PERSONAL}:
+        return rules.neutral
+    if source.tier is Tier.HARNESS_PROJECT:
+        return source.label in rules.project
+    if source.tier is Tier.HARNESS_PERSONAL:
+        return source.label in rules.personal
+    return source.tier is Tier.WORKSPACE and rules.reader is Reader.OPENCLAW
+
+
+def is_hidden(rules: HarnessRules, skill: Skill) -> bool:
+    """Return whether a reader keeps a skill from its model."""
+    return skill.is_draft or skill.invocation.hidden_by in rules.hidden_by
+
+
+def chosen(rules: HarnessRules, skills: Iterable[Skill]) -> list[Skill]:
+    """Return what a reader takes of `skills`: one of each name, or all of them."""
+    if rules.winner is Winner.ALL:
+        return list(skills)
+    taken: dict[str, Skill] = {}
+    for skill in skills:
+        known = taken.get(skill.name)
+        if known is None or _rank(rules, skill) > _rank(rules, known):
+            taken[skill.name] = skill
+    return list(taken.values())
+
+
+def _rank(rules: HarnessRules, skill: Skill) -> tuple[bool, int]:
+    personal = skill.source.tier in {Tier.HARNESS_PERSONAL, Tier.AGENTS_PERSONAL}
+    return personal is (rules.winner is Winner.PERSONAL), skill.source.tier

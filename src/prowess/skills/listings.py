@@ -1,0 +1,338 @@
+"""Which descriptions a harness will show its model, cut or leave out, by the rules it follows.
+
+Each harness has a page of its own: how a line looks, how much room there is, and who gives way.
+Sizes are those of the lines alone, as each harness counts them: Claude Code and Prowess count
+characters, Codex counts tokens of four bytes where it knows the window of its model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from prowess.settings import Limits
+from prowess.skills.catalog import collation_key
+from prowess.skills.model import Metadata, Skill, Tier
+from prowess.skills.prompt import Worth, render, shorten
+from prowess.skills.text import one_line
+
+CLAUDE_WINDOW = 200_000
+CLAUDE_ENTRY, CODEX_ENTRY = 1_536, 1_024
+CODEX_CHARS, CODEX_MOST_TOKENS = 8_000, 10_000
+_CHARS_PER_TOKEN = 4
+_UNLIMITED = Limits(max_skills_in_prompt=1 << 30, max_skills_prompt_chars=1 << 40)
+# What the layout of an entry takes besides its three texts, where a harness writes elements.
+_ELEMENT_CHARS = 97
+
+
+class Fate(StrEnum):
+    """What becomes of a description."""
+
+    SHOWN = "shown"
+    CUT = "cut"
+    # The name is listed, and nothing else.
+    NAME_ONLY = "name-only"
+    # Not even the name.
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One skill on the page of a harness."""
+
+    skill: Skill
+    fate: Fate
+    # Characters of the whole description and of what is shown of it.
+    whole: int
+    shown: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The page as a harness will write it, in its order."""
+
+    entries: tuple[Entry, ...] = ()
+    # In the unit of the limit: what all descriptions would need, and what is used in the end.
+    wanted: int = 0
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """When skills were last used: who gives way first is decided by it."""
+
+    last_used: Mapping[str, int] = field(default_factory=dict)
+    pinned: frozenset[str] = frozenset()
+
+    def ranked(self, skills: Sequence[Skill]) -> list[Skill]:
+        """Return the most recently used first, then by name."""
+        return sorted(_by_name(skills), key=lambda skill: -self.last_used.get(skill.name, 0))
+
+
+class Page(Protocol):
+    """How one harness lists skills."""
+
+    @property
+    def limit(self) -> int | None:
+        """How much room there is; None where no limit is known."""
+
+    @property
+    def unit(self) -> str:
+        """What the limit counts."""
+
+    @property
+    def entry_limit(self) -> int | None:
+        """The most characters of one description that are shown, whatever room there is."""
+
+    @property
+    def most(self) -> int | None:
+        """How many skills are listed at all."""
+
+    def text(self, skill: Skill) -> str:
+        """Return what counts as the description of a skill."""
+
+    def wanted(self, skills: Sequence[Skill]) -> int:
+        """Return how much room all descriptions would need."""
+
+    def arrange(self, skills: Sequence[Skill]) -> Listing:
+        """Return how the page turns out."""
+
+
+def holds(page: Page, skills: Sequence[Skill]) -> bool:
+    """Return whether a page shows every description as it was written."""
+    if page.most is not None and len(skills) > page.most:
+        return False
+    cap = page.entry_limit
+    if cap is not None and any(len(page.text(skill)) > cap for skill in skills):
+        return False
+    return page.limit is None or page.wanted(skills) <= page.limit
+
+
+def tokens_of(size: int) -> int:
+    """Return about how many tokens so many characters or bytes are."""
+    return -(-size // _CHARS_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudePage:
+    """Claude Code: all names, and the descriptions of the most used skills while they fit."""
+
+    # The tokens of the model's window; the characters that the environment sets in its place.
+    window: int = CLAUDE_WINDOW
+    fixed: int | None = None
+    use: Use = field(default_factory=Use)
+    unit: str = "characters"
+    entry_limit: int = CLAUDE_ENTRY
+    most: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """One hundredth of the window, counted in characters."""
+        return self.fixed or max(1, self.window * _CHARS_PER_TOKEN // 100)
+
+    def text(self, skill: Skill) -> str:
+        """Return the description and when to use it, which are listed together."""
+        parts = (one_line(skill.description), one_line(skill.when_to_use))
+        return " - ".join(part for part in parts if part)
+
+    def wanted(self, skills: Sequence[Skill]) -> int:
+        """Return how much room all descriptions would need."""
+        return sum(self._line(skill) + 1 for skill in skills) - bool(skills)
+
+    def arrange(self, skills: Sequence[Skill]) -> Listing:
+        """Return how the page turns out."""
+        ranked, bare = self.use.ranked(skills), set[str]()
+        total = used = self.wanted(skills)
+        while used > self.limit and ranked:
+            least = ranked.pop()
+            used -= self._line(least) - len(f"- {least.name}")
+            bare.add(least.path)
+        entries = tuple(
+            _entry(skill, self.text(skill), 0 if skill.path in bare else self.entry_limit)
+            for skill in _by_name(skills)
+        )
+        return Listing(entries=entries, wanted=total, used=used)
+
+    def _line(self, skill: Skill) -> int:
+        return len(f"- {skill.name}: {shorten(self.text(skill), self.entry_limit)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodexPage:
+    """Codex: names come first, and descriptions share what is left letter by letter."""
+
+    # The tokens of the model's window, if they are known.
+    window: int | None = None
+    entry_limit: int = CODEX_ENTRY
+    most: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """Tokens where the window is known."""
+        return "characters" if self.window is None else "tokens"
+
+    @property
+    def limit(self) -> int:
+        """One fiftieth of the window, or a fixed number of characters."""
+        if self.window is None:
+            return CODEX_CHARS
+        return max(1, min(self.window // 50, CODEX_MOST_TOKENS))
+
+    def text(self, skill: Skill) -> str:
+        """Return the description; Codex reads nothing else."""
+        return one_line(skill.description)
+
+    def wanted(self, skills: Sequence[Skill]) -> int:
+        """Return how much room all descriptions would need."""
+        return sum(self._cost(skill, self._capped(skill)) for skill in skills)
+
+    def arrange(self, skills: Sequence[Skill]) -> Listing:
+        """Return how the page turns out."""
+        order = sorted(skills, key=_scope_first)
+        bare = [self._cost(skill, "") for skill in order]
+        if self.wanted(order) <= self.limit:
+            shares = [self.entry_limit] * len(order)
+        elif sum(bare) <= self.limit:
+            shares = self._shared(order, bare)
+        else:
+            return self._packed(order, bare)
+        pairs = list(zip(order, shares, strict=True))
+        return Listing(
+            entries=tuple(_entry(skill, self.text(skill), share) for skill, share in pairs),
+            wanted=self.wanted(order),
+            used=sum(self._cost(skill, self._capped(skill)[:share]) for skill, share in pairs),
+        )
+
+    def _capped(self, skill: Skill) -> str:
+        return shorten(self.text(skill), self.entry_limit)
+
+    def _cost(self, skill: Skill, shown: str) -> int:
+        line = f"- {skill.name}: {shown}{' ' if shown else ''}(file: {skill.path})\n"
+        return len(line) if self.window is None else tokens_of(len(line.encode("utf-8", "replace")))
+
+    def _shared(self, order: Sequence[Skill], bare: Sequence[int]) -> list[int]:
+        """Return how many letters each description gets when they take turns."""
+        texts, costs = [self._capped(skill) for skill in order], list(bare)
+        shares, left = [0] * len(order), self.limit - sum(bare)
+        turns = list(range(len(order)))
+        while turns:
+            again = []
+            for place in turns:
+                shown = texts[place][: shares[place] + 1]
+                step = self._cost(order[place], shown) - costs[place]
+                if len(shown) > shares[place] and step <= left:
+                    shares[place], costs[place] = len(shown), costs[place] + step
+                    left -= step
+                    again.append(place)
+            turns = again
+        return shares
+
+    def _packed(self, order: Sequence[Skill], bare: Sequence[int]) -> Listing:
+        """Return a page that holds not even all names: one after the other while they fit."""
+        entries, used = [], 0
+        for skill, cost in zip(order, bare, strict=True):
+            fits = used + cost <= self.limit
+            used += cost if fits else 0
+            entries.append(_entry(skill, self.text(skill), 0, dropped=not fits))
+        return Listing(entries=tuple(entries), wanted=self.wanted(order), used=used)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptPage:
+    """Prowess's own block; `plain` writes it as OpenClaw does.
+
+    OpenClaw knows no trigger hints, and where not all skills fit it goes by the alphabet.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    worth: Worth = field(default_factory=Worth)
+    homes: tuple[str, ...] = ()
+    plain: bool = False
+    unit: str = "characters"
+    entry_limit: int = CODEX_ENTRY
+
+    @property
+    def limit(self) -> int:
+        """The characters that the block may have."""
+        return self.limits.max_skills_prompt_chars
+
+    @property
+    def most(self) -> int:
+        """How many skills the block may list."""
+        return max(self.limits.max_skills_in_prompt, 0)
+
+    def text(self, skill: Skill) -> str:
+        """Return the description."""
+        return one_line(skill.description)
+
+    def wanted(self, skills: Sequence[Skill]) -> int:
+        """Return how long the block would be."""
+        ready = self._prepared(skills)
+        return len(render(ready, limits=_UNLIMITED, homes=self.homes).text) if ready else 0
+
+    def arrange(self, skills: Sequence[Skill]) -> Listing:
+        """Return how the block turns out."""
+        worth = Worth() if self.plain else self.worth
+        ready = self._prepared(skills)
+        block = render(ready, limits=self.limits, worth=worth, homes=self.homes)
+        kept = {skill.path for skill in block.included}
+        most = self.entry_limit if block.description_chars is None else block.description_chars
+        entries = tuple(
+            _entry(skill, self.text(skill), most, dropped=skill.path not in kept)
+            for skill in _by_name(skills)
+        )
+        return Listing(entries=entries, wanted=self.wanted(skills), used=len(block.text))
+
+    def _prepared(self, skills: Sequence[Skill]) -> list[Skill]:
+        if not self.plain:
+            return list(skills)
+        return [
+            replace(skill, source=replace(skill.source, tier=Tier.WORKSPACE), metadata=Metadata())
+            for skill in skills
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPage:
+    """A harness of which no limit is known: everything is shown."""
+
+    limit: int | None = None
+    unit: str = "characters"
+    entry_limit: int | None = None
+    most: int | None = None
+
+    def text(self, skill: Skill) -> str:
+        """Return the description."""
+        return one_line(skill.description)
+
+    def wanted(self, skills: Sequence[Skill]) -> int:
+        """Return about how much room the list takes."""
+        texts = [(skill.name, self.text(skill), skill.path) for skill in skills]
+        return sum(_ELEMENT_CHARS + len("".join(parts)) for parts in texts)
+
+    def arrange(self, skills: Sequence[Skill]) -> Listing:
+        """Return the page with everything on it."""
+        entries = tuple(_entry(skill, self.text(skill), None) for skill in _by_name(skills))
+        size = self.wanted(skills)
+        return Listing(entries=entries, wanted=size, used=size)
+
+
+def _by_name(skills: Sequence[Skill]) -> list[Skill]:
+    return sorted(skills, key=lambda skill: collation_key(skill.name))
+
+
+def _scope_first(skill: Skill) -> tuple[bool, str, str]:
+    """Order as Codex does: what belongs to the project, then what belongs to the person."""
+    personal = skill.source.tier in {Tier.HARNESS_PERSONAL, Tier.AGENTS_PERSONAL}
+    return personal, skill.name, skill.path
+
+
+def _entry(skill: Skill, text: str, most: int | None, *, dropped: bool = False) -> Entry:
+    """Return the entry of a description of which at most `most` characters are shown."""
+    shown = len(text) if most is None else min(len(text), most)
+    fate = Fate.SHOWN
+    if dropped:
+        fate, shown = Fate.DROPPED, 0
+    elif shown < len(text):
+        fate = Fate.CUT if shown else Fate.NAME_ONLY
+    return Entry(skill=skill, fate=fate, whole=len(text), shown=shown)

@@ -1,0 +1,77 @@
+"""Which skills a harness finds, and which of two with one name it takes."""
+
+from dataclasses import replace
+
+import pytest
+
+from prowess.skills.harness_rules import RULES, Reader, chosen, is_hidden, reader_named, reads
+from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
+from prowess.testing import make_skill
+
+CLAUDE_PROJECT = Source(tier=Tier.HARNESS_PROJECT, root="/w/.claude/skills", label="claude")
+CLAUDE_PERSONAL = Source(tier=Tier.HARNESS_PERSONAL, root="/h/.claude/skills", label="claude")
+AGENTS = Source(tier=Tier.AGENTS_PROJECT, root="/w/.agents/skills")
+WORKSPACE = Source(tier=Tier.WORKSPACE, root="/w/skills")
+COMMANDS = Source(
+    tier=Tier.HARNESS_PROJECT, root="/w/.claude/commands", label="claude", kind=RootKind.COMMANDS
+)
+
+
+def _at(source: Source, *, name: str = "deploy") -> Skill:
+    path = f"{source.root}/{name}/SKILL.md"
+    if source.kind is RootKind.COMMANDS:
+        path = f"{source.root}/{name}.md"
+    return make_skill(name, source=source, path=path, folder=path.rpartition("/")[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "readers"),
+    [
+        (
+            CLAUDE_PROJECT,
+            {Reader.CLAUDE, Reader.CURSOR, Reader.COPILOT, Reader.VSCODE, Reader.PROWESS},
+        ),
+        (CLAUDE_PERSONAL, {Reader.CLAUDE, Reader.PROWESS}),
+        (AGENTS, set(Reader) - {Reader.CLAUDE}),
+        (WORKSPACE, {Reader.OPENCLAW, Reader.PROWESS}),
+        (COMMANDS, {Reader.CLAUDE, Reader.PROWESS}),
+    ],
+)
+def test_each_folder_has_its_readers(source: Source, readers: set[Reader]) -> None:
+    found = {reader for reader in Reader if reads(RULES[reader], _at(source))}
+
+    assert found == readers
+
+
+def test_a_single_text_among_skills_is_a_skill_for_us_alone() -> None:
+    loose = replace(_at(AGENTS), path="/w/.agents/skills/deploy.md")
+
+    assert {reader for reader in Reader if reads(RULES[reader], loose)} == {Reader.PROWESS}
+
+
+def test_claude_code_prefers_the_persons_own_and_others_the_projects() -> None:
+    project, personal = _at(CLAUDE_PROJECT), _at(CLAUDE_PERSONAL)
+
+    assert chosen(RULES[Reader.CLAUDE], [project, personal]) == [personal]
+    assert chosen(RULES[Reader.CURSOR], [project, personal]) == [project]
+    assert chosen(RULES[Reader.CODEX], [project, personal]) == [project, personal]
+
+
+def test_a_harness_hides_only_by_what_it_understands() -> None:
+    flag = replace(_at(AGENTS), invocation=_hidden_by("disable-model-invocation"))
+    sidecar = replace(_at(AGENTS), invocation=_hidden_by("agents/openai.yaml"))
+
+    assert is_hidden(RULES[Reader.CURSOR], flag)
+    assert not is_hidden(RULES[Reader.CODEX], flag)
+    assert is_hidden(RULES[Reader.CODEX], sidecar)
+    assert not is_hidden(RULES[Reader.CURSOR], sidecar)
+
+
+def _hidden_by(who: str) -> Invocation:
+    return Invocation(model=False, hidden_by=who)
+
+
+def test_a_harness_answers_to_its_short_name() -> None:
+    assert reader_named("Claude") is reader_named("claude-code") is Reader.CLAUDE
+    with pytest.raises(ValueError, match="emacs"):
+        reader_named("emacs")
