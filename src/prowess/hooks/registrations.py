@@ -1,0 +1,275 @@
+"""What connects a harness: which of its settings files say what, and which edits lead there.
+
+An entry of ours is known by its command alone. What a person changed in one (a longer timeout,
+another matcher) stays; only a command that no longer starts us is put right. Entries of others are
+never touched, and where a file has another shape than the harness reads, nothing is edited at all.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from prowess.hooks.commands import (
+    NAME,
+    Program,
+    is_hook_command,
+    is_mcp_entry,
+    lines_of,
+)
+from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied, value_at
+
+HOOKS = "hooks"
+
+
+class Scope(StrEnum):
+    """Whom a connection is for: everybody who works on a project, or one user everywhere."""
+
+    PROJECT = "project"
+    USER = "user"
+
+
+class Format(StrEnum):
+    """How a settings file is written."""
+
+    JSON = "json"
+    TOML = "toml"
+
+
+class ShapeError(ValueError):
+    """A settings file holds something else where hooks or servers belong; says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One settings file, and what of ours belongs into it."""
+
+    path: str
+    format: Format = Format.JSON
+    # Event -> the entry that its list gets, in the order they are written.
+    hooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Where the handlers are listed inside an entry that has a matcher beside them.
+    nested: bool = False
+    # What the harness wants at the top of a file of hooks.
+    head: Mapping[str, object] = field(default_factory=dict)
+    # The object that holds the servers, and our entry in it.
+    servers: str = ""
+    server: Mapping[str, Any] = field(default_factory=dict)
+
+    def without_server(self) -> "Target":
+        """Return the same without the MCP server."""
+        return Target(
+            path=self.path,
+            format=self.format,
+            hooks=self.hooks,
+            nested=self.nested,
+            head=self.head,
+        )
+
+
+def registering(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+    """Return what is missing of `target` in a document: nothing where all of it is there.
+
+    Raises:
+        ShapeError: the document holds something else where ours belongs.
+    """
+    edits: list[Edit] = []
+    if target.hooks:
+        edits += _heads(document, target)
+        edits += _hook_edits(document, target, program)
+    if target.servers:
+        edits += _server_edits(document, target)
+    return edits
+
+
+def unregistering(
+    document: Mapping[str, Any], target: Target, program: Program, *, prune: bool = True
+) -> list[Edit]:
+    """Return what takes ours out of a document.
+
+    Args:
+        document: what the file holds.
+        target: which parts of it to look at.
+        program: this installation; entries of other installations are ours too.
+        prune: whether lists and objects go that hold nothing else.
+
+    Raises:
+        ShapeError: the document holds something else where ours would be.
+    """
+    ours = [place.handler for place in _places(document, target, program)]
+    entry = _servers(document, target).get(NAME)
+    if target.servers and is_mcp_entry(entry):
+        ours.append((target.servers, NAME))
+    if not prune:
+        # Last first: what comes after a removed item moves up.
+        return [Remove(path=path) for path in reversed(ours)]
+    edits: list[Edit] = []
+    for path in reversed(ours):
+        current = applied(document, edits)
+        edits.append(Remove(path=_emptied(current, path)))
+    return edits
+
+
+def registered(document: Mapping[str, Any], target: Target, program: Program) -> "Registered":
+    """Return what of ours a document holds.
+
+    Raises:
+        ShapeError: the document holds something else where ours would be.
+    """
+    places = list(_places(document, target, program))
+    entry = _servers(document, target).get(NAME)
+    return Registered(
+        events=tuple(dict.fromkeys(place.event for place in places)),
+        repeated=tuple(
+            event
+            for event in dict.fromkeys(place.event for place in places)
+            if sum(place.event == event for place in places) > 1
+        ),
+        commands=tuple(dict.fromkeys(line for place in places for line in place.lines)),
+        server=is_mcp_entry(entry),
+        server_command=str(entry["command"]) if is_mcp_entry(entry) else "",
+        foreign_server=entry is not None and not is_mcp_entry(entry),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """What of ours is in a settings file."""
+
+    events: tuple[str, ...] = ()
+    # Events at which we would be called more than once.
+    repeated: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    server: bool = False
+    server_command: str = ""
+    # A server of our name that is none of ours.
+    foreign_server: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a handler of ours is, and the command lines in it."""
+
+    event: str
+    handler: Path
+    lines: tuple[str, ...]
+
+
+def _heads(document: Mapping[str, Any], target: Target) -> list[Edit]:
+    return [
+        Insert(path=(), key=key, value=value)
+        for key, value in target.head.items()
+        if key not in document
+    ]
+
+
+def _hook_edits(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+    places = list(_places(document, target, program))
+    edits: list[Edit] = [edit for place in places for edit in _repairs(document, place, target)]
+    known = {place.event for place in places}
+    missing = {event: entry for event, entry in target.hooks.items() if event not in known}
+    if HOOKS not in document:
+        return [Insert(path=(), key=HOOKS, value={name: [one] for name, one in missing.items()})]
+    for event, entry in missing.items():
+        if event in document[HOOKS]:
+            edits.append(Insert(path=(HOOKS, event), key=None, value=entry))
+        else:
+            edits.append(Insert(path=(HOOKS,), key=event, value=[entry]))
+    return edits
+
+
+def _repairs(document: Mapping[str, Any], place: _Place, target: Target) -> Iterator[Edit]:
+    """Yield what puts the command of an entry right that another installation wrote."""
+    wanted = target.hooks.get(place.event)
+    if wanted is None:
+        return
+    model = wanted[HOOKS][0] if target.nested else wanted
+    handler = value_at(document, place.handler)
+    for name in lines_of(handler):
+        line = model.get(name)
+        if isinstance(line, str) and handler[name] != line and is_hook_command(handler[name]):
+            yield Replace(path=(*place.handler, name), value=line)
+
+
+def _server_edits(document: Mapping[str, Any], target: Target) -> list[Edit]:
+    servers = _servers(document, target)
+    entry = servers.get(NAME)
+    if entry is None:
+        if target.servers in document:
+            return [Insert(path=(target.servers,), key=NAME, value=target.server)]
+        return [Insert(path=(), key=target.servers, value={NAME: target.server})]
+    if not is_mcp_entry(entry) or entry["command"] == target.server["command"]:
+        # Somebody else's server of that name stays; so do arguments that a person added to ours.
+        return []
+    path: Path = (target.servers, NAME)
+    edits: list[Edit] = [Replace(path=(*path, "command"), value=target.server["command"])]
+    if ("-m" in entry["args"]) != ("-m" in target.server["args"]):
+        edits.append(Replace(path=(*path, "args"), value=list(target.server["args"])))
+    return edits
+
+
+def _servers(document: Mapping[str, Any], target: Target) -> Mapping[str, Any]:
+    if not target.servers:
+        return {}
+    return _object(document.get(target.servers, {}), target.servers)
+
+
+def _places(document: Mapping[str, Any], target: Target, program: Program) -> Iterator[_Place]:
+    """Yield every handler of ours, in the order of the document."""
+    if not target.hooks:
+        return
+    for event, entries in _object(document.get(HOOKS, {}), HOOKS).items():
+        if event not in target.hooks:
+            continue
+        for path, handler in _handlers(event, _list(entries, f"{HOOKS}.{event}"), target):
+            found = [handler[name] for name in lines_of(handler)]
+            lines = tuple(line for line in found if is_hook_command(line, program))
+            if lines:
+                yield _Place(event=event, handler=path, lines=lines)
+
+
+def _handlers(event: str, entries: Sequence[Any], target: Target) -> Iterator[tuple[Path, Any]]:
+    for index, entry in enumerate(entries):
+        path: Path = (HOOKS, event, index)
+        if not target.nested:
+            yield path, entry
+            continue
+        inner = entry.get(HOOKS) if isinstance(entry, Mapping) else None
+        for place, handler in enumerate(inner if isinstance(inner, list) else ()):
+            yield (*path, HOOKS, place), handler
+
+
+def _emptied(document: Mapping[str, Any], path: Path) -> Path:
+    """Return the path of the outermost thing that would be left empty without what is at `path`."""
+    while len(path) > 1:
+        outer = path[:-1]
+        container = value_at(document, outer)
+        alone = len(container) == 1
+        # A matcher without a handler does nothing: it goes along with our handler.
+        if isinstance(container, Mapping) and isinstance(path[-1], str) and len(outer) > 1:
+            alone = alone or (isinstance(outer[-1], int) and set(container) <= {"matcher", HOOKS})
+        if not alone:
+            return path
+        path = outer
+    return path
+
+
+# A settings file can hold anything; the same below.
+def _object(value: Any, name: str) -> Mapping[str, Any]:  # noqa: ANN401
+    if not isinstance(value, Mapping):
+        raise ShapeError(f"`{name}` is {_kind(value)}, and should be an object: correct it first.")
+    return value
+
+
+# See above.
+def _list(value: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
+    if not isinstance(value, list):
+        raise ShapeError(f"`{name}` is {_kind(value)}, and should be a list: correct it first.")
+    return value
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "empty"
+    names = {dict: "an object", list: "a list", str: "text", bool: "a yes or no"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,118 @@
+"""What the doctor looks at on this machine: who may read our files, and whether a gateway answers.
+
+Nothing is started and nothing is changed: versions are read from what lies beside a program, and a
+gateway is called and told nothing.
+"""
+
+import json
+import os
+import re
+import socket
+import sqlite3
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from urllib.parse import quote
+
+from prowess.hooks.harness import Harness
+from prowess.host.hook_client import FILE_NAME as SOCKET_NAME
+from prowess.host.programs import find_program
+from prowess.host.reading import Content, read_bounded
+
+PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
+    Harness.CLAUDE_CODE: ("claude",),
+    Harness.CODEX: ("codex",),
+    Harness.CURSOR: ("cursor", "cursor-agent"),
+    Harness.GEMINI: ("gemini",),
+    Harness.COPILOT: ("copilot",),
+    Harness.VSCODE: ("code",),
+}
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MOST_FILES, _MOST_BYTES = 500, 200_000
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+][\w.]{1,30})?")
+_ANSWER_S = 1.0
+# To look through a larger file would take longer than anybody waits.
+_MOST_CHECKED = 64_000_000
+
+
+def program_path(harness: Harness, environ: Mapping[str, str]) -> str:
+    """Return the program of a harness on the search path, or nothing."""
+    found = (find_program(name, environ).path for name in PROGRAMS[harness])
+    return next(filter(None, found), "")
+
+
+def version_beside(program: str) -> str:
+    """Return the version that the package or the path of a program says, or nothing."""
+    real = os.path.realpath(program)
+    if _VERSION.fullmatch(os.path.basename(real)):
+        return os.path.basename(real)
+    folder = os.path.dirname(real)
+    for place in (folder, os.path.dirname(folder)):
+        found = read_bounded(os.path.join(place, "package.json"), _MOST_BYTES)
+        version = _version_in(found.data) if isinstance(found, Content) else ""
+        if version:
+            return version
+    return ""
+
+
+def _version_in(content: bytes) -> str:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        # A program of another kind: its version is not known.
+        return ""
+    version = found.get("version") if isinstance(found, dict) else None
+    return version if isinstance(version, str) and _VERSION.fullmatch(version) else ""
+
+
+def exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what others may write, and what others may read, of a folder and the files in it.
+
+    Raises:
+        OSError: the folder cannot be looked at.
+    """
+    if not hasattr(os, "geteuid"):
+        return (), ()
+    mode = os.stat(folder).st_mode
+    if not mode & _OTHERS:
+        # Nobody gets past it, whatever is inside.
+        return (), ()
+    names = sorted(os.listdir(folder))[:_MOST_FILES]
+    paths = [folder, *(os.path.join(folder, name) for name in names)]
+    modes = {path: os.lstat(path).st_mode for path in paths if os.path.lexists(path)}
+    plain = {path: mode for path, mode in modes.items() if not stat.S_ISLNK(mode)}
+    writable = [path for path, mode in plain.items() if mode & _WRITE]
+    readable = [
+        path
+        for path, mode in plain.items()
+        if mode & _OTHERS and stat.S_ISREG(mode) and path not in writable
+    ]
+    return writable, readable
+
+
+def gateway_answers(state: str) -> bool | None:
+    """Return whether a gateway listens for hooks; None where this system has no such sockets."""
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(_ANSWER_S)
+            line.connect(os.path.join(state, SOCKET_NAME))
+    except OSError:
+        # Not there, left behind, or too long a name: nobody answers.
+        return False
+    return True
+
+
+def database_problem(path: str) -> str:
+    """Return what is wrong with a file of SQLite, or nothing; it is only read."""
+    whole = os.path.getsize(path) <= _MOST_CHECKED
+    question = "PRAGMA quick_check(1)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"
+    try:
+        address = f"file:{quote(path)}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=_ANSWER_S)) as database:
+            found = database.execute(question).fetchone()
+    except sqlite3.Error as error:
+        return str(error)
+    return "" if found is None or found[0] == "ok" else "it is damaged"

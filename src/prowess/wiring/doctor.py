@@ -1,0 +1,186 @@
+"""Puts the doctor together: every harness of this machine, and then this installation itself."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+
+from prowess.hooks.harness import Harness, HookCall
+from prowess.hooks.registrations import Registered, Scope
+from prowess.hooks.samples import Sample
+from prowess.hooks.targets import default_scope, home_of, targets
+from prowess.host import health
+from prowess.host.hook_log import HookLog
+from prowess.host.own_program import own_program
+from prowess.host.programs import find_program
+from prowess.runtime.doctor import Check, Finding, Level
+from prowess.runtime.doctor_harnesses import NAMES, Installed, examine_harness
+from prowess.skills.model import Severity
+from prowess.wiring.connecting import open_connecting, places_of
+from prowess.wiring.hooking import answer_hook
+from prowess.wiring.runtime import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
+
+US = "prowess"
+_MESSAGE = "Please summarise the release notes in a table."
+_MOST_NAMED = 5
+
+
+def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check]:
+    """Return all that is to be looked at; `project` is the folder whose connections count."""
+    world = _World(runtime, project)
+    harnesses = [
+        Check(area=harness.value, title=NAMES[harness], look=partial(_harness, harness, world))
+        for harness in Harness
+    ]
+    own = (
+        ("The configuration", lambda: _config(runtime)),
+        ("Skills", lambda: _skills(runtime, agent)),
+        ("Routing", lambda: _routing(runtime)),
+        ("The store", lambda: _stores(runtime.folders.state)),
+        ("Permissions", lambda: _permissions(runtime.folders.state)),
+        ("The gateway", lambda: _gateway(runtime.folders.state)),
+        ("The MCP library", _mcp),
+    )
+    return [*harnesses, *(Check(area=US, title=title, look=look) for title, look in own)]
+
+
+def _harness(harness: Harness, world: "_World") -> Iterator[Finding]:
+    return examine_harness(harness, world)
+
+
+class _World:
+    """What the doctor asks about harnesses, answered by this machine."""
+
+    def __init__(self, runtime: Runtime, project: str) -> None:
+        self._runtime = runtime
+        self._places = places_of(runtime.folders.home, project, runtime.environ)
+        self._connecting = open_connecting(runtime, project)
+        self._log = HookLog(runtime.folders.state)
+
+    def installed(self, harness: Harness) -> Installed | None:
+        program = health.program_path(harness, self._runtime.environ)
+        if program:
+            return Installed(version=health.version_beside(program))
+        return Installed() if os.path.isdir(home_of(harness, self._places)) else None
+
+    def registered(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+        return self._connecting.found(harness, scope)
+
+    def expected(self, harness: Harness) -> Sequence[str]:
+        program = own_program(self._runtime.environ)
+        found = targets(harness, default_scope(harness), self._places, program)
+        return [event for target in found for event in target.hooks]
+
+    def program_problem(self, program: str) -> str:
+        return find_program(program, self._runtime.environ).problem
+
+    def last_call(self, harness: Harness) -> HookCall | None:
+        return self._log.last().get(harness)
+
+    def answer(self, sample: Sample) -> tuple[str, int]:
+        started = time.perf_counter()
+        text = answer_hook(sample.payload, sample.environ, runtime=self._runtime)
+        return text, round((time.perf_counter() - started) * 1_000)
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+def _said(level: Level, text: str, todo: str = "") -> Finding:
+    return Finding(area=US, level=level, text=text, todo=todo)
+
+
+def _config(runtime: Runtime) -> Iterator[Finding]:
+    settings = runtime.config.read()
+    wrong = [problem for problem in settings.problems if not problem.unknown]
+    for problem in wrong:
+        todo = f"Correct it: prowess config set {problem.key} VALUE"
+        yield _said(Level.WARNING, f"{problem.key}: {problem.message}.", todo)
+    if not wrong:
+        there = "is fine" if os.path.exists(runtime.config.path) else "is not there: defaults count"
+        yield _said(Level.OK, f"The configuration {there} ({runtime.config.path}).")
+
+
+def _skills(runtime: Runtime, agent: str | None) -> Iterator[Finding]:
+    report = runtime.skills.status(agent)
+    usable = sum(status.usable for status in report.skills)
+    yield _said(Level.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
+    broken = [one for one in report.diagnostics if one.severity is Severity.ERROR]
+    for problem in broken[:_MOST_NAMED]:
+        todo = f"Look at it: prowess validate {problem.path}"
+        yield _said(Level.WARNING, f"{problem.path} {problem.message}.", todo)
+    if len(broken) > _MOST_NAMED:
+        more = f"{len(broken) - _MOST_NAMED} more files cannot be used."
+        yield _said(Level.WARNING, more, "See them all: prowess check")
+
+
+def _routing(runtime: Runtime) -> Iterator[Finding]:
+    routing = runtime.routing
+    answer = routing.route(_MESSAGE)
+    count, which = len(routing.index().skills), routing.settings.encoder.which
+    if not routing.degraded:
+        text = f"Routing knows {count} skills, and its model works ({answer.took_ms:.0f} ms)."
+        yield _said(Level.OK, text)
+    elif which.strip() == "none":
+        yield _said(Level.OK, f"Routing knows {count} skills, and uses words alone as configured.")
+    else:
+        todo = "Install Prowess again, or set `skills.routing.encoder`."
+        yield _said(Level.PROBLEM, f"Routing uses words alone: {routing.degraded}.", todo)
+
+
+def _stores(state: str) -> Iterator[Finding]:
+    names = (STORE_FILE, USAGE_FILE, VECTORS_FILE)
+    there = [name for name in names if os.path.isfile(os.path.join(state, name))]
+    problems = {name: health.database_problem(os.path.join(state, name)) for name in there}
+    for name, problem in problems.items():
+        if problem:
+            todo = f"Move it away: it is made anew. mv {os.path.join(state, name)} /tmp/"
+            yield _said(Level.PROBLEM, f"{name} cannot be used: {problem}.", todo)
+    if not any(problems.values()):
+        text = f"{', '.join(there)} can be read." if there else "Nothing is stored yet."
+        yield _said(Level.OK, text)
+
+
+def _permissions(state: str) -> Iterator[Finding]:
+    if not os.path.isdir(state):
+        yield _said(Level.OK, f"The state folder is not there yet ({state}).")
+        return
+    writable, readable = health.exposed(state)
+    for level, paths, what in (
+        (Level.PROBLEM, writable, "may be changed"),
+        (Level.WARNING, readable, "may be read"),
+    ):
+        if paths:
+            named = ", ".join(paths[:_MOST_NAMED])
+            more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+            todo = f"Close the folder: chmod {stat.S_IRWXU:o} {state}"
+            yield _said(level, f"{named}{more} {what} by others.", todo)
+    if not os.access(state, os.W_OK | os.X_OK):
+        todo = f"Make it yours: chown -R $USER {state}"
+        yield _said(Level.PROBLEM, f"{state} cannot be written.", todo)
+    elif not writable and not readable:
+        yield _said(Level.OK, f"The state folder is closed to others ({state}).")
+
+
+def _gateway(state: str) -> Iterator[Finding]:
+    answers = health.gateway_answers(state)
+    if answers:
+        yield _said(Level.OK, "A gateway is running and answers hooks.")
+    elif answers is None:
+        yield _said(Level.OK, "Hooks answer by themselves: this system has no local sockets.")
+    else:
+        todo = "For quicker hooks, keep one running: prowess serve"
+        yield _said(Level.OK, "No gateway is running: hooks answer by themselves.", todo)
+
+
+def _mcp() -> Iterator[Finding]:
+    try:
+        import_module("mcp")
+    except ImportError as error:
+        todo = "Install Prowess again: pip install --upgrade prowess"
+        yield _said(Level.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
+        return
+    version = import_module("importlib.metadata").version("mcp")
+    yield _said(Level.OK, f"The MCP library is there ({version}).")

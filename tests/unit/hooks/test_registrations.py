@@ -1,0 +1,239 @@
+"""What connecting puts into a document, what it takes out, and what it never touches."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.hooks.commands import Program, is_hook_command, is_mcp_entry, program_of
+from prowess.hooks.edits import applied
+from prowess.hooks.harness import Harness
+from prowess.hooks.registrations import (
+    Scope,
+    ShapeError,
+    Target,
+    registered,
+    registering,
+    unregistering,
+)
+from prowess.hooks.targets import Places, default_scope, home_of, targets
+
+PROGRAM = Program(words=("prowess",))
+PLACES = Places(
+    project="/repo",
+    home="/home/me",
+    claude="/home/me/.claude",
+    claude_state="/home/me/.claude.json",
+    codex="/home/me/.codex",
+    copilot="/home/me/.copilot",
+    vscode="/home/me/.config/Code/User",
+)
+ALL = [
+    target
+    for harness in Harness
+    for scope in Scope
+    for target in targets(harness, scope, PLACES, PROGRAM)
+]
+THEIRS = {"type": "command", "command": "notify-send 'prowess hook' done"}
+
+
+def _connected(document: dict[str, Any], target: Target) -> dict[str, Any]:
+    return applied(document, registering(document, target, PROGRAM))
+
+
+def _claude() -> Target:
+    return targets(Harness.CLAUDE_CODE, Scope.USER, PLACES, PROGRAM)[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "prowess hook",
+        "  prowess   hook ",
+        "/opt/tools/bin/prowess hook",
+        "'/opt/my tools/prowess' hook",
+        '"C:\\Program Files\\prowess.exe" hook',
+        "& 'C:\\My Tools\\prowess.exe' hook",
+        "/usr/bin/python3 -m prowess hook",
+    ],
+)
+def test_our_command_is_known_wherever_it_is_installed(line: str) -> None:
+    assert is_hook_command(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo prowess hook",
+        "prowess hook --verbose",
+        "prowess hook | tee log",
+        "prowess hooks",
+        "my-prowess hook",
+        "prowess-wrapper hook",
+        "/opt/prowess/run hook",
+        "cd /x && prowess hook",
+        "foo;/bin/prowess hook",
+        "$(which prowess) hook",
+        '"$HOME/bin/prowess" hook',
+        "notify 'prowess hook'",
+        "prowess",
+        "",
+        None,
+        ["prowess", "hook"],
+    ],
+)
+def test_a_command_that_only_holds_our_words_is_somebody_elses(line: object) -> None:
+    assert not is_hook_command(line)
+
+
+@pytest.mark.parametrize(
+    "path", ["/opt/it's here/prowess", "/opt/ünï côde/prowess", "/a b/prowess"]
+)
+def test_whatever_path_we_are_at_our_own_command_is_known_again(path: str) -> None:
+    for program in (Program(words=(path,)), Program(words=(path,), windows=True)):
+        assert is_hook_command(program.hook, program)
+        assert is_hook_command(program.hook_in_powershell, program)
+    assert program_of(Program(words=(path,)).hook) == path
+
+
+def test_a_server_is_ours_by_its_command_and_not_by_its_name() -> None:
+    assert is_mcp_entry({"command": "/opt/prowess", "args": ["mcp", "--agent", "x"]})
+    assert is_mcp_entry({"command": "python3", "args": ["-m", "prowess", "mcp"]})
+    assert not is_mcp_entry({"command": "docker", "args": ["run", "prowess", "mcp"]})
+    assert not is_mcp_entry({"url": "https://prowess.example.invalid/mcp"})
+    assert not is_mcp_entry("prowess mcp")
+
+
+@pytest.mark.parametrize("target", ALL, ids=lambda target: target.path)
+def test_connecting_twice_is_connecting_once_and_removing_leaves_nothing(target: Target) -> None:
+    there = _connected({}, target)
+    back = applied(there, unregistering(there, target, PROGRAM))
+
+    assert registering(there, target, PROGRAM) == []
+    assert back == dict(target.head)
+    found = registered(there, target, PROGRAM)
+    assert found.events == tuple(target.hooks)
+    assert found.server == bool(target.servers)
+
+
+HANDLERS = st.sampled_from(
+    [THEIRS, {"command": "x"}, {"type": "http", "url": "y"}, "odd", None, 3, {"bash": "echo"}]
+)
+GROUPS = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(HANDLERS, max_size=3)},
+        optional={"matcher": st.sampled_from(["", "startup"])},
+    )
+    | HANDLERS,
+    min_size=1,
+    max_size=3,
+)
+DOCUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": st.just("opus"),
+        "hooks": st.dictionaries(
+            st.sampled_from(["Stop", "SessionStart", "PreToolUse", "stop", "BeforeAgent"]),
+            GROUPS,
+            min_size=1,
+        ),
+        "mcpServers": st.fixed_dictionaries({"other": st.just({"command": "prowess-like"})}),
+    },
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(DOCUMENTS, st.sampled_from(ALL))
+def test_what_others_registered_is_the_same_after_connecting_and_removing(
+    document: dict[str, Any], target: Target
+) -> None:
+    there = _connected(document, target)
+    back = applied(there, unregistering(there, target, PROGRAM))
+
+    assert registering(there, target, PROGRAM) == []
+    assert back == {**document, **({} if not target.hooks else target.head)}
+
+
+def test_a_person_may_change_our_entry_and_it_stays_so() -> None:
+    target = _claude()
+    there = _connected({}, target)
+    there["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 60
+    there["hooks"]["SessionStart"][0]["matcher"] = "startup"
+
+    assert registering(there, target, PROGRAM) == []
+
+
+def test_a_command_of_another_installation_is_put_right_and_nothing_else() -> None:
+    target = _claude()
+    there = _connected({}, target)
+    there["hooks"]["Stop"][0]["hooks"][0] |= {"command": "/old/venv/bin/prowess hook", "timeout": 9}
+
+    after = _connected(there, target)
+
+    handler = after["hooks"]["Stop"][0]["hooks"][0]
+    assert (handler["command"], handler["timeout"]) == ("prowess hook", 9)
+
+
+def test_what_shares_a_list_with_us_stays_where_it_is() -> None:
+    ours = {"type": "command", "command": "prowess hook"}
+    document = {
+        "hooks": {
+            "Stop": [{"hooks": [THEIRS, ours]}, {"matcher": "x", "hooks": [ours]}, {"hooks": []}],
+            "PreToolUse": [{"hooks": [ours]}],
+        }
+    }
+
+    back = applied(document, unregistering(document, _claude(), PROGRAM))
+
+    # We never register at PreToolUse: whoever did meant something by it.
+    assert back["hooks"] == {
+        "Stop": [{"hooks": [THEIRS]}, {"hooks": []}],
+        "PreToolUse": [{"hooks": [ours]}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"hooks": []}, "`hooks` is a list, and should be an object"),
+        ({"hooks": None}, "`hooks` is empty"),
+        ({"hooks": {"Stop": {}}}, "`hooks.Stop` is an object, and should be a list"),
+        ({"hooks": {"Stop": "prowess hook"}}, "`hooks.Stop` is text"),
+    ],
+)
+def test_another_shape_than_the_harness_reads_is_not_edited(
+    document: dict[str, Any], words: str
+) -> None:
+    for edits in (registering, unregistering):
+        with pytest.raises(ShapeError, match=words):
+            edits(document, _claude(), PROGRAM)
+
+
+def test_a_server_of_our_name_that_is_not_ours_stays() -> None:
+    target = targets(Harness.CURSOR, Scope.USER, PLACES, PROGRAM)[1]
+    document = {"mcpServers": {"prowess": {"url": "https://example.invalid"}}}
+
+    assert registering(document, target, PROGRAM) == []
+    assert unregistering(document, target, PROGRAM) == []
+    assert registered(document, target, PROGRAM).foreign_server
+
+
+def test_a_server_that_was_started_as_a_module_gets_its_arguments_right_too() -> None:
+    target = targets(Harness.CURSOR, Scope.USER, PLACES, PROGRAM)[1]
+    server = {"command": "/old/python", "args": ["-m", "prowess", "mcp"], "env": {"A": "1"}}
+
+    after = _connected({"mcpServers": {"prowess": server}}, target)
+
+    assert after["mcpServers"]["prowess"] == {
+        "command": "prowess", "args": ["mcp"], "env": {"A": "1"},
+    }  # fmt: skip
+
+
+def test_every_file_lies_below_the_project_or_below_the_home_folder() -> None:
+    for harness in Harness:
+        for scope, base in ((Scope.PROJECT, "/repo/"), (Scope.USER, "/home/me/")):
+            for target in targets(harness, scope, PLACES, PROGRAM):
+                assert target.path.startswith(base)
+        assert home_of(harness, PLACES).startswith("/home/me/")
+        assert targets(harness, default_scope(harness), PLACES, PROGRAM)[0].hooks

@@ -1,0 +1,159 @@
+"""What the doctor says of a harness, and that nothing ends its examination."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from prowess.errors import StoreError
+from prowess.hooks.harness import Harness, HookCall, Moment
+from prowess.hooks.registrations import Registered, Scope
+from prowess.hooks.samples import Sample
+from prowess.runtime.doctor import Check, Examination, Finding, Level, examine
+from prowess.runtime.doctor_harnesses import Installed, ago, examine_harness
+
+EVENTS = ("SessionStart", "UserPromptSubmit")
+FULL = Registered(events=EVENTS, commands=("'/opt/my tools/prowess' hook",))
+CALL = HookCall(harness=Harness.CODEX, moment=Moment.PROMPT, at_ms=0, took_ms=40, spoke=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """A machine as a test wants it."""
+
+    here: Installed | None = field(default_factory=lambda: Installed(version="0.140.0"))
+    files: Mapping[Scope, Mapping[str, Registered | str]] = field(
+        default_factory=lambda: {Scope.USER: {"/home/hooks.json": FULL}}
+    )
+    missing_programs: tuple[str, ...] = ()
+    call: HookCall | None = CALL
+    said: str = ""
+
+    def installed(self, _harness: Harness) -> Installed | None:
+        return self.here
+
+    def registered(self, _harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+        return self.files.get(scope, {})
+
+    def expected(self, _harness: Harness) -> Sequence[str]:
+        return EVENTS
+
+    def program_problem(self, program: str) -> str:
+        return f"{program} does not exist." if program in self.missing_programs else ""
+
+    def last_call(self, _harness: Harness) -> HookCall | None:
+        return self.call
+
+    def answer(self, _sample: Sample) -> tuple[str, int]:
+        return self.said, 7
+
+    def now_ms(self) -> int:
+        return 3 * 3_600_000
+
+
+def _found(world: World, level: Level) -> str:
+    found = examine_harness(Harness.CODEX, world)
+    return " ".join(f"{one.text} {one.todo}" for one in found if one.level is level)
+
+
+def test_a_harness_that_works_has_nothing_but_good_findings() -> None:
+    found = list(examine_harness(Harness.CODEX, World()))
+
+    assert {finding.level for finding in found} == {Level.OK}
+    text = " ".join(finding.text for finding in found)
+    assert "Codex 0.140.0 is installed." in text
+    assert "at SessionStart, UserPromptSubmit (user)" in text
+    assert "3 hours ago (prompt, 40 ms)" in text
+    assert "6 recorded calls were answered as it expects (0 with context, slowest 7 ms)" in text
+
+
+def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None:
+    world = World(here=None, files={})
+
+    assert list(examine_harness(Harness.CODEX, world)) == []
+
+
+@pytest.mark.parametrize(
+    ("world", "level", "words"),
+    [
+        (World(files={}), Level.WARNING, "prowess connect codex"),
+        (World(here=None), Level.WARNING, "not found on this machine"),
+        (
+            World(files={Scope.USER: {"/h": replace(FULL, events=EVENTS[:1])}}),
+            Level.WARNING,
+            "does not call us at UserPromptSubmit",
+        ),
+        (
+            World(files={Scope.USER: {"/h": FULL}, Scope.PROJECT: {"/p": FULL}}),
+            Level.WARNING,
+            "twice",
+        ),
+        (
+            World(files={Scope.USER: {"/h": replace(FULL, repeated=EVENTS[:1])}}),
+            Level.WARNING,
+            "more than once at SessionStart",
+        ),
+        (
+            World(files={Scope.USER: {"/h": FULL, "/m": Registered(foreign_server=True)}}),
+            Level.WARNING,
+            "not ours",
+        ),
+        (World(files={Scope.USER: {"/h": "is broken."}}), Level.PROBLEM, "/h: is broken."),
+        (World(missing_programs=("/opt/my tools/prowess",)), Level.PROBLEM, "does not exist"),
+        (World(call=None), Level.OK, "/hooks"),
+        (World(call=replace(CALL, problem="OSError")), Level.WARNING, "failed: OSError"),
+        (World(call=replace(CALL, took_ms=2_000)), Level.WARNING, "prowess serve"),
+        (World(said="{}"), Level.PROBLEM, "not what it reads"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(world: World, level: Level, words: str) -> None:
+    assert words in _found(world, level)
+
+
+def _fine() -> Iterator[Finding]:
+    yield Finding(area="a", level=Level.OK, text="Fine.")
+
+
+def _refused() -> Iterator[Finding]:
+    raise StoreError("/x.db", "is broken: remove it.")
+
+
+def _failing() -> Iterator[Finding]:
+    yield from _fine()
+    raise ZeroDivisionError("a secret")
+
+
+def test_whatever_a_check_raises_is_a_finding_and_the_others_go_on() -> None:
+    seen: list[tuple[str, int, int]] = []
+    checks = [
+        Check(area="a", title=look.__name__, look=look) for look in (_refused, _failing, _fine)
+    ]
+
+    found = examine(checks, lambda *step: seen.append(step))
+
+    assert [one.level for one in found.findings] == [Level.PROBLEM, Level.PROBLEM, Level.OK]
+    assert found.findings[0].text == "/x.db: is broken: remove it."
+    assert "secret" not in found.findings[1].text
+    assert not found.well
+    assert [step[1:] for step in seen] == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_only_problems_make_an_installation_ill() -> None:
+    found = Examination(findings=(Finding(area="a", level=Level.WARNING, text="Hm."),))
+
+    assert found.well
+    assert found.count(Level.WARNING) == 1
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        (-5, "just now"),
+        (0, "just now"),
+        (1, "1 minute ago"),
+        (130, "2 hours ago"),
+        (3_000, "2 days ago"),
+    ],
+)
+def test_times_are_said_in_words(minutes: int, words: str) -> None:
+    assert ago(minutes * 60_000) == words
