@@ -43,7 +43,7 @@ def install_options(options: Iterable[InstallOption]) -> list[Json]:
 
 
 # Whom a skill of a source is there for: everybody on this gateway, one user, or one workspace.
-_SCOPES = {
+SCOPES = {
     Tier.EXTRA: "gateway",
     Tier.BUNDLED: "gateway",
     Tier.MANAGED: "gateway",
@@ -63,7 +63,7 @@ def skill_status(status: SkillStatus) -> Json:
         "description": clean(skill.description),
         "source": skill.source.tier.source_id,
         "sourceLabel": skill.source.label or None,
-        "sourceScope": _SCOPES[skill.source.tier],
+        "sourceScope": SCOPES[skill.source.tier],
         "bundled": skill.bundled,
         "dialect": skill.dialect.value,
         "filePath": clean(skill.path),

@@ -1,11 +1,12 @@
 """Proposals in the shapes that clients of other gateways know: manifests, records and events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from prowess.learning.edit import Append, Create, Replace
 from prowess.learning.proposal import Event, EventKind, Proposal, Source, State
+from prowess.runtime.proposal_outlook import Outlook
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level
 from prowess.skills.text import clean
@@ -97,20 +98,40 @@ def record(value: Proposal, version: int = 1) -> Json:
     return shown
 
 
-def inspection(value: Proposal, current: str, version: int = 1) -> Json:
-    """Show one proposal with what would be written, and what is there now."""
-    body = value.change.files.get(_SKILL_FILE)
+def inspection(
+    value: Proposal, current: Mapping[str, bytes], version: int, outlook: Outlook
+) -> Json:
+    """Show one proposal with what would be written, what is there now, and what can be done."""
+    replaced = outlook.replaced
+    files = value.change.files.items()
+    support = [(path, body) for path, body in files if path != _SKILL_FILE and body is not None]
     return {
         "record": record(value, version),
         "revisionHash": value.revision,
-        "content": "" if body is None else clean(body.decode(errors="replace")),
-        "currentContent": clean(current),
+        "content": _text(value.change.files.get(_SKILL_FILE)) or "",
+        "currentContent": _text(current.get(_SKILL_FILE)) or "",
+        # Of what is applied: what it replaced, for a difference that still tells something.
+        "previousContent": None if replaced is None else _text(replaced.get(_SKILL_FILE)) or "",
         "supportFiles": [
-            {"path": clean(path), "content": clean(body.decode(errors="replace"))}
-            for path, body in value.change.files.items()
-            if path != _SKILL_FILE and body is not None
+            {"path": clean(path), "content": _text(body) or ""} for path, body in support
         ],
+        # What is there now in their places, if anything.
+        "currentSupportFiles": [
+            {"path": clean(path), "content": _text(current.get(path)), "binary": b"\0" in body}
+            for path, body in support
+        ],
+        "deletedFiles": [clean(path) for path, body in files if body is None],
+        "targetExists": _SKILL_FILE in current,
+        "targetChanged": outlook.target_changed,
+        "canApply": not outlook.apply_problem,
+        "applyProblem": clean(outlook.apply_problem) or None,
+        "canRollBack": not outlook.rollback_problem,
+        "rollbackProblem": clean(outlook.rollback_problem) or None,
     }
+
+
+def _text(body: bytes | None) -> str | None:
+    return None if body is None else clean(body.decode(errors="replace"))
 
 
 def event(value: Event, version: int = 1, source: Source | None = None) -> Json:

@@ -11,13 +11,22 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from prowess.errors import StoreError
 from prowess.host.usage_store import SqliteUsage
-from prowess.runtime.usage import UsageEvent, UsageLog, UsageQuery, UsageTotal, Use
+from prowess.runtime.usage import (
+    UsageDay,
+    UsageEvent,
+    UsageLog,
+    UsageQuery,
+    UsageTotal,
+    Use,
+    utc_day,
+)
 
 START = 1_700_000_000_000
 ALL = UsageQuery(most_events=100_000)
@@ -451,3 +460,46 @@ def test_a_state_folder_that_cannot_be_made_stops_nobody(caplog: pytest.LogCaptu
         assert log.last_used() == {"deploy": START}
         log.close()
     assert caplog.text.count("usage.unusable") == 1
+
+
+def test_days_add_up_and_are_read_from_a_day_on(store: SqliteUsage) -> None:
+    def day(number: int, skill: str = "", agent: str = "main", **more: int) -> UsageDay:
+        given = {Use(use): many for use, many in more.items() if use != "unmatched"}
+        unmatched = more.get("unmatched", 0)
+        return UsageDay(day=number, skill=skill, agent_id=agent, counts=given, unmatched=unmatched)
+
+    store.add([], [], START, [day(5, "deploy", routed=2), day(6, unmatched=1)])
+    store.add([], [], START, [day(5, "deploy", routed=1), day(6, "deploy", "other", loaded=4)])
+
+    found = {(one.day, one.skill, one.agent_id): one for one in store.days(5, None)}
+    assert found[5, "deploy", "main"].counts[Use.ROUTED] == 3
+    assert found[6, "", "main"].unmatched == 1
+    assert [one.skill for one in store.days(6, "other")] == ["deploy"]
+    assert store.days(7, None) == []
+
+
+def test_only_the_newest_days_are_kept(path: Path) -> None:
+    with closing(SqliteUsage(str(path), most_days=3)) as store:
+        for number in range(10):
+            store.add([], [], START, [UsageDay(day=number, agent_id="main", unmatched=1)])
+
+        assert [one.day for one in store.days(0, None)] == [7, 8, 9]
+
+
+def test_a_file_of_the_first_version_gets_its_days_from_its_events(
+    path: Path, store: SqliteUsage
+) -> None:
+    store.add([], [event("deploy"), event("deploy"), event("deploy", Use.ROUTED)], START)
+    store.close()
+    change(path, "DROP TABLE days", "PRAGMA user_version = 1")
+
+    (found,) = store.days(0, None)
+
+    assert (found.day, found.skill, found.agent_id) == (utc_day(START), "deploy", "main")
+    assert (found.counts[Use.LOADED], found.counts[Use.ROUTED]) == (2, 1)
+    assert date.fromordinal(found.day) == datetime.fromtimestamp(START / 1000, UTC).date()
+
+
+def test_looking_at_days_makes_no_file(store: SqliteUsage, path: Path) -> None:
+    assert list(store.days(0, None)) == []
+    assert not path.exists()

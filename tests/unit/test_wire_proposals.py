@@ -18,6 +18,7 @@ from prowess.learning.proposal import (
     Source,
     State,
 )
+from prowess.runtime.proposal_outlook import Outlook
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Confidence, Finding, Level
 
@@ -130,7 +131,9 @@ def test_findings_are_counted_and_shown_from_line_one_on() -> None:
 
 
 def test_an_inspection_has_the_text_that_would_be_and_the_one_that_is() -> None:
-    shown = wire_proposals.inspection(_proposal(), "old \x1b[1mtext")
+    current = {"SKILL.md": b"old \x1b[1mtext", "references/help.md": b"older"}
+
+    shown = wire_proposals.inspection(_proposal(), current, 1, Outlook())
 
     assert shown["record"] == wire_proposals.record(_proposal())
     assert shown["revisionHash"] == "r" * 64
@@ -144,7 +147,26 @@ def test_an_inspection_has_the_text_that_would_be_and_the_one_that_is() -> None:
 def test_an_inspection_of_files_alone_has_no_page() -> None:
     proposal = replace(_proposal(), change=Change("packing", {"references/a.md": b"a"}))
 
-    assert wire_proposals.inspection(proposal, "old")["content"] == ""
+    shown = wire_proposals.inspection(proposal, {"SKILL.md": b"old"}, 1, Outlook())
+
+    assert (shown["content"], shown["currentContent"]) == ("", "old")
+
+
+def test_an_inspection_says_what_can_be_done_and_why_not() -> None:
+    change = Change("packing", {"SKILL.md": PAGE, "references/a.md": None, "b.bin": b"\0"})
+    outlook = Outlook(
+        apply_problem="it is applied already",
+        replaced={"SKILL.md": b"before", "references/a.md": b"a"},
+    )
+
+    shown = wire_proposals.inspection(replace(_proposal(), change=change), {}, 2, outlook)
+
+    assert (shown["canApply"], shown["applyProblem"]) == (False, "it is applied already")
+    assert (shown["canRollBack"], shown["rollbackProblem"]) == (True, None)
+    assert (shown["previousContent"], shown["targetExists"]) == ("before", False)
+    assert shown["deletedFiles"] == ["references/a.md"]
+    assert [file["path"] for file in shown["supportFiles"]] == ["b.bin"]
+    assert shown["currentSupportFiles"] == [{"path": "b.bin", "content": None, "binary": True}]
 
 
 def test_a_manifest_lists_proposals_and_skills_and_when_anything_happened() -> None:

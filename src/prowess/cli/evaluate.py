@@ -14,6 +14,7 @@ from prowess.cli.render import ProgressBar, print_json, print_text
 from prowess.errors import PathError, SuiteError
 from prowess.host.documents import named
 from prowess.host.routing_files import ThresholdsFile
+from prowess.host.routing_tests import RoutingTestsFile
 from prowess.host.suites import bench_folders, read_bench_folder, read_suites
 from prowess.routing.bench import without_examples
 from prowess.routing.metrics import Outcome, collisions, confusion, summarise
@@ -93,6 +94,7 @@ def _minimum(_ctx: click.Context, _param: click.Parameter, value: float | None) 
     is_flag=True,
     help="With --bench: leave out the example requests that come with a set's skills.",
 )
+@click.option("--saved", is_flag=True, help="Run the messages that were saved in the studio, too.")
 @click.option("--dry-run", is_flag=True, help="With --calibrate: show it and keep nothing.")
 @common
 def eval_command(
@@ -106,6 +108,7 @@ def eval_command(
     baselines: tuple[str, ...],
     least: float | None,
     calibrating: bool,
+    saved: bool,
     dry_run: bool,
 ) -> int:
     """Measure how well messages find the right skills, without a key and always alike.
@@ -117,8 +120,8 @@ def eval_command(
     """
     if dry_run and not calibrating:
         raise click.UsageError("--dry-run belongs to --calibrate")
-    if bench is not None and (suites or calibrating):
-        raise click.UsageError("--bench does not go together with suites or --calibrate")
+    if bench is not None and (suites or calibrating or saved):
+        raise click.UsageError("--bench does not go together with suites, --saved or --calibrate")
     if plain and bench is None:
         raise click.UsageError("--no-examples belongs to --bench")
     with open_runtime(workspace) as runtime:
@@ -126,8 +129,7 @@ def eval_command(
         if bench is not None:
             rows = _bench(plan, bench, plain=plain)
             return _report_bench(plan, rows, least=least, as_json=as_json)
-        result = _run_suites(plan, suites)
-        plan.bar.clear()
+        result = _run_suites(plan, (*suites, *_saved(plan.runtime, wanted=saved)))
         thresholds = calibrate(result.outcomes) if calibrating else None
         _report(plan, result, thresholds, as_json=as_json)
         if calibrating:
@@ -135,6 +137,18 @@ def eval_command(
     passed = summarise(result.outcomes).passed or 0.0
     # A case that cannot be read tests nothing: a suite that lost some has not passed.
     return 1 if result.problems or (least is not None and passed < least) else 0
+
+
+def _saved(runtime: Runtime, *, wanted: bool) -> tuple[str, ...]:
+    """Return the file of the saved messages, where it is wanted."""
+    if not wanted:
+        return ()
+    store = RoutingTestsFile(runtime.folders.state)
+    if not store.read():
+        raise SuiteError(
+            store.path, "holds no saved message: save one in the studio, or leave --saved out."
+        )
+    return (store.path,)
 
 
 def _run_suites(plan: _Plan, paths: Sequence[str]) -> _Result:
@@ -207,6 +221,7 @@ def _runnable(suite: Suite, catalogue: Catalogue, problems: list[str]) -> list[C
 
 
 def _report(plan: _Plan, result: _Result, thresholds: Thresholds | None, *, as_json: bool) -> None:
+    plan.bar.clear()
     problem = plan.runtime.routing.degraded
     if not as_json:
         print_outcomes(result.suites, result.outcomes, result.baselines)

@@ -46,7 +46,7 @@ def serve_command(
 
     def ready(address: str, gateway: "Gateway") -> None:
         try:
-            _say(address, gateway, as_json=as_json)
+            say_address(address, gateway, as_json=as_json)
             # At once, also into a pipe: whoever started it waits for the address.
             sys.stdout.flush()
         except OSError:
@@ -63,16 +63,25 @@ def serve_command(
     return 0
 
 
-def _say(address: str, gateway: "Gateway", *, as_json: bool) -> None:
+def say_address(address: str, gateway: "Gateway", *, as_json: bool) -> None:
+    """Tell who started it where the gateway and its page are."""
     report = gateway.runtime.skills.status()
     usable = sum(row.usable for row in report.skills)
     needs_token = bool(gateway.options.token or gateway.options.password)
     if as_json:
         # On one line, since more may follow: a program reads it without waiting for the end.
-        said = {"address": address, "token": needs_token, "skills": len(report.skills)}
+        said = {
+            "address": address,
+            "studio": f"{address}/" if gateway.has_page else None,
+            "token": needs_token,
+            "skills": len(report.skills),
+        }
         print_raw(compact(said))
         return
     print_text(f"Prowess gateway at {address}", "bold")
+    if gateway.has_page:
+        asks = "; the page asks for the token" if needs_token else ""
+        print_text(f"  Studio {address}/ (open it in a browser{asks})")
     socket = address.replace("http", "ws", 1)
     print_text(f"  WebSocket {socket}/ws, HTTP {address}/rpc, /health and /metrics")
     print_text(f"  {usable} of {len(report.skills)} skills ready for agent {report.agent_id}")

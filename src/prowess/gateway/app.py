@@ -1,8 +1,9 @@
-"""The gateway as one ASGI app: WebSockets on `/` and `/ws`, HTTP beside them, the studio on `/`."""
+"""The gateway as one ASGI app: WebSockets on `/` and `/ws`, HTTP and MCP beside them, a studio."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,7 +35,17 @@ _WRITING_SECONDS = 10.0
 _EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
-# One place where everything meets; the two at the end have defaults.
+class Endpoint(Protocol):
+    """Somebody else's requests on one path of the gateway, such as those of MCP."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that was let in."""
+
+    async def close(self) -> None:
+        """End whatever is open."""
+
+
+# One place where everything meets; those at the end have defaults.
 def build_app(  # noqa: PLR0913
     table: MethodTable,
     hub: Hub,
@@ -44,6 +55,7 @@ def build_app(  # noqa: PLR0913
     *,
     static: ASGIApp | None = None,
     metrics_extra: Callable[[], Mapping[str, float]] = dict,
+    mcp: Endpoint | None = None,
 ) -> Starlette:
     """Return the app of a gateway; `snapshot` and `health` run in threads."""
     workers = Workers(hub.limits)
@@ -57,10 +69,10 @@ def build_app(  # noqa: PLR0913
         forget=workers.forget,
     )
     app = Starlette(
-        routes=_routes(gateway, Web(gateway, health, metrics_extra), static),
+        routes=_routes(gateway, Web(gateway, health, metrics_extra), static, mcp),
         middleware=[Middleware(Gate, admission=_admission(options))],
         exception_handlers={HTTPException: _http_problem},
-        lifespan=_lifespan(hub, workers, options.tick_ms),
+        lifespan=_lifespan(hub, workers, options.tick_ms, mcp),
     )
     app.router.redirect_slashes = False
     return app
@@ -74,7 +86,9 @@ def _admission(options: GatewayOptions) -> Admission:
     )
 
 
-def _routes(gateway: Gateway, web: Web, static: ASGIApp | None) -> list[BaseRoute]:
+def _routes(
+    gateway: Gateway, web: Web, static: ASGIApp | None, mcp: Endpoint | None
+) -> list[BaseRoute]:
     async def socket(websocket: WebSocket) -> None:
         await _serve_socket(websocket, gateway)
 
@@ -85,6 +99,8 @@ def _routes(gateway: Gateway, web: Web, static: ASGIApp | None) -> list[BaseRout
         Route("/health", web.health, methods=_EVERY_METHOD),
         Route("/metrics", web.metrics, methods=_EVERY_METHOD),
     ]
+    if mcp is not None:
+        routes.append(Route("/mcp", _Guarded(mcp, web)))
     page = Route("/", web.about, methods=_EVERY_METHOD)
     return [*routes, page if static is None else Mount("/", app=_Studio(static))]
 
@@ -98,6 +114,17 @@ async def _serve_socket(websocket: WebSocket, gateway: Gateway) -> None:
     gateway.hub.metrics.rejected("full")
     answer = problem_answer(503, Code.UNAVAILABLE, problem, {"Retry-After": "5"})
     await deny(websocket.scope, websocket.receive, websocket.send, answer)
+
+
+class _Guarded:
+    """An endpoint that asks for the token as `/rpc` does."""
+
+    def __init__(self, endpoint: Endpoint, web: Web) -> None:
+        self._endpoint, self._web = endpoint, web
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused = self._web.unauthorized(HttpRequest(scope))
+        await (self._endpoint if refused is None else refused)(scope, receive, send)
 
 
 class _Studio:
@@ -121,7 +148,7 @@ def _http_problem(_http: HttpRequest, problem: Exception) -> Response:
 
 
 def _lifespan(
-    hub: Hub, workers: Workers, tick_ms: int
+    hub: Hub, workers: Workers, tick_ms: int, mcp: Endpoint | None
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -130,6 +157,8 @@ def _lifespan(
             yield
         finally:
             await hub.close("the gateway stops")
+            if mcp is not None:
+                await mcp.close()
             await workers.finish(_WRITING_SECONDS)
 
     return lifespan

@@ -172,9 +172,9 @@ class _Desk:
 
     def _shown(self, proposal: Proposal) -> Json:
         current = self._proposals().current(proposal.workspace, proposal.skill)
-        text = current.get(SKILL_FILE, b"").decode(errors="replace")
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
-        return wire_proposals.inspection(proposal, text, version)
+        outlook = self._services.outlook(proposal, current)
+        return wire_proposals.inspection(proposal, current, version, outlook)
 
     def _record(self, proposal: Proposal) -> Json:
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1

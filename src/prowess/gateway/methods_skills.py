@@ -140,9 +140,16 @@ class _Reads:
             threshold=asked.threshold,
         )
         found = self._services.routing().route(asked.message, wanted)
-        agent = self._services.skills.agent(asked.agent_id).id
-        self._services.usage.note(Use.ROUTED, [one.skill.name for one in found.matches], agent)
+        if not asked.dry_run:
+            self._note_route([one.skill.name for one in found.matches], asked.agent_id)
         return wire_routing.route(found)
+
+    def _note_route(self, names: list[str], agent_id: str | None) -> None:
+        agent = self._services.skills.agent(agent_id).id
+        if names:
+            self._services.usage.note(Use.ROUTED, names, agent)
+        else:
+            self._services.usage.note_unmatched(agent)
 
     def why(self, call: Call) -> Json:
         """Explain one skill, or what stands between it and a message."""

@@ -75,6 +75,8 @@ class Route(ForAgent):
     files: tuple[Name, ...] = Field(default=(), max_length=50)
     limit: int = Field(default=5, ge=1, le=50)
     threshold: float | None = Field(default=None, ge=0, le=1)
+    # For somebody who tries messages out: nothing is counted as use.
+    dry_run: bool = False
 
 
 class Why(OneSkill):

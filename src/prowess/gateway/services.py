@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prowess.learning.proposal import Proposal
 from prowess.runtime.config_edits import ConfigEdits
 from prowess.runtime.installing import InstallService
 from prowess.runtime.nodes import Nodes
+from prowess.runtime.proposal_outlook import Outlook
 from prowess.runtime.proposals import Proposals
 from prowess.runtime.removing import Removals
 from prowess.runtime.routing import RoutingService
@@ -30,6 +32,8 @@ class Services:
     installing: Callable[[], InstallService]
     workshop: Callable[[], WorkshopService]
     proposals: Callable[[], Proposals]
+    # From a proposal and the files of its skill to what can be done with it.
+    outlook: Callable[[Proposal, Mapping[str, bytes]], Outlook]
     config: ConfigEdits
     removals: Removals
     usage: UsageLog

@@ -19,8 +19,10 @@ from prowess.host import sqlite_files
 from prowess.host.private_files import locked
 from prowess.runtime.usage import (
     LONGEST_NAME,
+    MOST_DAYS,
     MOST_EVENTS,
     MOST_PAIRS,
+    UsageDay,
     UsageEvent,
     UsagePage,
     UsageQuery,
@@ -34,7 +36,7 @@ USAGE_FILE = "usage.db"
 _ASIDE = ".broken"
 # A note is not worth waiting long for: what could not be written is written with the next one.
 _BUSY_S = 1
-_VERSION = 1
+_VERSION = 2
 _MAX_WAL_BYTES = 1 << 20
 # The last is an error in a statement: a file with our name and somebody else's tables.
 _BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
@@ -63,9 +65,34 @@ _EVENTS = """
         agent TEXT NOT NULL
     )
 """
+# One row for each day, skill and agent; without a skill, for messages that none fitted.
+_DAYS = """
+    CREATE TABLE IF NOT EXISTS days (
+        day INTEGER NOT NULL,
+        skill TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        listed INTEGER NOT NULL,
+        routed INTEGER NOT NULL,
+        loaded INTEGER NOT NULL,
+        invoked INTEGER NOT NULL,
+        corrected INTEGER NOT NULL,
+        unmatched INTEGER NOT NULL,
+        PRIMARY KEY (day, skill, agent)
+    )
+"""
+# A file of the first version has no days, but events that tell most of them.
+_DAYS_OF_EVENTS = """
+    INSERT OR IGNORE INTO days
+    SELECT at_ms / 86400000 + 719163, skill, agent, 0, SUM(use = 'routed'), SUM(use = 'loaded'),
+        SUM(use = 'invoked'), SUM(use = 'corrected'), 0
+    FROM events WHERE typeof(at_ms) = 'integer'
+    GROUP BY at_ms / 86400000, skill, agent
+"""
 _SCHEMA = (
     _TOTALS,
     _EVENTS,
+    _DAYS,
+    _DAYS_OF_EVENTS,
     "CREATE INDEX IF NOT EXISTS totals_by_time ON totals (touched_ms)",
 )
 _COUNT = """
@@ -84,6 +111,28 @@ _COUNT = """
             ELSE MAX(COALESCE(used_ms, 0), excluded.used_ms)
         END,
         touched_ms = MAX(touched_ms, excluded.touched_ms)
+"""
+_COUNT_DAY = """
+    INSERT INTO days (
+        day, skill, agent, listed, routed, loaded, invoked, corrected, unmatched
+    )
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (day, skill, agent) DO UPDATE SET
+        listed = listed + excluded.listed,
+        routed = routed + excluded.routed,
+        loaded = loaded + excluded.loaded,
+        invoked = invoked + excluded.invoked,
+        corrected = corrected + excluded.corrected,
+        unmatched = unmatched + excluded.unmatched
+"""
+_FORGET_DAYS = """
+    DELETE FROM days WHERE rowid IN (
+        SELECT rowid FROM days ORDER BY day DESC, rowid DESC LIMIT -1 OFFSET ?
+    )
+"""
+_READ_DAYS = """
+    SELECT day, skill, agent, listed, routed, loaded, invoked, corrected, unmatched FROM days
+    WHERE day >= ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY day, skill, agent
 """
 _FORGET_PAIRS = """
     DELETE FROM totals WHERE rowid IN (
@@ -112,16 +161,28 @@ class SqliteUsage:
     """The log in one file; safe for several threads and processes."""
 
     def __init__(
-        self, path: str, *, most_events: int = MOST_EVENTS, most_pairs: int = MOST_PAIRS
+        self,
+        path: str,
+        *,
+        most_events: int = MOST_EVENTS,
+        most_pairs: int = MOST_PAIRS,
+        most_days: int = MOST_DAYS,
     ) -> None:
         """Nothing is opened or made yet."""
         self._path = path
         self._most_events, self._most_pairs = most_events, most_pairs
+        self._most_days = most_days
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
-    def add(self, totals: Sequence[UsageTotal], events: Sequence[UsageEvent], at_ms: int) -> None:
+    def add(
+        self,
+        totals: Sequence[UsageTotal],
+        events: Sequence[UsageEvent],
+        at_ms: int,
+        days: Sequence[UsageDay] = (),
+    ) -> None:
         """Add numbers to what is counted and events to the log, all or none of them.
 
         Raises:
@@ -137,7 +198,9 @@ class SqliteUsage:
                 connection.executemany(
                     "INSERT INTO events (at_ms, use, skill, agent) VALUES (?, ?, ?, ?)", rows
                 )
+                connection.executemany(_COUNT_DAY, [_on_day(day) for day in days])
                 connection.execute(_FORGET_PAIRS, (self._most_pairs,))
+                connection.execute(_FORGET_DAYS, (self._most_days,))
                 connection.execute(_FORGET_EVENTS, (self._most_events,))
 
         with self._lock:
@@ -167,6 +230,19 @@ class SqliteUsage:
 
         with self._lock:
             return self._tried(read) if sqlite_files.identity(self._path) else UsagePage()
+
+    def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
+        """Return what happened from a day on, to one agent's skills or to all.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+        def read() -> list[UsageDay]:
+            return list(map(_day, self._open().execute(_READ_DAYS, (first, agent_id)).fetchall()))
+
+        with self._lock:
+            return self._tried(read) if sqlite_files.identity(self._path) else ()
 
     def last_used(self) -> Mapping[str, int]:
         """Return when each skill was last used by any agent, in milliseconds since 1970.
@@ -254,6 +330,22 @@ class SqliteUsage:
 def _counted(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
     counts = [total.counts.get(use, 0) for use in Use]
     return (_cut(total.skill), _cut(total.agent_id), *counts, total.last_used_ms, at_ms)
+
+
+def _on_day(day: UsageDay) -> tuple[str | int, ...]:
+    counts = [day.counts.get(use, 0) for use in Use]
+    return (day.day, _cut(day.skill), _cut(day.agent_id), *counts, day.unmatched)
+
+
+def _day(row: tuple[object, ...]) -> UsageDay:
+    day, skill, agent, *counts, unmatched = row
+    return UsageDay(
+        day=_whole(day),
+        skill=str(skill),
+        agent_id=str(agent),
+        counts={use: _whole(count) for use, count in zip(Use, counts, strict=True)},
+        unmatched=_whole(unmatched),
+    )
 
 
 def _cut(name: str) -> str:

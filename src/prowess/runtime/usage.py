@@ -1,7 +1,8 @@
 """What became of skills: listed, routed, loaded, invoked, corrected.
 
 Kept are names of skills that the service knows, ids of agents, kinds and times; never a message, a
-prompt or a path. It is a help and no duty: whoever notes something is neither stopped nor held up
+prompt or a path. A message that no skill fitted is counted for its day and agent, and nothing else
+of it is kept. It is a help and no duty: whoever notes something is neither stopped nor held up
 by a store that cannot be written. What could not be written waits in memory, within the bounds of
 the store itself, and is counted once.
 
@@ -15,109 +16,49 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Protocol
 
 from prowess.errors import ProwessError, StoreError
 from prowess.runtime.service import SkillsService
+from prowess.runtime.usage_model import (
+    LONGEST_NAME,
+    MOST_DAYS,
+    MOST_EVENTS,
+    MOST_PAIRS,
+    WORTH,
+    Pair,
+    UsageDay,
+    UsageEvent,
+    UsagePage,
+    UsageQuery,
+    UsageStore,
+    UsageTotal,
+    Use,
+    utc_day,
+)
 from prowess.skills.text import clean
 
 log = logging.getLogger(__name__)
 
-MOST_EVENTS = 20_000
-# Of a skill and an agent together, each with its five numbers.
-MOST_PAIRS = 10_000
-LONGEST_NAME = 200
-_MOST_TOTALS_SHOWN = 2_000
+__all__ = [
+    "LONGEST_NAME",
+    "MOST_DAYS",
+    "MOST_EVENTS",
+    "MOST_PAIRS",
+    "WORTH",
+    "UsageDay",
+    "UsageEvent",
+    "UsageLog",
+    "UsagePage",
+    "UsageQuery",
+    "UsageStore",
+    "UsageTotal",
+    "Use",
+    "names_known",
+    "utc_day",
+]
+
 _LISTED_WAIT_MS = 5_000
 _RETRY_MS = 5_000
-
-
-class Use(StrEnum):
-    """What happened to a skill."""
-
-    LISTED = "listed"
-    ROUTED = "routed"
-    LOADED = "loaded"
-    INVOKED = "invoked"
-    CORRECTED = "corrected"
-
-
-# The uses by which a skill earns its place in a prompt.
-WORTH = frozenset((Use.LOADED, Use.INVOKED))
-
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageEvent:
-    """One use of one skill."""
-
-    use: Use
-    skill: str
-    agent_id: str
-    at_ms: int
-    # Given by the store, and always growing.
-    sequence: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageTotal:
-    """How often each thing happened to one skill of one agent."""
-
-    skill: str
-    agent_id: str
-    counts: Mapping[Use, int]
-    last_used_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageQuery:
-    """Which part of the log somebody wants to see; None stands for all."""
-
-    agent_id: str | None = None
-    skill: str | None = None
-    after: int = 0
-    most_events: int = 100
-    most_totals: int = _MOST_TOTALS_SHOWN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsagePage:
-    """A part of the log, oldest event first."""
-
-    totals: tuple[UsageTotal, ...] = ()
-    events: tuple[UsageEvent, ...] = ()
-    # Whether there are events after these.
-    more: bool = False
-
-
-class UsageStore(Protocol):
-    """Keeps the log; safe for several threads and processes."""
-
-    def add(self, totals: Sequence[UsageTotal], events: Sequence[UsageEvent], at_ms: int) -> None:
-        """Add numbers to what is counted and events to the log, all or none of them.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
-
-    def read(self, query: UsageQuery) -> UsagePage:
-        """Return a part of the log.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
-
-    def last_used(self) -> Mapping[str, int]:
-        """Return when each skill was last used by any agent, in milliseconds since 1970.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
-
-    def close(self) -> None:
-        """Give back what the store holds open."""
 
 
 @dataclass(slots=True)
@@ -128,10 +69,20 @@ class _Waiting:
     used: dict[Pair, int] = field(default_factory=dict)
     # The store would forget the oldest of more than these too.
     events: deque[UsageEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
+    # By day, skill and agent; under None what no skill fitted.
+    days: dict[tuple[int, str, str], dict[Use | None, int]] = field(default_factory=dict)
     last_ms: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.counts)
+        return bool(self.counts or self.days)
+
+    def count_day(self, use: Use | None, place: tuple[int, str, str], number: int = 1) -> None:
+        """Count some uses of one kind for their day."""
+        # The earliest day is of the least use to anybody.
+        if place not in self.days and len(self.days) >= MOST_DAYS:
+            del self.days[min(self.days)]
+        counts = self.days.setdefault(place, {})
+        counts[use] = counts.get(use, 0) + number
 
     def count(self, use: Use, pair: Pair, at_ms: int, number: int = 1) -> None:
         """Count some uses of one kind."""
@@ -158,6 +109,19 @@ class _Waiting:
             for (skill, agent_id), counts in self.counts.items()
         ]
 
+    def by_day(self) -> list[UsageDay]:
+        """Return the numbers of days to be added."""
+        return [
+            UsageDay(
+                day=day,
+                skill=skill,
+                agent_id=agent_id,
+                counts={use: number for use, number in counts.items() if use is not None},
+                unmatched=counts.get(None, 0),
+            )
+            for (day, skill, agent_id), counts in self.days.items()
+        ]
+
     def put_back(self, older: "_Waiting") -> None:
         """Take in what could not be written and is older than this."""
         newer, self.counts = self.counts, {}
@@ -165,6 +129,9 @@ class _Waiting:
             for pair, counts in counted.items():
                 for use, number in counts.items():
                     self.count(use, pair, older.used.get(pair, 0), number)
+        for place, on_day in older.days.items():
+            for kind, number in on_day.items():
+                self.count_day(kind, place, number)
         self.events = deque((*older.events, *self.events), maxlen=MOST_EVENTS)
         self.last_ms = max(self.last_ms, older.last_ms)
 
@@ -178,6 +145,7 @@ class UsageLog:
         *,
         known: Callable[[str], Collection[str]],
         now_ms: Callable[[], int],
+        day_of: Callable[[int], int] = utc_day,
     ) -> None:
         """Nothing is opened yet.
 
@@ -185,8 +153,10 @@ class UsageLog:
             store: where it is kept.
             known: the names of all skills of an agent; what is not among them is not noted.
             now_ms: milliseconds since 1970.
+            day_of: from such a moment to the number of its day.
         """
         self._store, self._known, self._now_ms = store, known, now_ms
+        self.day_of = day_of
         self._waiting = _Waiting()
         # The first guards what waits; the second is held by the one thread that writes.
         self._lock, self._writing = threading.Lock(), threading.Lock()
@@ -200,13 +170,43 @@ class UsageLog:
         if not names:
             return
         now = self._now_ms()
+        day = self.day_of(now)
         with self._lock:
             for name in names:
                 self._waiting.count(use, (name, agent_id), now)
+                self._waiting.count_day(use, (day, name, agent_id))
             if use is not Use.LISTED:
                 self._waiting.events.extend(
                     UsageEvent(use=use, skill=name, agent_id=agent_id, at_ms=now) for name in names
                 )
+        self._write_due(now)
+
+    def note_unmatched(self, agent_id: str) -> None:
+        """Remember that a message to an agent fitted no skill, not which; it never fails."""
+        now = self._now_ms()
+        try:
+            self._known(agent_id)
+        except ProwessError:
+            # An agent that is not configured any more has no messages.
+            return
+        with self._lock:
+            self._waiting.count_day(None, (self.day_of(now), "", agent_id[:LONGEST_NAME]))
+        self._write_due(now)
+
+    def today(self) -> int:
+        """Return the number of the day that it is now."""
+        return self.day_of(self._now_ms())
+
+    def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
+        """Return what happened from a day on; nothing while the store is broken."""
+        self.flush()
+        try:
+            return self._store.days(first, agent_id)
+        except StoreError as error:
+            self._failed(error)
+            return ()
+
+    def _write_due(self, now: int) -> None:
         is_fine = True
         while is_fine and self._is_due(now) and self._writing.acquire(blocking=False):
             # Who comes meanwhile leaves it to this thread, which therefore looks again after.
@@ -285,7 +285,7 @@ class UsageLog:
         if not batch:
             return True
         try:
-            self._store.add(batch.totals(), tuple(batch.events), batch.last_ms)
+            self._store.add(batch.totals(), tuple(batch.events), batch.last_ms, batch.by_day())
         except StoreError as error:
             with self._lock:
                 self._waiting.put_back(batch)

@@ -13,6 +13,7 @@ from prowess.errors import StoreError, UnknownAgentError
 from prowess.runtime import usage
 from prowess.runtime.usage import (
     LONGEST_NAME,
+    UsageDay,
     UsageEvent,
     UsageLog,
     UsagePage,
@@ -20,6 +21,7 @@ from prowess.runtime.usage import (
     UsageTotal,
     Use,
     names_known,
+    utc_day,
 )
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import make_skill, open_memory
@@ -34,12 +36,19 @@ class MemoryUsage:
 
     totals: dict[tuple[str, str], UsageTotal] = field(default_factory=dict)
     events: list[UsageEvent] = field(default_factory=list)
+    by_day: list[UsageDay] = field(default_factory=list)
     adds: int = 0
     tries: int = 0
     closed: int = 0
     broken: bool = False
 
-    def add(self, totals: Sequence[UsageTotal], events: Sequence[UsageEvent], at_ms: int) -> None:
+    def add(
+        self,
+        totals: Sequence[UsageTotal],
+        events: Sequence[UsageEvent],
+        at_ms: int,
+        days: Sequence[UsageDay] = (),
+    ) -> None:
         """Add it all."""
         del at_ms
         self.tries += 1
@@ -57,6 +66,16 @@ class MemoryUsage:
             )
         for event in events:
             self.events.append(replace(event, sequence=len(self.events) + 1))
+        self.by_day.extend(days)
+
+    def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
+        """Return the days as they were added, one after the other."""
+        self._refuse()
+        return [
+            one
+            for one in self.by_day
+            if one.day >= first and (agent_id is None or one.agent_id == agent_id)
+        ]
 
     def read(self, query: UsageQuery) -> UsagePage:
         """Return all that is asked for, of any skill."""
@@ -395,3 +414,77 @@ def test_names_are_shown_without_what_moves_a_cursor_and_times_are_never_wrong_e
             "agentId": "b",
         }
     ]
+
+
+def test_each_use_counts_for_its_day() -> None:
+    store, clock = MemoryUsage(), Clock()
+    log = log_of(store, clock)
+
+    log.note(Use.ROUTED, ["deploy"], "main")
+    clock.ms += 86_400_000
+    log.note(Use.ROUTED, ["deploy", "notes"], "main")
+    found = log.days(0, "main")
+
+    today = utc_day(clock.ms)
+    assert log.today() == today
+    assert [(one.day, one.skill, one.counts[Use.ROUTED]) for one in found] == [
+        (today - 1, "deploy", 1),
+        (today, "deploy", 1),
+        (today, "notes", 1),
+    ]
+
+
+def test_a_message_that_fitted_nothing_is_counted_without_a_name() -> None:
+    store = MemoryUsage()
+    log = log_of(store)
+
+    log.note_unmatched("main")
+    log.note_unmatched("main")
+
+    (found,) = log.days(0, None)
+    assert (found.skill, found.agent_id, found.unmatched, found.counts) == ("", "main", 2, {})
+    assert store.totals == {}
+    assert store.events == []
+
+
+def test_an_agent_that_nobody_knows_counts_for_nothing() -> None:
+    def known(agent_id: str) -> set[str]:
+        raise UnknownAgentError(agent_id, ["main"])
+
+    store = MemoryUsage()
+    log = UsageLog(store, known=known, now_ms=Clock())
+
+    log.note_unmatched("ghost")
+    log.flush()
+
+    assert store.by_day == []
+
+
+def test_days_that_could_not_be_written_are_written_once_later() -> None:
+    store = MemoryUsage(broken=True)
+    log = log_of(store)
+    log.note_unmatched("main")
+    log.note(Use.LOADED, ["deploy"], "main")
+    assert log.days(0, None) == ()
+
+    store.broken = False
+    log.flush()
+    log.flush()
+
+    found = {one.skill: (one.unmatched, one.counts.get(Use.LOADED)) for one in store.by_day}
+    assert found == {"": (1, None), "deploy": (0, 1)}
+    assert len(store.by_day) == 2
+
+
+def test_days_that_wait_have_a_bound_and_the_earliest_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "MOST_DAYS", 3)
+    store, clock = MemoryUsage(broken=True), Clock()
+    log = log_of(store, clock)
+    for _ in range(6):
+        clock.ms += 86_400_000
+        log.note_unmatched("main")
+
+    store.broken = False
+    found = log.days(0, None)
+
+    assert [one.day for one in found] == [log.today() - 2, log.today() - 1, log.today()]

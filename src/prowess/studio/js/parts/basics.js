@@ -30,8 +30,10 @@ export function Filters({ label, options, value, onchange, disabled }) {
     }, option.label, " ", h("span", { class: "filter-count" }, option.count === undefined ? "–" : option.count.toLocaleString("en")))));
 }
 
+// A busy button does nothing and keeps the focus: one that is disabled would lose it.
 export function Button({ children, kind = "", icon, busy, disabled, onclick, type = "button", ...rest }) {
-  return h("button", { ...rest, type, class: ["button", kind], disabled: disabled || busy, "aria-busy": busy ? "true" : undefined, onclick },
+  const clicked = busy ? (event) => event.preventDefault() : onclick;
+  return h("button", { ...rest, type, class: ["button", kind], disabled, "aria-disabled": busy ? "true" : undefined, "aria-busy": busy ? "true" : undefined, onclick: clicked },
     icon && h(Icon, { name: icon }), busy ? "Working…" : children);
 }
 

@@ -41,7 +41,7 @@ export function Configure({ skill, onclose }) {
 }
 
 function Part({ title, children, danger, name }) {
-  return h("section", { class: ["dialog-part", danger && "danger-part"], "aria-labelledby": `part-${name}` }, h("h3", { id: `part-${name}` }, title), children);
+  return h("section", { class: ["dialog-part", "configure-part", danger && "danger-part"], "aria-labelledby": `part-${name}` }, h("h3", { id: `part-${name}` }, title), children);
 }
 
 // A region that is always there: readers hear what comes into it.

@@ -14,14 +14,14 @@ const WEIGHTS = { error: 0, warning: 1, info: 2 };
 export const heaviest = (findings) => [...findings].sort((one, other) => (WEIGHTS[one.severity] ?? 3) - (WEIGHTS[other.severity] ?? 3));
 
 export function Findings({ findings }) {
-  return h("ul", { class: "findings" }, heaviest(findings).map((one) => h("li", { class: "finding", key: `${one.code} ${one.line} ${one.message}` },
+  return h("ul", { class: "remarks" }, heaviest(findings).map((one) => h("li", { class: "remark", key: `${one.code} ${one.line} ${one.message}` },
     h("p", { class: "line" }, h(Chip, { tone: TONES[one.severity] ?? "slate" }, one.severity), one.line ? h("code", null, `line ${one.line}`) : null, h("span", { class: "break" }, one.message)),
     one.fix && h("p", { class: "meta break" }, one.fix))));
 }
 
 // One file with its findings; `link` leads to what it is.
 export function FileFindings({ path, findings, link }) {
-  return h("section", { class: "file-findings", key: path }, h("h3", { class: "file-path break" }, h(Icon, { name: "file" }), link ? h("a", { href: link }, path) : path), h(Findings, { findings }));
+  return h("section", { class: "file-remarks", key: path }, h("h3", { class: "file-path break" }, h(Icon, { name: "file" }), link ? h("a", { href: link }, path) : path), h(Findings, { findings }));
 }
 
 // `name` is "" for every skill of the agent.
@@ -56,5 +56,5 @@ export function ValidationResults({ linkOf, retry }) {
     wordy.map(({ path, diagnostics }) => h(FileFindings, { path, findings: diagnostics, link: linkOf?.(path) })));
 }
 
-export const ValidateButton = ({ name, strict, kind = "" }) =>
-  h(Button, { kind, icon: "check", busy: isAbout(name) && validation.busy, onclick: () => validate(name, strict) }, name ? `Validate ${name}` : "Validate all");
+export const ValidateButton = ({ name, strict }) =>
+  h(Button, { icon: "check", busy: isAbout(name) && validation.busy, onclick: () => validate(name, strict) }, `Validate ${name}`);

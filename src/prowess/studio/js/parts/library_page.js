@@ -132,7 +132,7 @@ function FileText() {
   return h("p", { class: "note" }, kind === "binary" ? "This is no text: it is handed to the agent as a file." : `More than ${bytes(limit)}: open it in an editor.`);
 }
 
-const WHAT = { created: "proposed", updated: "proposed", revised: "revised", applied: "applied", rejected: "rejected", quarantined: "put into quarantine", stale: "went stale", rolled_back: "rolled back" };
+const WHAT = { created: "Proposed", updated: "Proposed anew", revised: "Revised", applied: "Applied", rejected: "Rejected", quarantined: "Put into quarantine", stale: "Went stale", rolled_back: "Rolled back" };
 
 function History({ name }) {
   if (history.state === "failed") return h(Failed, { error: history.error, doing: "The history could not be read.", retry: () => history.reload() });
@@ -142,9 +142,9 @@ function History({ name }) {
   const holds = new Set(versions.map(({ proposalId }) => proposalId));
   if (!changes.length) return h("p", { class: "muted" }, "The workshop has not changed it. Edits by hand are not recorded.");
   const newest = [...changes].sort((one, other) => other.sequence - one.sequence);
-  return h("ol", { class: "timeline", "aria-label": `History of ${name}` }, newest.map((change) => h("li", { key: change.sequence },
+  return h("ol", { class: "story", "aria-label": `History of ${name}` }, newest.map((change) => h("li", { key: change.sequence },
     h("time", { class: "meta", datetime: change.occurredAt, title: new Date(change.occurredAt).toLocaleString("en-CA") }, ago(Date.parse(change.occurredAt))),
-    h("div", null, h("p", null, h("a", { href: viewLink("workshop", { proposal: change.proposalId }) }, titles.get(change.proposalId) ?? change.proposalId), ` was ${WHAT[change.type] ?? change.type}`.replace("was went", "went"), change.type === "applied" && holds.has(change.proposalId) && " ", change.type === "applied" && holds.has(change.proposalId) && h(Tag, null, "holds")),
+    h("div", null, h("p", null, WHAT[change.type] ?? change.type, ": ", h("a", { href: viewLink("workshop", { proposal: change.proposalId }) }, titles.get(change.proposalId) ?? change.proposalId), change.type === "applied" && holds.has(change.proposalId) && h("span", { class: "muted" }, " · still holds")),
       change.note && h("p", { class: "meta break" }, change.note)))));
 }
 
@@ -155,7 +155,7 @@ function Use() {
   if (usage.state !== "ready") return h("p", { class: "muted" }, "…");
   const totals = usage.value.totals ?? [];
   if (!totals.length) return h("p", { class: "muted" }, "No agent has used it yet.");
-  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Use by agent" }, h("table", { class: "table" },
+  return h("div", { class: "use-table", tabindex: 0, role: "region", "aria-label": "Use by agent" }, h("table", { class: "table" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Agent"), COUNTS.map(([id, label]) => h("th", { class: "number", scope: "col", key: id }, label)), h("th", { scope: "col" }, "Last"))),
     h("tbody", null, totals.map((one) => h("tr", { key: one.agentId }, h("th", { scope: "row" }, agentName(one.agentId)), COUNTS.map(([id]) => h("td", { class: "number", key: id }, (one[id] ?? 0).toLocaleString("en"))), h("td", null, one.lastUsedAt ? ago(Date.parse(one.lastUsedAt)) : "never"))))));
 }

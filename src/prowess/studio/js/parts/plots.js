@@ -17,6 +17,13 @@ const inLocalTime = (day) => new Date(`${day}T00:00:00`);
 export const dayText = (day) => inLocalTime(day).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 const longDay = (day) => inLocalTime(day).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" });
 
+// The days up to today, for what is counted in this page.
+export const lastDays = (number) => Array.from({ length: number }, (_, at) => {
+  const day = new Date();
+  day.setDate(day.getDate() - (number - 1 - at));
+  return day.toLocaleDateString("en-CA");
+});
+
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const percent = (share) => `${(100 * share).toFixed(3)}%`;
 

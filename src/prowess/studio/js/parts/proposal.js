@@ -55,6 +55,8 @@ function Review({ value, stateChip, sourceWords }) {
         h("p", { class: "line" }, stateChip(record.status), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(Date.parse(record.createdAt))))),
       h(Actions, { value, isNewer })),
     isNewer && record.status === "pending" && h("div", { class: "note note-needs line", role: "alert" }, h("p", null, "The proposal changed while you were reading. This is the new text."), h(Button, { onclick: () => { seen = { id: record.id, revision: value.revisionHash }; } }, "I have read it")),
+    value.applyProblem && record.status === "pending" && h("p", { class: "note note-needs" }, value.applyProblem),
+    value.targetChanged && record.status === "pending" && value.canApply !== false && h("p", { class: "note" }, "The skill changed since this was proposed; what you see is against its text of now."),
     record.statusReason && h("p", { class: "note note-danger" }, `${record.status === "quarantined" ? "Quarantined" : "Decided"}: ${record.statusReason}`),
     h("section", { class: "section" }, h("h2", null, "Why"), h("p", { class: "break" }, record.reason || "No reason was given."),
       record.evidence?.length > 0 && h("ul", { class: "quotes" }, record.evidence.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined || one.message === null ? "" : `, message ${one.message}`}`)))),
@@ -68,7 +70,7 @@ function Review({ value, stateChip, sourceWords }) {
 function Changes({ value, findings }) {
   const { record } = value;
   const isRead = place.query.show === "text";
-  const files = [{ path: "SKILL.md", before: record.status === "applied" ? value.previousContent ?? value.currentContent : value.currentContent, after: value.content }, ...(value.supportFiles ?? []).map(({ path, content, currentContent }) => ({ path, before: currentContent ?? "", after: content }))];
+  const files = [{ path: "SKILL.md", before: record.status === "applied" ? value.previousContent ?? "" : value.currentContent, after: value.content }, ...(value.supportFiles ?? []).map(({ path, content }) => ({ path, before: (value.currentSupportFiles ?? []).find((one) => one.path === path)?.content ?? "", after: content }))];
   return h("section", { class: "section" },
     h("div", { class: "line" }, h("h2", null, record.kind === "create" ? "What would be written" : "What would change"),
       h("div", { class: "filters", role: "group", "aria-label": "How to show it" }, [["", "Lines"], ["text", "As the agent reads it"]].map(([id, label]) => h("button", { key: label, type: "button", class: ["filter", (id === "text") === isRead && "filter-on"], "aria-pressed": String((id === "text") === isRead), onclick: () => go({ show: id }, { replace: true }) }, label)))),
@@ -79,11 +81,11 @@ function Changes({ value, findings }) {
 function Actions({ value, isNewer }) {
   const { record } = value;
   const about = { record, revision: value.revisionHash, content: value.content };
-  if (record.status === "applied") return h("div", { class: "page-actions" }, h(Button, { icon: "undo", onclick: () => ask("rollback", about) }, "Roll back…"));
+  if (record.status === "applied") return h("div", { class: "page-actions" }, h(Button, { icon: "undo", disabled: value.canRollBack === false, title: value.rollbackProblem || undefined, onclick: () => ask("rollback", about) }, "Roll back…"));
   if (record.status === "quarantined") return h("div", { class: "page-actions" }, h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
   if (record.status !== "pending") return null;
   return h("div", { class: "page-actions" },
-    h(Button, { kind: "primary", icon: "check", disabled: isNewer, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
+    h(Button, { kind: "primary", icon: "check", disabled: isNewer || value.canApply === false, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
     h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
 }
 

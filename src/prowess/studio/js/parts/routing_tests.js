@@ -60,12 +60,16 @@ async function remove(test) {
 }
 
 let best = "";
+let about = "";
 // Until the person chooses, the test speaks about what the router found.
 const chosen = () => (choice.isTouched ? choice : { should: true, name: best || NO_SKILL });
 
-// What the router says about another message is a new proposal.
-export function proposeTest(name) {
+// What the router says about another message is a new proposal; about the same, the person's choice
+// stays.
+export function proposeTest(name, asked) {
   best = name;
+  if (about === JSON.stringify(asked)) return;
+  about = JSON.stringify(asked);
   choice.isTouched = false;
 }
 
@@ -109,7 +113,7 @@ function Result() {
   if (runs.state === "failed") return h("p", { class: "note note-danger", role: "alert" }, "The tests did not run. ", runs.error.message);
   if (runs.state !== "ready" || runs.asked.agent !== agentId()) return null;
   const { passed, total, status } = runs.value;
-  return h("p", { class: "meta", role: "status" }, passed === total ? `All ${total} pass with ${agentName()}.` : `${passed} of ${total} pass with ${agentName()}.`, status === "degraded" ? " Only words and names were matched." : "");
+  return h("p", { class: "meta", role: "status" }, passed === total ? `${total === 1 ? "It passes" : `All ${total} pass`} with ${agentName()}.` : `${passed} of ${total} pass with ${agentName()}.`, status === "degraded" ? " Only words and names were matched." : "");
 }
 
 export function TestList({ use }) {

@@ -41,7 +41,7 @@ export function SkillPage({ skill }) {
   const why = reasons(skill);
   return h("article", { class: "skill-page" },
     h("header", null, h("h2", { tabindex: -1, class: "skill-title" }, skill.emoji ? `${skill.emoji} ` : "", skill.name),
-      h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), h(Tag, null, `${sourceLabel(skill)} · there for ${scopeLabel(skill)}`), skill.modelVisible ? null : h(Tag, null, "hidden from the model")),
+      h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), h(Tag, null, `${sourceLabel(skill)} · there for ${scopeLabel(skill)}`), agentState(skill) === "ready" && !skill.modelVisible && !skill.blockedByAgentFilter ? h(Tag, null, "· hidden from the model") : null),
       h("p", { class: "skill-about break" }, skill.description)),
     why.length > 0 && h("div", { class: "note note-needs" }, h("p", null, h("strong", null, "Not ready: "), why.map(sentence).join("; "), "."),
       agentState(skill) === "setup" && h("p", null, h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup"))),

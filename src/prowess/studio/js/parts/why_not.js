@@ -59,7 +59,7 @@ function Content({ asked }) {
 }
 
 // Where it was opened from: its row, or else the list of all skills.
-function focusBack(name) {
+export function focusBack(name) {
   const rows = [...document.querySelectorAll("[data-candidate]")];
   (rows.find((row) => row.dataset.candidate === name) ?? document.getElementById("why-skill"))?.focus();
 }

@@ -1,4 +1,130 @@
-// Activity: being written.
+// Activity: what became of skills over days, for the selected agent or for all agents together.
+// Only names, agents and times are counted anywhere, never a message.
+
+import { agentId, agentName, follow, gateway } from "../app.js";
 import { h } from "../dom.js";
-import { PageHead } from "../parts/basics.js";
-export const activity = { label: "Activity", search: "", describe: () => h(PageHead, { title: "Activity", scope: "" }) };
+import { Button, Empty, Loaded, PageHead } from "../parts/basics.js";
+import { fetchLearning, Learning, reloadLearning } from "../parts/learning_plot.js";
+import { fetchMissed, Missed } from "../parts/missed.js";
+import { DayTable, lastDays, ShareBar, SmallPlot } from "../parts/plots.js";
+import { Costs, fetchCosts, reloadCosts } from "../parts/prompt_costs.js";
+import { go, place, viewLink } from "../place.js";
+import { Resource } from "../resource.js";
+import { ago, count } from "../words.js";
+import { tryMessage } from "./router.js";
+
+const SPANS = [7, 14, 30, 90];
+const TOP = 8;
+const MOST_NAMES = 40;
+const COLUMNS = [["routed", "Routed"], ["none", "No skill"], ["loaded", "Loaded"], ["invoked", "Invoked"], ["corrected", "Corrected"], ["listed", "Listed"]];
+const PLOTS = [
+  { title: "Routed", about: "a skill was found for a message", kinds: ["routed"] },
+  { title: "No skill", about: "no skill fitted the message", kinds: ["none"] },
+  { title: "Used", about: "a skill was read or called", kinds: ["loaded", "invoked"] },
+  { title: "Corrected", about: "a person corrected the agent", kinds: ["corrected"] },
+];
+
+const activities = new Resource(({ agent, days }) => gateway.request("skills.activity", { days, ...(agent ? { agentId: agent } : {}) }));
+let isWhole = false;
+
+const isAll = () => place.query.agents === "all";
+const days = () => (SPANS.includes(Number(place.query.days)) ? Number(place.query.days) : 14);
+const whose = () => (isAll() ? "all agents" : agentName());
+const canCount = () => gateway.hello?.features?.methods?.includes("skills.activity") ?? false;
+
+// What was asked for last, so that a step to another number of days asks only for what has days.
+let shown = { whose: "", days: 0 };
+
+function arrive() {
+  if (gateway.state !== "live" || !agentId() || place.view !== "activity") return;
+  const agent = isAll() ? "" : agentId();
+  const wanted = { whose: agent || "*", days: days() };
+  const isOther = wanted.whose !== shown.whose;
+  if (canCount() && (isOther || wanted.days !== shown.days)) activities.load({ agent, days: wanted.days });
+  if (isOther) {
+    fetchLearning(agent);
+    fetchCosts(agent);
+  }
+  fetchMissed(wanted.days);
+  shown = wanted;
+}
+
+function Choice({ label, options, value, onchange }) {
+  return h("div", { class: "filters", role: "group", "aria-label": label }, options.map(([id, words]) => h("button", {
+    key: id, type: "button", class: ["filter", id === value && "filter-on"], "aria-pressed": String(id === value), onclick: () => onchange(id) }, words)));
+}
+
+const rowsOf = (value, kinds) => value.days.map((day) => ({ day: day.day, values: kinds.map((kind) => day[kind]) }));
+const labelOf = (kind) => COLUMNS.find(([id]) => id === kind)[1];
+
+function Plots({ value }) {
+  const all = COLUMNS.map(([id, label]) => ({ id, label }));
+  return h("section", { class: "activity-part", "aria-labelledby": "days-title" },
+    h("header", { class: "part-head" }, h("h2", { id: "days-title" }, "Day by day"), h("p", { class: "meta" }, `skills of ${whose()}; each plot has its own scale`)),
+    h("div", { class: "small-plots" }, PLOTS.map(({ title, about, kinds }) => h(SmallPlot, { title, about, days: rowsOf(value, kinds), series: kinds.map((id) => ({ id, label: labelOf(id) })) }))),
+    h(DayTable, { label: `Activity of ${whose()}`, days: rowsOf(value, COLUMNS.map(([id]) => id)), series: all }));
+}
+
+const used = ({ loaded, invoked }) => loaded + invoked;
+
+function SkillRow({ one, most }) {
+  return h("tr", { key: one.name }, h("th", { scope: "row" }, h("a", { href: viewLink("skills", { skill: one.name }) }, one.name)),
+    h("td", { class: "number" }, used(one).toLocaleString("en")), h("td", { class: "cost-bar" }, h(ShareBar, { share: most ? used(one) / most : 0 })),
+    ["routed", "corrected"].map((kind) => h("td", { key: kind, class: "number" }, one[kind].toLocaleString("en"))),
+    h("td", { class: "muted" }, one.lastUsedAt ? ago(Date.parse(one.lastUsedAt)) : "never"));
+}
+
+function MostUsed({ skills }) {
+  const most = Math.max(0, ...skills.map(used));
+  const rows = isWhole ? skills : skills.slice(0, TOP);
+  return h("section", { class: "activity-part", "aria-labelledby": "most-title" },
+    h("header", { class: "part-head" }, h("h2", { id: "most-title" }, "Most used"), h("p", { class: "meta" }, `by ${whose()} in ${count(days(), "day")}`)),
+    skills.length ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Most used skills" }, h("table", { class: "table" },
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Skill"), h("th", { scope: "col", class: "number" }, "Used"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Compared")), h("th", { scope: "col", class: "number" }, "Routed"), h("th", { scope: "col", class: "number" }, "Corrected"), h("th", { scope: "col" }, "Last used"))),
+      h("tbody", null, rows.map((one) => h(SkillRow, { one, most }))))) : h("p", { class: "muted" }, "No skill was routed or used in these days."),
+    skills.length > TOP && h("div", null, h(Button, { kind: "quiet", onclick: () => { isWhole = !isWhole; } }, isWhole ? "Show fewer" : `Show all ${skills.length}`)));
+}
+
+function NeverUsed({ names }) {
+  return h("section", { class: "activity-part", "aria-labelledby": "never-title" },
+    h("header", { class: "part-head" }, h("h2", { id: "never-title" }, "Never used"), h("p", { class: "meta" }, names.length ? `${names.length} ready, never loaded or called` : "")),
+    names.length ? [
+      h("ul", { class: "never" }, names.slice(0, MOST_NAMES).map((name) => h("li", { key: name }, h("a", { href: viewLink("skills", { skill: name }) }, name)))),
+      names.length > MOST_NAMES && h("p", { class: "meta" }, `and ${names.length - MOST_NAMES} more`),
+      h("p", { class: "muted" }, "They cost room in every prompt. Say in their descriptions when to use them, or switch them off."),
+    ] : h("p", { class: "muted" }, "Every ready skill was used at least once."));
+}
+
+const hasAny = ({ totals }) => COLUMNS.some(([id]) => totals[id] > 0);
+
+function Counted({ value }) {
+  return [
+    hasAny(value) ? h(Plots, { value }) : h(Empty, { title: `Nothing happened in ${count(days(), "day")}.`, command: "prowess connect claude-code", action: h("a", { href: viewLink("router") }, "Try a message in the router") }, "Uses are counted once an agent asks this gateway. Connect a harness to begin."),
+    h("div", { class: "activity-pair" }, h(MostUsed, { skills: value.skills.filter((one) => used(one) + one.routed > 0) }), h(NeverUsed, { names: value.neverUsed }))];
+}
+
+function describe() {
+  const scope = isAll() ? "What all agents of this gateway did with skills." : `What ${agentName()} did with skills; the other agents are not counted.`;
+  return h("div", { class: "page-scroll activity" },
+    h(PageHead, { title: "Activity", scope: `${scope} Names and times are kept, never a message.` },
+      h(Choice, { label: "Whose", options: [["one", agentName() || "This agent"], ["all", "All agents"]], value: isAll() ? "all" : "one", onchange: (id) => go({ agents: id === "all" ? "all" : null }) }),
+      h(Choice, { label: "How long", options: SPANS.map((number) => [number, `${number} days`]), value: days(), onchange: (number) => go({ days: number === 14 ? null : number }) })),
+    gateway.hello && !canCount() ? h(Empty, { title: "This gateway does not count days.", command: "prowess serve" }, "Start a newer one to see plots here.")
+      : h(Loaded, { of: activities, doing: "The activity could not be read.", rows: 6, describe: (value) => h(Counted, { value }) }),
+    h(Missed, { tryMessage }),
+    h(Learning, { whose: whose(), days: activities.value?.days.map(({ day }) => day) ?? lastDays(days()) }),
+    h(Costs, { whose: whose() }));
+}
+
+follow("connected", () => {
+  shown = { whose: "", days: 0 };
+  arrive();
+});
+follow("skills.proposal", () => place.view === "activity" && reloadLearning());
+follow("skills.changed", () => {
+  if (place.view !== "activity") return;
+  activities.reload();
+  reloadCosts();
+});
+
+export const activity = { label: "Activity", search: "", describe, keys: () => ({}), arrive };

@@ -4,7 +4,7 @@
 import { agentId, agentList, agentName, follow, gateway } from "../app.js";
 import { h } from "../dom.js";
 import { Button, Chip, Empty, Filters, GatewayBand, Loaded, PageHead, Tag } from "../parts/basics.js";
-import { FileFindings, Findings, StrictChoice, ValidateButton, ValidationResults, isAbout, validate, validation } from "../parts/findings.js";
+import { FileFindings, Findings, StrictChoice, ValidationResults, isAbout, validate, validation } from "../parts/findings.js";
 import { Icon } from "../parts/icon.js";
 import { LibraryPage, refreshPage, want } from "../parts/library_page.js";
 import { WindowedList } from "../parts/list.js";
@@ -13,7 +13,7 @@ import { Resource } from "../resource.js";
 import { count } from "../words.js";
 
 const list = new WindowedList({ rowHeight: 52 });
-const library = new Resource(({ agent }) => gateway.request("skills.sources", { agentId: agent }));
+const shelves = new Resource(({ agent }) => gateway.request("skills.sources", { agentId: agent }));
 const FILTERS = [["all", "All"], ["active", "Active"], ["shadowed", "Shadowed"], ["draft", "Drafts"], ["broken", "Broken"]];
 const SCOPES = { gateway: "for all agents", user: "for this user", workspace: "for this workspace" };
 const STATES = { active: null, shadowed: { tone: "slate", label: "Shadowed" }, draft: { tone: "accent", label: "Draft" }, broken: { tone: "danger", label: "Broken" } };
@@ -21,7 +21,7 @@ const STATES = { active: null, shadowed: { tone: "slate", label: "Shadowed" }, d
 // Runs of folders that are not there, by the id of their first one: opened by hand.
 const opened = new Set();
 
-const sources = () => library.value?.sources ?? [];
+const sources = () => shelves.value?.sources ?? [];
 const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
 const isNarrowed = () => filter() !== "all" || Boolean((place.query.q ?? "").trim());
 
@@ -127,7 +127,7 @@ function standingOf(name) {
 
 function FilePage({ path }) {
   const entry = sources().flatMap(({ skills }) => skills).find((one) => one.path === path && !hasPage(one));
-  if (!entry) return library.state === "ready" ? h(Empty, { title: "That file is no longer there, or counts as a skill now.", action: h(Button, { onclick: leave }, "Show the whole library") }) : null;
+  if (!entry) return shelves.state === "ready" ? h(Empty, { title: "That file is no longer there, or counts as a skill now.", action: h(Button, { onclick: leave }, "Show the whole library") }) : null;
   const state = STATES[entry.state];
   return h("article", { class: "skill-page" },
     h("header", null, h("h2", { class: "skill-title", tabindex: -1 }, entry.state === "shadowed" ? h("s", null, entry.name) : entry.name), h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label)), entry.description && h("p", { class: "skill-about break" }, entry.description)),
@@ -142,7 +142,7 @@ function problems() {
   const found = new Map();
   const add = (one) => found.set(one.path, [...(found.get(one.path) ?? []), one]);
   for (const source of sources()) [...source.diagnostics, ...source.skills.flatMap(({ diagnostics }) => diagnostics)].forEach(add);
-  (library.value?.diagnostics ?? []).forEach(add);
+  (shelves.value?.diagnostics ?? []).forEach(add);
   return [...found];
 }
 
@@ -155,8 +155,8 @@ function ReportPage() {
   };
   return h("article", { class: "skill-page" },
     h("header", null, h("h2", { class: "skill-title", tabindex: -1 }, isAbout("") ? "Validation" : "Diagnostics"),
-      h("p", { class: "muted" }, isAbout("") ? "Every file of every source, checked now." : "What was noticed while the files were read. A validation looks closer."),
-      h("div", { class: "line" }, h(ValidateButton, { name: "", strict, kind: isAbout("") ? "" : "primary" }), h(StrictChoice, { strict, onchange: change }))),
+      h("p", { class: "muted" }, isAbout("") ? "Every file of every source, checked against the rules." : "What was noticed while the files were read. “Validate all” looks closer."),
+      isAbout("") && h("div", null, h(StrictChoice, { strict, onchange: change }))),
     isAbout("") ? h(ValidationResults, { linkOf, retry: () => validate("", strict) })
       : found.length ? found.map(([path, findings]) => h(FileFindings, { path, findings, link: linkOf(path) }))
         : h("p", { class: "note note-ready" }, "Every file could be read, and there is nothing to say about any."));
@@ -175,19 +175,19 @@ function scope() {
   const there = sources().filter(({ exists }) => exists).length;
   const files = sources().reduce((sum, { skills }) => sum + skills.length, 0);
   const whose = agentList().length > 1 ? ` Seen from ${agentName()}'s workspace.` : "";
-  return `Where skills come from. Of two with one name, the source that stands first wins.${library.state === "ready" ? ` ${count(files, "file")} in ${count(there, "folder")}.` : ""}${whose}`;
+  return `Where skills come from. Of two with one name, the source that stands first wins.${shelves.state === "ready" ? ` ${count(files, "file")} in ${count(there, "folder")}.` : ""}${whose}`;
 }
 
 function Detail() {
   const { skill, file } = place.query;
   if (skill) return h(LibraryPage, { name: skill, standing: standingOf(skill), back: leave });
   if (file) return h(FilePage, { path: file });
-  return library.state === "ready" ? h(ReportPage) : null;
+  return shelves.state === "ready" ? h(ReportPage) : null;
 }
 
 function describe() {
-  if (agentId()) want(library, { agent: agentId() });
-  const ready = library.state === "ready";
+  if (agentId()) want(shelves, { agent: agentId() });
+  const ready = shelves.state === "ready";
   const found = searched();
   const { skill, file, report } = place.query;
   const chosen = skill || file || report;
@@ -199,7 +199,7 @@ function describe() {
       h(Button, { icon: "check", busy: isAbout("") && validation.busy, disabled: !ready, onclick: () => { go({ skill: null, file: null, open: null, report: "1" }); validate("", place.query.strict === "1"); } }, "Validate all")),
     h("div", { class: "list-head" }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
     h("div", { class: ["split", chosen && "split-chosen"] },
-      h("div", { class: "split-list" }, h(Loaded, { of: library, doing: "The sources could not be read.", rows: 9, describe: () => h(List, { found }) })),
+      h("div", { class: "split-list" }, h(Loaded, { of: shelves, doing: "The sources could not be read.", rows: 9, describe: () => h(List, { found }) })),
       h("section", { class: "split-detail", key: skill ?? file ?? "report", tabindex: -1, "aria-label": skill ? `About ${skill}` : file ? "About the file" : "What was found" },
         h("button", { class: "button quiet split-back", onclick: leave }, h(Icon, { name: "back" }), "All sources"), h(Detail)))];
 }
@@ -217,11 +217,10 @@ function move(step) {
 const keys = () => ({ j: () => move(1), k: () => move(-1), Enter: () => document.querySelector(".split-detail h2")?.focus(), Escape: leave });
 
 function refresh() {
-  library.reload();
+  shelves.reload();
   if (place.view === "library") refreshPage();
 }
 
 for (const event of ["connected", "skills.changed", "config.changed", "skills.proposal"]) follow(event, refresh);
 
-export const libraryView = { label: "Library", search: "Search every source", describe, keys };
-export { libraryView as library };
+export const library = { label: "Library", search: "Search every source", describe, keys };

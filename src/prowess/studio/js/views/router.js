@@ -11,7 +11,7 @@ import { Button, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
 import { canTest, fetchTests, proposeTest, SaveTest, TestList } from "../parts/routing_tests.js";
 import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../parts/score_bar.js";
-import { askWhyAgain, WhyNot } from "../parts/why_not.js";
+import { askWhyAgain, focusBack, WhyNot } from "../parts/why_not.js";
 import { go, link, place, viewLink } from "../place.js";
 import { forgetMessages, keepDraft, recentMessages, remember, storedDraft } from "../recent_messages.js";
 import { complain, toast } from "../toasts.js";
@@ -29,7 +29,7 @@ let settling = 0;
 const route = new LiveAnswer(
   ({ agent, message }) => gateway.request("skills.route", { agentId: agent, message, limit: SHOWN, dryRun: true }),
   (asked, value) => {
-    proposeTest(value.matches[0]?.name ?? "");
+    proposeTest(value.matches[0]?.name ?? "", asked);
     clearTimeout(settling);
     settling = setTimeout(settle, SETTLED_MS);
   },
@@ -95,7 +95,7 @@ function arrive() {
 function matched(match) {
   const [first] = match.reasons;
   const quote = /^(?:means nearly|fits its description) "(.+)" \(-?\d\.\d+\)$/.exec(first ?? "");
-  if (quote) return ["matched ", h("q", null, quote[1])];
+  if (quote) return `matched “${quote[1]}”`;
   return first ?? "it scores high enough";
 }
 
@@ -167,7 +167,7 @@ function Recent() {
   const options = [{ id: "all", label: "All", count: all.length }, { id: "none", label: "No match", count: without.length }];
   return h("section", { class: "side-part", "aria-labelledby": "recent-title" },
     h("header", { class: "side-head" }, h("h2", { id: "recent-title" }, "Recent messages"), h("span", { class: "meta" }, "in this tab only"),
-      all.length > 0 && h(Button, { kind: "quiet", onclick: () => forgetMessages(agentId()) }, "Clear")),
+      all.length > 0 && h(Button, { kind: "quiet", onclick: () => forgetMessages() }, "Clear")),
     all.length > 0 && h(Filters, { label: "Recent messages", options, value: recentFilter, onchange: (id) => { recentFilter = id; } }),
     shown.length ? h("ul", { class: "recents" }, shown.map((one) => h(RecentRow, { one })))
       : h("p", { class: "muted" }, all.length ? "Every message found a skill." : "What you try is listed here until the tab is closed."));
@@ -209,7 +209,14 @@ function move(step) {
   links[Math.min(links.length - 1, Math.max(0, at + step))]?.focus();
 }
 
-const keys = () => ({ j: () => move(1), k: () => move(-1), Escape: () => place.query.why && openWhy("") });
+function closeWhy() {
+  const { why } = place.query;
+  if (!why) return;
+  openWhy("");
+  focusBack(why);
+}
+
+const keys = () => ({ j: () => move(1), k: () => move(-1), Escape: closeWhy });
 
 const again = () => {
   if (place.view !== "router") return;

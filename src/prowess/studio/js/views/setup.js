@@ -177,7 +177,7 @@ function describe() {
   dropStranger();
   const chosen = configured();
   const number = trash.value?.removed?.length ?? 0;
-  return [h(GatewayBand), h("div", { class: "page-scroll", key: "page" },
+  return [h(GatewayBand), h("div", { class: "page-scroll setup-page", key: "page" },
     h(PageHead, { title: "System setup", scope: scope() }, h(Button, { icon: "undo", onclick: () => go({ removed: "1" }) }, "Removed skills", number > 0 && ` (${number})`)),
     h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, describe: () => h(Body) })),
   chosen && h(Configure, { skill: chosen, onclose: close }), h(Removed)];

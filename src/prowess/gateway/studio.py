@@ -1,0 +1,151 @@
+"""The files of the studio over HTTP: a table that is made once, and nothing beside it.
+
+No path of a request ever meets the disk: it is looked up among the files that were there at the
+start, so there is nothing to climb out of. A path that names no file and has no dot is a place
+inside the page (`/skills`), and gets the page; any other unknown path is not found.
+"""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from prowess.gateway.calls import Code
+from prowess.gateway.gate import problem_answer
+
+PAGE = "/index.html"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# What is not in here is no part of a page, and is not served.
+_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        ".html": "text/html; charset=utf-8",
+        ".css": "text/css; charset=utf-8",
+        ".js": "text/javascript; charset=utf-8",
+        ".mjs": "text/javascript; charset=utf-8",
+        ".json": "application/json",
+        ".webmanifest": "application/manifest+json",
+        ".svg": "image/svg+xml",
+        ".png": "image/png",
+        ".ico": "image/x-icon",
+        ".woff2": "font/woff2",
+    }
+)
+_PACKED = frozenset((".html", ".css", ".js", ".mjs", ".json", ".webmanifest", ".svg"))
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    # Kept by the browser and asked for each time: a newer Prowess is seen at once.
+    "Cache-Control": "no-cache",
+    "Vary": "Accept-Encoding",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFile:
+    """One file, as it is sent."""
+
+    type: str
+    body: bytes
+    # Empty where packing would not make it smaller.
+    packed: bytes
+    tag: str
+
+
+def page_files(folder: str) -> Mapping[str, PageFile]:
+    """Read the files of a page, by the path under which they are asked for.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    found: dict[str, PageFile] = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for name in sorted(names):
+            path = Path(place, name)
+            # A link could lead to what is no part of the package.
+            if name.startswith(".") or path.suffix not in _TYPES or path.is_symlink():
+                continue
+            found[f"/{path.relative_to(folder).as_posix()}"] = _read(path)
+    return MappingProxyType(found)
+
+
+def _read(path: Path) -> PageFile:
+    body = path.read_bytes()
+    packed = gzip.compress(body, mtime=0) if path.suffix in _PACKED else b""
+    return PageFile(
+        type=_TYPES[path.suffix],
+        body=body,
+        packed=packed if len(packed) < len(body) else b"",
+        tag=hashlib.sha256(body).hexdigest()[:32],
+    )
+
+
+class StudioFiles:
+    """Serves the files of a page, as an ASGI app."""
+
+    def __init__(self, files: Mapping[str, PageFile]) -> None:
+        """Take the files; `PAGE` is among them."""
+        self._files = files
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._answer(scope["method"], scope["path"], Headers(scope=scope))(
+            scope, receive, send
+        )
+
+    def _answer(self, method: str, path: str, headers: Headers) -> Response:
+        if method not in {"GET", "HEAD"}:
+            allowed = {"Allow": "GET, HEAD"}
+            return problem_answer(
+                405, Code.INVALID_REQUEST, "method not allowed: use GET, HEAD", allowed
+            )
+        file = self._found(path)
+        if file is None:
+            return problem_answer(404, Code.INVALID_REQUEST, "not found")
+        return _sent(file, headers)
+
+    def _found(self, path: str) -> PageFile | None:
+        file = self._files.get(path)
+        if file is not None or "." in path:
+            return file
+        return self._files.get(PAGE)
+
+
+def _sent(file: PageFile, headers: Headers) -> Response:
+    is_packed = bool(file.packed) and _takes_gzip(headers.getlist("accept-encoding"))
+    # Two bodies, two tags: a cache must never give one for the other.
+    tag = f'"{file.tag}{"-gz" if is_packed else ""}"'
+    shown = {**_HEADERS, "ETag": tag}
+    if _has(headers.getlist("if-none-match"), tag):
+        return Response(status_code=304, headers=shown)
+    if is_packed:
+        shown["Content-Encoding"] = "gzip"
+    body = file.packed if is_packed else file.body
+    # To HEAD the server sends no body, and still says how long it would be.
+    return Response(body, headers={**shown, "Content-Type": file.type})
+
+
+def _takes_gzip(values: list[str]) -> bool:
+    for part in ",".join(values).lower().split(","):
+        name, _, quality = part.partition(";")
+        if name.strip() in {"gzip", "*"}:
+            return quality.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False
+
+
+def _has(values: list[str], tag: str) -> bool:
+    tags = {part.strip().removeprefix("W/") for part in ",".join(values).split(",")}
+    return tag in tags or "*" in tags

@@ -1,0 +1,70 @@
+// What the list of skills costs: tokens that are spent in every conversation before anybody says a
+// word, by agent and harness. A harness reads its own folders, so the lists differ in more than size.
+
+import { agentName, gateway } from "../app.js";
+import { h } from "../dom.js";
+import { Resource } from "../resource.js";
+import { count } from "../words.js";
+import { Chip, Command, Loaded } from "./basics.js";
+import { ShareBar } from "./plots.js";
+
+const has = (method) => gateway.hello?.features?.methods?.includes(method) ?? false;
+// About so many characters are one token of English.
+const CHARS_A_TOKEN = 4;
+const SLOW_MS = 60_000;
+
+// Without an agent, of all of them.
+const costs = new Resource(async ({ agent: only }) => {
+  if (has("skills.costs")) return (await gateway.request("skills.costs", only ? { agentId: only } : {}, { timeout: SLOW_MS })).agents;
+  // An older gateway tells only its own list.
+  const agents = only ? [only] : (await gateway.request("agents.list")).agents.map(({ id }) => id);
+  return Promise.all(agents.map(async (agent) => {
+    const { chars, included, dropped } = await gateway.request("skills.prompt", { agentId: agent });
+    return { agentId: agent, harnesses: [{ harness: "prowess", title: "Prowess", tokens: Math.ceil(chars / CHARS_A_TOKEN), used: chars, limit: null, unit: "characters", counts: { shown: included.length, cut: 0, "name-only": 0, dropped: dropped.length } }] };
+  }));
+});
+
+export const fetchCosts = (agent) => costs.load({ agent });
+export const reloadCosts = () => costs.reload();
+
+const FATES = [["cut", "cut"], ["name-only", "by name only"], ["dropped", "left out"]];
+
+function Fates({ counts }) {
+  const lost = FATES.filter(([id]) => counts[id] > 0).map(([id, words]) => `${counts[id]} ${words}`);
+  if (!lost.length) return h("span", { class: "muted" }, counts.shown ? `all ${counts.shown} in full` : "none");
+  return h(Chip, { tone: "needs" }, [counts.shown ? `${counts.shown} in full` : "", ...lost].filter(Boolean).join(", "));
+}
+
+function share(used, limit) {
+  const hundredths = Math.round((100 * used) / limit);
+  return used > 0 && hundredths < 1 ? "under 1 %" : `${hundredths} %`;
+}
+
+function Row({ agent, one, most, isFirst, span }) {
+  const { title, tokens, used, limit, unit, counts } = one;
+  return h("tr", { key: `${agent} ${one.harness}` },
+    isFirst && h("th", { scope: "rowgroup", rowspan: span, class: "cost-agent" }, agentName(agent)),
+    h("th", { scope: "row" }, title),
+    h("td", { class: "number" }, tokens.toLocaleString("en")),
+    h("td", { class: "cost-bar" }, h(ShareBar, { share: most ? tokens / most : 0 })),
+    h("td", { class: "number" }, limit ? `${share(used, limit)} of ${limit.toLocaleString("en")} ${unit}` : h("span", { class: "muted" }, "no limit known")),
+    h("td", null, h(Fates, { counts })));
+}
+
+function Found({ agents }) {
+  const most = Math.max(1, ...agents.flatMap(({ harnesses }) => harnesses.map(({ tokens }) => tokens)));
+  const isTight = agents.some(({ harnesses }) => harnesses.some(({ counts }) => FATES.some(([id]) => counts[id] > 0)));
+  return [
+    h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Tokens by agent and harness" },
+      h("table", { class: "table costs" },
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, "Agent"), h("th", { scope: "col" }, "Harness"), h("th", { scope: "col", class: "number" }, "Tokens"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Compared")), h("th", { scope: "col", class: "number" }, "Of its room"), h("th", { scope: "col" }, "Descriptions"))),
+        agents.map(({ agentId: agent, harnesses }) => h("tbody", { key: agent }, [...harnesses].sort((one, other) => other.tokens - one.tokens).map((one, at) => h(Row, { agent, one, most, isFirst: at === 0, span: harnesses.length })))))),
+    isTight && h("div", { class: "line" }, h("span", { class: "muted" }, "What to shorten first:"), h(Command, { text: "prowess budget" }))];
+}
+
+export function Costs({ whose }) {
+  const harnesses = (costs.value ?? []).reduce((most, one) => Math.max(most, one.harnesses.length), 0);
+  return h("section", { class: "activity-part", "aria-labelledby": "costs-title" },
+    h("header", { class: "part-head" }, h("h2", { id: "costs-title" }, "What the prompt block costs"), h("p", { class: "meta" }, `about so many tokens in every conversation of ${whose}${harnesses > 1 ? `, in ${count(harnesses, "harness", "harnesses")}` : ""}`)),
+    h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, describe: (agents) => h(Found, { agents }) }));
+}
