@@ -1,23 +1,17 @@
-"""The `prowess` command: finds the command group, runs it, and turns every failure into a sentence.
+"""The `prowess` command: hooks take a lane of their own, all other commands the terminal's.
 
-Groups are imported only when one of their commands is called, so that a quick command stays quick.
+Coding agents wait for `prowess hook` at every prompt, so nothing is imported here that it does not
+need; the terminal (`prowess.cli.terminal`) is loaded for the others.
 """
 
-import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from io import TextIOWrapper
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from prowess import __version__
-from prowess.cli.lazy import LazyGroup
-from prowess.cli.render import print_error, print_json, print_raw
-from prowess.errors import ProwessError
-from prowess.wire import error as wire_error
+if TYPE_CHECKING:
+    # The same name again says that it is meant for others.
+    from prowess.cli.terminal import app as app  # noqa: PLC0414
 
 # name -> module, one-line help. The order is that of `prowess --help`.
 COMMANDS = {
@@ -46,160 +40,43 @@ COMMANDS = {
         "chat",
         "Talk to an agent that routes to your skills, reads them and asks before it acts.",
     ),
+    "sessions": ("sessions", "Show what skills did in your sessions, and which were missed."),
     "workshop": ("workshop", "Review what was learned, and turn it into skills."),
     "serve": ("serve", "Run the gateway for every client, in one process."),
     "experience": ("experience", "Learn from what agents did: drafts, replays and lessons."),
     "plugins": ("plugins", "Show plugins, and whether they are on."),
     "qa": ("qa", "Run scenarios that show that learning works, end to end."),
+    "connect": ("connect", "Let a coding agent you already run ask Prowess, over hooks and MCP."),
+    "doctor": ("doctor", "Check every connection and our own parts, and say what to do."),
+    "hook": ("hook", "Answer a hook of a coding agent; `prowess connect` registers it."),
+    "mcp": ("mcp", "Serve skills to an MCP client over standard input and output."),
+    "export": ("export", "Build a portable copy of a skill for one harness."),
+    "budget": ("budget", "Say which descriptions a harness will show, cut or drop."),
     "enable": ("config", "Switch a skill on for every agent."),
     "disable": ("config", "Switch a skill off for every agent."),
     "config": ("config", "Read and write the configuration."),
     "completion": ("completion", "Print the shell completion script."),
 }
-_INTERRUPTED, _INTERNAL_ERROR, _USAGE, _FAILED = 130, 70, 2, 1
-_SIGNAL_BASE = 128
-# What a supervisor, a shell that logs out or a terminal that closes sends.
-_ORDERLY = ("SIGTERM", "SIGHUP")
-
-
-@click.group(
-    cls=LazyGroup,
-    table=COMMANDS,
-    prefix="prowess.cli.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 a finding or something not found, 2 wrong usage.",
-)
-@click.version_option(__version__, "-V", "--version", prog_name="prowess")
-def app() -> None:
-    """Find skills, say which are ready and why the others are not, and tell the agent.
-
-    Skills are folders with a SKILL.md. Prowess reads those of the workspace, of your home folder
-    and of every harness you have, and bundles a few of its own. Start with `prowess list`.
-    """
+_HOOK = ["hook"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the terminal and return the exit code."""
-    _prepare_streams()
+    """Run the command and return the exit code; a hook ends the process by itself."""
     args = list(sys.argv[1:] if argv is None else argv)
-    code: object = 0
-    try:
-        with _ended_in_order():
-            code = app.main(args=args, prog_name="prowess", standalone_mode=False)
-        sys.stdout.flush()
-    except (click.ClickException, ProwessError) as error:
-        return _refused(error, as_json=_wants_json(args))
-    except (click.Abort, KeyboardInterrupt):
-        print_error("stopped.")
-        return _INTERRUPTED
-    except OSError as error:
-        # click draws a line when somebody interrupts, also where nobody can read it.
-        interrupted = isinstance(error.__context__, KeyboardInterrupt)
-        return _output_lost(error, _INTERRUPTED if interrupted else code)
-    except SystemExit as stop:
-        return _left(stop)
-    # The outermost loop: whatever is left becomes a sentence, or a traceback on request.
-    except Exception as error:  # noqa: BLE001
-        return _internal(error)
-    return code if isinstance(code, int) else 0
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Have a signal that ends us unwind everything first: children end, half-made things go.
-
-    The second one ends us at once. A signal that is ignored (nohup) or taken by somebody else stays
-    so, and `prowess run` takes them all while its command runs.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in _ORDERLY if hasattr(signal, name)]
-    mine = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-
-    def leave(number: int, _frame: object) -> None:
-        for one in mine:
-            signal.signal(one, signal.SIG_DFL)
-        raise SystemExit(_SIGNAL_BASE + number)
-
-    for number in mine:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in mine:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _left(stop: SystemExit) -> int:
-    """Return the code of what left by itself: click for a lost pipe, or a signal."""
-    if stop.code == 1:
-        return _output_lost(BrokenPipeError())
-    code = stop.code if isinstance(stop.code, int) else 0
-    if code > _SIGNAL_BASE:
-        print_error("stopped.")
+    if args == _HOOK:
+        lane = import_module("prowess.cli.hook_lane")
+        if argv is None:
+            # A process of its own, which this ends.
+            lane.run_and_leave()
+        answered: int = lane.run()
+        return answered
+    code: int = import_module("prowess.cli.terminal").run(args)
     return code
 
 
-def _wants_json(args: Sequence[str]) -> bool:
-    """Return whether the reader is a program, also where the arguments make no sense otherwise."""
-    joined = " ".join(args)
-    return "--json" in args or "--format json" in joined or "--format=json" in joined
-
-
-def _prepare_streams() -> None:
-    """Never fail on a character that the terminal cannot show, nor on a stream that is closed."""
-    if sys.stdout is None:
-        # Open until the process ends, like the stream it stands for.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _refused(error: click.ClickException | ProwessError, *, as_json: bool) -> int:
-    if isinstance(error, ProwessError):
-        return _failed(error, as_json=as_json)
-    return _usage(error)
-
-
-def _usage(error: click.ClickException) -> int:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        print_raw(error.format_message())
-        return 0
-    message = error.format_message().strip().replace("\n", " ")
-    message += "" if message.endswith("?") else "." if not message.endswith(".") else ""
-    context = getattr(error, "ctx", None)
-    path = "prowess" if context is None else context.command_path
-    print_error(f"{message} Try `{path} --help`.")
-    return _USAGE
-
-
-def _failed(error: ProwessError, *, as_json: bool) -> int:
-    if as_json:
-        name = getattr(error, "name", None)
-        fields = {} if name is None else {"name": name}
-        print_json(wire_error(error.code, str(error), **fields))
-    else:
-        print_error(str(error))
-    return _FAILED
-
-
-def _output_lost(error: OSError, code: object = 0) -> int:
-    """`prowess list | head` closes the pipe early, which is fine; a full disk is not."""
-    # Python would complain once more when it flushes at exit.
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
-    if isinstance(error, BrokenPipeError):
-        return code if isinstance(code, int) else 0
-    print_error(f"the output cannot be written: {error.strerror}.")
-    return _FAILED
-
-
-def _internal(error: Exception) -> int:
-    if os.environ.get("PROWESS_DEBUG"):
-        raise error
-    kind = type(error).__name__
-    print_error(
-        f"internal error ({kind}: {error}). Set PROWESS_DEBUG=1 for the traceback and report it."
-    )
-    return _INTERNAL_ERROR
+# Whatever the name stands for: the type checker takes the import above instead.
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Load the terminal for whoever asks for its commands."""
+    if name == "app":
+        return import_module("prowess.cli.terminal").app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

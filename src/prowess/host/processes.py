@@ -3,7 +3,8 @@
 Each child leads a session of its own, without a terminal, and whatever of it is left when the call
 ends is ended too, also after a normal end: nothing goes on in the background. A child that a signal
 ended has the code that shells give it, 128 and the signal's number. Programs that belong on the
-user's terminal are for `prowess.host.foreground`; nothing else starts processes.
+user's terminal are for `prowess.host.foreground`; nothing else starts processes. `start_detached`
+alone leaves a child behind, on purpose.
 
 On Windows output arrives at the end, from temporary files, and `taskkill` ends the tree.
 """
@@ -11,9 +12,10 @@ On Windows output arrives at the end, from temporary files, and `taskkill` ends 
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from threading import Event
@@ -61,6 +63,36 @@ class ChildProcesses:
             return child.finish(child.wait(stop))
         finally:
             child.close()
+
+
+def start_detached(
+    argv: Sequence[str], *, stdin: bytes, environment: Mapping[str, str], folder: str
+) -> bool:
+    """Start a program that goes on after us and that nobody hears; False where it cannot start.
+
+    It reads `stdin` from a file without a name, so that starting it waits for nothing. It is the
+    one child that is meant to be left behind: give it a bounded job.
+    """
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        try:
+            # No shell: the words are ours, and passed one by one.
+            process = subprocess.Popen(  # noqa: S603
+                list(argv),
+                cwd=folder,
+                env=dict(environment),
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
+            )
+        except (OSError, ValueError):
+            return False
+        # Nobody waits for it: whoever calls this ends first, and the system reaps what is left.
+        process.returncode = 0
+    return True
 
 
 def _program(command: ChildCommand) -> Program:

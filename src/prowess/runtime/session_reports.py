@@ -20,10 +20,12 @@ from prowess.runtime.routing import Asked
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 
-MOST_ROUTED = 3_000
+MOST_FILES, MOST_ROUTED = 400, 3_000
 GONE = "a session whose folder is gone: what it missed is not known"
 NOT_ROUTED = f"a prompt after {MOST_ROUTED} others: not routed"
 UNREADABLE = "a file that cannot be read"
+TOO_MANY_FILES = f"a file after the {MOST_FILES} newest ones: a shorter --since reads them"
+_ORDER = {MissKind.MISSED: 0, MissKind.PROBABLE: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,37 +135,25 @@ class SessionReports:
             workspace: only sessions in this folder or below it.
             session: only the session whose id begins like this.
         """
-        found = self._read(since_ms, harness, session)
-        sessions = [
-            one
-            for file in found
-            for one in file.sessions
-            if (not one.ended_ms or one.ended_ms >= since_ms)
-            and one.id.startswith(session)
-            and (workspace is None or _is_below(one.cwd, workspace))
-        ]
-        sessions = _newest_of_each(sessions)
         counts = _Counts(since_ms)
-        self._judge(sessions, counts)
-        problems = tuple(file.problem for file in found if file.problem)
-        # The sessions of one file count together what was left out of it.
-        for left_out in {one.path: one.skipped for one in sessions}.values():
-            counts.skipped.update(left_out)
-        if problems:
-            counts.skipped[UNREADABLE] += len(problems)
-        order = {MissKind.MISSED: 0, MissKind.PROBABLE: 1}
-        return SessionsReport(
-            since_ms=since_ms,
-            sessions=tuple(sessions),
-            skills=tuple(sorted(counts.skills.values(), key=_worth)),
-            missed=tuple(sorted(counts.missed, key=lambda one: (order[one.kind], -one.turn.at_ms))),
-            skipped=dict(counts.skipped),
-            problems=problems,
-            notes=tuple(counts.notes),
-        )
-
-    def _read(self, since_ms: int, harness: Harness | None, session: str) -> list[SessionFile]:
         files = list(self._tools.files.files(since_ms, harness, session))
+        if len(files) > MOST_FILES:
+            counts.skipped[TOO_MANY_FILES] = len(files) - MOST_FILES
+        found = self._read(files[:MOST_FILES])
+        sessions = _newest_of_each(
+            [
+                one
+                for file in found
+                for one in file.sessions
+                if (not one.ended_ms or one.ended_ms >= since_ms)
+                and one.id.startswith(session)
+                and (workspace is None or _is_below(one.cwd, workspace))
+            ]
+        )
+        self._judge(sessions, counts)
+        return _summed(sessions, counts, tuple(file.problem for file in found if file.problem))
+
+    def _read(self, files: Sequence[Callable[[], SessionFile]]) -> list[SessionFile]:
         found: list[SessionFile] = []
         for done, read in enumerate(files):
             self._tools.progress("reading sessions", done, len(files))
@@ -217,6 +207,26 @@ class SessionReports:
                     description=_shown_description(match.skill),
                     in_folders=self._tools.in_folders(match.skill.source.root, harness),
                 )
+
+
+def _summed(
+    sessions: Sequence[Session], counts: _Counts, problems: tuple[str, ...]
+) -> SessionsReport:
+    """Return the report of what was counted."""
+    # The sessions of one file count together what was left out of it.
+    for left_out in {one.path: one.skipped for one in sessions}.values():
+        counts.skipped.update(left_out)
+    if problems:
+        counts.skipped[UNREADABLE] += len(problems)
+    return SessionsReport(
+        since_ms=counts.since_ms,
+        sessions=tuple(sessions),
+        skills=tuple(sorted(counts.skills.values(), key=_worth)),
+        missed=tuple(sorted(counts.missed, key=lambda one: (_ORDER[one.kind], -one.turn.at_ms))),
+        skipped=dict(counts.skipped),
+        problems=problems,
+        notes=tuple(counts.notes),
+    )
 
 
 def _shown_description(skill: Skill) -> str:

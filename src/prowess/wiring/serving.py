@@ -21,6 +21,7 @@ from prowess.gateway.hub import Hub
 from prowess.gateway.methods_changes import change_methods
 from prowess.gateway.methods_proposals import proposal_methods
 from prowess.gateway.methods_skills import skill_methods
+from prowess.gateway.methods_studio import StudioServices, studio_methods
 from prowess.gateway.methods_system import health, snapshot, system_methods
 from prowess.gateway.options import GatewayOptions
 from prowess.gateway.server import gateway_server
@@ -30,17 +31,22 @@ from prowess.host.config_store import ConfigStore
 from prowess.host.config_values import to_settings
 from prowess.host.instance_lock import only_instance
 from prowess.host.skill_removal import SkillRemoval
+from prowess.mcp.http import McpEndpoint
 from prowess.runtime.config_edits import ConfigEdits
 from prowess.runtime.last_settings import LastGoodSettings
 from prowess.runtime.nodes import Nodes, WithNodes
+from prowess.runtime.proposal_outlook import Outlooks
 from prowess.runtime.proposals import Proposals
 from prowess.runtime.removing import Removals
 from prowess.settings import SpecMode
 from prowess.skills.validate import Report
+from prowess.wiring.hook_serving import serving_hooks
 from prowess.wiring.installing import open_installing
+from prowess.wiring.mcp import open_endpoint
 from prowess.wiring.runtime import Runtime, open_runtime
 from prowess.wiring.serving_auth import TOKEN_VARIABLE, configured_secrets, usable_secret
 from prowess.wiring.serving_news import News, OneAtATime
+from prowess.wiring.studio import has_page, open_studio, studio_files
 from prowess.wiring.using import open_usage
 from prowess.wiring.validating import candidates, report_on
 from prowess.wiring.workshop import workshop_tools
@@ -69,6 +75,11 @@ class Gateway:
     app: Starlette
     options: GatewayOptions
     news: News
+
+    @property
+    def has_page(self) -> bool:
+        """True where a browser that opens the address finds the studio."""
+        return has_page()
 
     def close(self) -> None:
         """Write what waits, and give back what was opened."""
@@ -109,20 +120,43 @@ def open_gateway(
     # Fifty machines that come and go at once cost two looks at the disk, not fifty.
     refresh = OneAtATime(runtime.skills.refresh)
     services = _services(runtime, nodes, told, hub.stopping)
-    news = News(runtime, hub.publish, lambda: _hash(runtime))
-    app = build_app(
-        _table(services), hub, options, lambda: snapshot(services), lambda: health(services)
-    )
+    mcp = open_endpoint(runtime, hub, options)
+    news = News(runtime, _publisher(hub, mcp), lambda: _hash(runtime))
+    app = _app(_table(services, open_studio(runtime)), services, hub, options, mcp)
     return Gateway(runtime=runtime, services=services, hub=hub, app=app, options=options, news=news)
 
 
-def _table(services: Services) -> MethodTable:
+def _app(
+    table: MethodTable, services: Services, hub: Hub, options: GatewayOptions, mcp: McpEndpoint
+) -> Starlette:
+    return build_app(
+        table,
+        hub,
+        options,
+        lambda: snapshot(services),
+        lambda: health(services),
+        static=studio_files(),
+        mcp=mcp,
+    )
+
+
+def _publisher(hub: Hub, mcp: McpEndpoint) -> Callable[[str, dict[str, object]], None]:
+    def publish(event: str, payload: dict[str, object]) -> None:
+        hub.publish(event, payload)
+        # Clients of MCP hear of changes in words of their own.
+        mcp.told()
+
+    return publish
+
+
+def _table(services: Services, studio: StudioServices) -> MethodTable:
     return MethodTable(
         (
             *system_methods(services),
             *skill_methods(services),
             *change_methods(services),
             *proposal_methods(services),
+            *studio_methods(services, studio),
         )
     )
 
@@ -140,6 +174,7 @@ def _services(
         installing=lambda: open_installing(runtime),
         workshop=lambda: workshop,
         proposals=lambda: Proposals(tools),
+        outlook=Outlooks(tools).of,
         config=ConfigEdits(
             ConfigStore(runtime.config),
             check=lambda values: to_settings(values).problems,
@@ -256,6 +291,7 @@ def serve(request: ServeRequest, ready: Callable[[str, Gateway], None]) -> None:
         # First: whoever interrupts the start must leave nothing behind.
         stack.callback(gateway.news.stop)
         gateway.news.start()
+        stack.enter_context(serving_hooks(gateway.runtime))
         address = _address(request.host, bound)
         lock.note(address)
         server = gateway_server(

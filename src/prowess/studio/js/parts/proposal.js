@@ -75,7 +75,7 @@ function Changes({ value, findings }) {
     h("div", { class: "line" }, h("h2", null, record.kind === "create" ? "What would be written" : "What would change"),
       h("div", { class: "filters", role: "group", "aria-label": "How to show it" }, [["", "Lines"], ["text", "As the agent reads it"]].map(([id, label]) => h("button", { key: label, type: "button", class: ["filter", (id === "text") === isRead && "filter-on"], "aria-pressed": String((id === "text") === isRead), onclick: () => go({ show: id }, { replace: true }) }, label)))),
     isRead ? h("div", { class: "proposal-text" }, h(Markdown, { text: value.content.replace(/^---\n[\s\S]*?\n---\n/, "") }))
-      : files.map(({ path, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path mono" }, h(Icon, { name: "file" }), path, before ? "" : " (new)"), before === after ? h("p", { class: "muted" }, "The skill already says this.") : h(Diff, { before, after, label: `Changes of ${path}`, findings: findings.filter(({ file }) => file === path), opened: unfolded(path) }))));
+      : [value.deletedFiles?.length > 0 && h("p", { class: "note note-needs" }, `Files that would be removed: ${value.deletedFiles.join(", ")}`), files.map(({ path, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path mono" }, h(Icon, { name: "file" }), path, before ? "" : " (new)"), before === after ? h("p", { class: "muted" }, "The skill already says this.") : h(Diff, { before, after, label: `Changes of ${path}`, findings: findings.filter(({ file }) => file === path), opened: unfolded(path) })))]);
 }
 
 function Actions({ value, isNewer }) {

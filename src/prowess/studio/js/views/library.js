@@ -197,7 +197,7 @@ function describe() {
     h(PageHead, { title: "Library", scope: scope() },
       h(Button, { onclick: () => { validation.clear(); go({ skill: null, file: null, open: null, report: "1" }); } }, "Diagnostics", wrong > 0 && ` (${wrong})`),
       h(Button, { icon: "check", busy: isAbout("") && validation.busy, disabled: !ready, onclick: () => { go({ skill: null, file: null, open: null, report: "1" }); validate("", place.query.strict === "1"); } }, "Validate all")),
-    h("div", { class: "list-head" }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
+    h("div", { class: ["list-head", chosen && "list-head-away"] }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
     h("div", { class: ["split", chosen && "split-chosen"] },
       h("div", { class: "split-list" }, h(Loaded, { of: shelves, doing: "The sources could not be read.", rows: 9, describe: () => h(List, { found }) })),
       h("section", { class: "split-detail", key: skill ?? file ?? "report", tabindex: -1, "aria-label": skill ? `About ${skill}` : file ? "About the file" : "What was found" },

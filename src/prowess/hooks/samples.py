@@ -1,0 +1,231 @@
+"""One payload of each event of each harness, for tests and for the self-test of `prowess doctor`.
+
+They are written from the harnesses' field lists, as a user's machine would send them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prowess.hooks.harness import Harness, Moment
+from prowess.hooks.schemas import CONTEXT, Schema, appended, shaped, silence, specific
+
+_PROMPT = "fill in the tax form pdf"
+_FOLDER = "/repo"
+_SESSION = "6f2c1f5e-0d1b-4b52-9d4e-1f0a6f9d2c11"
+_DONE = "Done, all fields are set."
+_STAMP = "2026-11-15T09:00:00.000Z"
+_CLAUDE_FILE = f"/home/me/.claude/projects/-repo/{_SESSION}.jsonl"
+_CODEX_FILE = f"/home/me/.codex/sessions/2026/11/15/rollout-2026-11-15T09-00-00-{_SESSION}.jsonl"
+_GEMINI_FILE = "/home/me/.gemini/tmp/repo/chats/session-2026-11-15T09-00-6f2c1f5e.json"
+_COPILOT_FILE = f"/home/me/.copilot/session-state/{_SESSION}/events.jsonl"
+_COPILOT_PROMPT = f"<current_datetime>{_STAMP}</current_datetime>\n\n{_PROMPT}\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A call of the hook as a harness makes it, and what its answer has to look like."""
+
+    harness: Harness
+    moment: Moment
+    event: str
+    payload: bytes
+    environ: Mapping[str, str] = field(default_factory=dict)
+    # Returns what is wrong with an answer, or nothing; silence is never wrong.
+    answers_with: Schema = silence
+
+
+def _bytes(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def _claude(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {
+        "session_id": _SESSION,
+        "transcript_path": _CLAUDE_FILE,
+        "cwd": _FOLDER,
+        "permission_mode": "default",
+        "hook_event_name": event,
+    }
+    return Sample(
+        harness=Harness.CLAUDE_CODE,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        environ={"CLAUDE_PROJECT_DIR": _FOLDER, "CLAUDECODE": "1"},
+        answers_with=schema,
+    )
+
+
+def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {
+        "session_id": _SESSION,
+        "transcript_path": _CODEX_FILE,
+        "cwd": _FOLDER,
+        "hook_event_name": event,
+        "model": "gpt-5.2-codex",
+        "permission_mode": "default",
+    }
+    return Sample(
+        harness=Harness.CODEX,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        answers_with=schema,
+    )
+
+
+def _cursor(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {
+        "conversation_id": _SESSION,
+        "generation_id": "a1b2c3d4-0000-4000-8000-000000000001",
+        "model": "default",
+        "hook_event_name": event,
+        "cursor_version": "3.20.17",
+        "workspace_roots": [_FOLDER],
+        "user_email": None,
+    }
+    return Sample(
+        harness=Harness.CURSOR,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        environ={"CURSOR_VERSION": "3.20.17", "CURSOR_PROJECT_DIR": _FOLDER},
+        answers_with=schema,
+    )
+
+
+def _gemini(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {
+        "session_id": _SESSION,
+        "transcript_path": _GEMINI_FILE,
+        "cwd": _FOLDER,
+        "hook_event_name": event,
+        "timestamp": _STAMP,
+    }
+    return Sample(
+        harness=Harness.GEMINI,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        environ={"GEMINI_PROJECT_DIR": _FOLDER, "CLAUDE_PROJECT_DIR": _FOLDER},
+        answers_with=schema,
+    )
+
+
+def _copilot(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {"sessionId": _SESSION, "timestamp": 1_794_733_200_000, "cwd": _FOLDER}
+    return Sample(
+        harness=Harness.COPILOT,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        answers_with=schema,
+    )
+
+
+def _copilot_as_claude(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> Sample:
+    common = {
+        "hook_event_name": event,
+        "session_id": _SESSION,
+        "timestamp": _STAMP,
+        "cwd": _FOLDER,
+    }
+    return Sample(
+        harness=Harness.COPILOT,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        answers_with=schema,
+    )
+
+
+def _vscode(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+    common = {
+        "timestamp": _STAMP,
+        "cwd": _FOLDER,
+        "sessionId": _SESSION,
+        "hookEventName": event,
+        "transcript_path": "/home/me/.config/Code/User/workspaceStorage/1/transcript.json",
+    }
+    return Sample(
+        harness=Harness.VSCODE,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        answers_with=schema,
+    )
+
+
+_START, _TURN, _END = Moment.SESSION_START, Moment.TURN_END, Moment.SESSION_END
+_COMPACT, _ASKED = Moment.COMPACTION, Moment.PROMPT
+_STARTED = specific("SessionStart")
+_CURSOR_START = shaped({"additional_context": CONTEXT, "env": {}})
+_CURSOR_ASKED = shaped({"continue": True, "additional_context": CONTEXT})
+_GEMINI_ASKED = shaped({"hookSpecificOutput": {"additionalContext": CONTEXT}})
+
+SAMPLES: tuple[Sample, ...] = (
+    _claude(
+        "UserPromptSubmit", _ASKED, specific("UserPromptSubmit"), prompt_id="p1", prompt=_PROMPT
+    ),
+    _claude("SessionStart", _START, _STARTED, source="startup", model="claude-opus-4-6"),
+    _claude("SessionStart", _START, _STARTED, source="resume"),
+    _claude("SessionStart", _COMPACT, _STARTED, source="compact"),
+    _claude("PreCompact", _COMPACT, trigger="auto", custom_instructions=""),
+    _claude(
+        "Stop",
+        _TURN,
+        stop_hook_active=False,
+        last_assistant_message=_DONE,
+        background_tasks=[],
+        session_crons=[],
+    ),
+    _claude("SessionEnd", _END, reason="prompt_input_exit"),
+    _codex(
+        "UserPromptSubmit",
+        _ASKED,
+        specific("UserPromptSubmit"),
+        turn_id="t1",
+        transcript_path=None,
+        prompt=_PROMPT,
+    ),
+    _codex("SessionStart", _START, _STARTED, source="startup"),
+    _codex("SessionStart", _COMPACT, _STARTED, source="compact"),
+    _codex("PreCompact", _COMPACT, turn_id="t1", trigger="auto"),
+    _codex("Stop", _TURN, turn_id="t1", stop_hook_active=False, last_assistant_message=_DONE),
+    _codex("SessionEnd", _END, reason="other"),
+    _cursor("beforeSubmitPrompt", _ASKED, _CURSOR_ASKED, prompt=_PROMPT, attachments=[]),
+    _cursor("sessionStart", _START, _CURSOR_START, is_background_agent=False),
+    _cursor("preCompact", _COMPACT, trigger="auto", context_usage_percent=92),
+    _cursor("stop", _TURN, status="completed", loop_count=0),
+    _cursor("sessionEnd", _END, reason="completed"),
+    _gemini("BeforeAgent", _ASKED, _GEMINI_ASKED, prompt=_PROMPT),
+    _gemini("SessionStart", _START, _STARTED, source="startup"),
+    _gemini("PreCompress", _COMPACT, trigger="auto"),
+    _gemini("AfterAgent", _TURN, prompt=_PROMPT, prompt_response=_DONE, stop_hook_active=False),
+    _gemini("SessionEnd", _END, reason="exit"),
+    _copilot("userPromptSubmitted", _ASKED, prompt=_PROMPT),
+    _copilot(
+        "userPromptTransformed",
+        _ASKED,
+        appended(_COPILOT_PROMPT),
+        prompt=_PROMPT,
+        transformedPrompt=_COPILOT_PROMPT,
+    ),
+    _copilot("sessionStart", _START, shaped({"additionalContext": CONTEXT}), source="new"),
+    _copilot("preCompact", _COMPACT, transcriptPath=_COPILOT_FILE, trigger="auto"),
+    _copilot("agentStop", _TURN, transcriptPath=_COPILOT_FILE, stopReason="end_turn"),
+    _copilot("sessionEnd", _END, reason="complete"),
+    _copilot_as_claude("UserPromptSubmit", _ASKED, prompt=_PROMPT),
+    _copilot_as_claude("SessionStart", _START, _STARTED, source="startup"),
+    _copilot_as_claude(
+        "Stop", _TURN, transcript_path=_COPILOT_FILE, stop_reason="end_turn", stop_hook_active=False
+    ),
+    _copilot_as_claude("SessionEnd", _END, reason="complete"),
+    _vscode("UserPromptSubmit", _ASKED, prompt=_PROMPT),
+    _vscode("SessionStart", _START, _STARTED, source="new"),
+    _vscode("PreCompact", _COMPACT, trigger="auto"),
+    _vscode("Stop", _TURN, stop_hook_active=False),
+)

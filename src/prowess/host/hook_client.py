@@ -1,0 +1,103 @@
+"""How a hook asks a running gateway: one request and one answer over a socket of the same user.
+
+This is the fast lane: it imports next to nothing and does not even read the payload, which the
+gateway does. Whatever goes wrong here means that the hook has to find its answer by itself.
+
+A request is a line with the sizes of three parts (variables, folder, payload), then the parts. An
+answer is a line that says whether it is one, then the text for standard output.
+"""
+
+import os
+import socket
+import stat
+from collections.abc import Iterable, Mapping
+
+FILE_NAME = "hook.sock"
+GREETING = b"prowess-hook-1"
+ANSWERED = b"answer\n"
+MOST_ANSWER_BYTES = 1 << 23
+DEADLINE_S = 1.0
+# All that callers are told by; nothing else of the environment leaves the process.
+TOLD_BY = (
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_HOME",
+    "CURSOR_VERSION",
+    "GEMINI_CWD",
+    "GEMINI_PROJECT_DIR",
+    "GEMINI_SESSION_ID",
+)
+
+
+def current_folder() -> str:
+    """Return where this process runs; its user's home where that folder is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.expanduser("~")
+
+
+def state_folder(environ: Mapping[str, str], current: str) -> str:
+    """Return the state folder as everything else finds it, without importing what does."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    given = environ.get("PROWESS_HOME", "")
+    if not given:
+        return os.path.join(home, ".prowess")
+    if given == "~" or given.startswith("~/"):
+        given = home + given[1:]
+    return os.path.normpath(os.path.join(current, given))
+
+
+def ask(
+    state: str, raw: bytes, environ: Mapping[str, str], folder: str, *, seconds: float = DEADLINE_S
+) -> bytes | None:
+    """Return the answer of the gateway on this state folder; None where none answers in time."""
+    path = os.path.join(state, FILE_NAME)
+    if not hasattr(socket, "AF_UNIX") or not _is_ours(path):
+        return None
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(seconds)
+            line.connect(path)
+            line.sendall(request(raw, environ, folder))
+            answer = _answer(_received(line))
+    # A path that is too long for a socket is no ordinary error of the system.
+    except (OSError, ValueError):
+        return None
+    return answer
+
+
+def request(raw: bytes, environ: Mapping[str, str], folder: str) -> bytes:
+    """Return the bytes of a request."""
+    told = ((name, environ[name]) for name in TOLD_BY if environ.get(name))
+    variables = b"\0".join(_bytes(f"{name}={value}") for name, value in told)
+    parts = (variables, _bytes(folder), raw)
+    sizes = b" ".join(str(len(part)).encode() for part in parts)
+    return GREETING + b" " + sizes + b"\n" + b"".join(parts)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _is_ours(path: str) -> bool:
+    """Return whether a socket of this user lies there; nobody else is told what is typed."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _received(line: socket.socket) -> Iterable[bytes]:
+    left = MOST_ANSWER_BYTES
+    while left > 0 and (chunk := line.recv(1 << 16)):
+        left -= len(chunk)
+        yield chunk
+
+
+def _answer(chunks: Iterable[bytes]) -> bytes | None:
+    whole = b"".join(chunks)
+    # The last byte says that nothing was cut off.
+    if not whole.startswith(ANSWERED) or not whole.endswith(b"\0"):
+        return None
+    return whole[len(ANSWERED) : -1]

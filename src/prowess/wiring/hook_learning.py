@@ -1,0 +1,77 @@
+"""Learning from turns that a hook saw end, with the real workshop, sessions and marks."""
+
+import json
+from dataclasses import asdict
+
+from prowess.errors import PathError
+from prowess.hooks.harness import Harness, Moment
+from prowess.hooks.payloads import Incoming
+from prowess.host.hook_marks import HookMarks
+from prowess.host.session_roots import is_in_roots, session_roots
+from prowess.host.transcripts import read_transcript
+from prowess.learning.transcripts import Transcript, transcript
+from prowess.runtime.hook_learning import LearningTools, TurnLearning
+from prowess.wiring.runtime import Runtime, open_runtime
+
+
+def open_turn_learning(runtime: Runtime) -> TurnLearning:
+    """Return what learns from turns of the runtime's folder."""
+    return TurnLearning(
+        LearningTools(
+            workshop=lambda: runtime.workshop,
+            session=lambda incoming: _session(runtime, incoming),
+            is_first=HookMarks(runtime.folders.state).is_first,
+        )
+    )
+
+
+def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
+    """Read the session that a payload names, if it lies where that harness keeps its own."""
+    path = incoming.transcript_path
+    if path.startswith("~/"):
+        path = runtime.folders.home + path[1:]
+    roots = session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
+    if not is_in_roots(path, roots):
+        return None
+    try:
+        raw = read_transcript(path)
+    except PathError:
+        # Not written yet, or cleared away: then there is nothing to learn from.
+        return None
+    return transcript(raw.records, None, raw.skipped)
+
+
+def packed(incoming: Incoming) -> bytes:
+    """Return a call as bytes for the process that learns from it."""
+    return json.dumps(asdict(incoming)).encode()
+
+
+def unpacked(raw: bytes) -> Incoming:
+    """Return the call that `packed` made bytes of.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        fields = json.loads(raw)
+        return Incoming(
+            **{
+                **fields,
+                "harness": Harness(fields["harness"]),
+                "moment": Moment(fields["moment"]),
+            }
+        )
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("no call of a hook") from error
+
+
+def learn_alone(raw: bytes, folder: str) -> None:
+    """Learn from one call in a process that was started for it.
+
+    Raises:
+        ProwessError: the session or the store cannot be used.
+        ValueError: `raw` is no call.
+    """
+    incoming = unpacked(raw)
+    with open_runtime(folder) as runtime:
+        open_turn_learning(runtime).learn(incoming)

@@ -1,0 +1,181 @@
+"""`prowess hook` without a gateway, and the parts that it shares with the one inside a gateway.
+
+The cold path answers exactly as `prowess route --workspace FOLDER` would: it only does things at
+the same time that a patient program does one after the other. The encoder is loaded on a thread of
+its own while the skills are read, since loading it is work outside of Python.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from prowess.hooks.answers import answer
+from prowess.hooks.harness import HookCall, Moment
+from prowess.hooks.payloads import Incoming, read
+from prowess.host.hook_log import HookLog
+from prowess.host.hook_marks import HookMarks
+from prowess.runtime.hooking import HookService, Said, typed
+from prowess.wiring.runtime import Runtime, open_runtime
+
+if TYPE_CHECKING:
+    from prowess.runtime.ports import Encoder
+
+# The moments after which something may have been learned.
+ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
+_UNKNOWN = "unknown payload"
+
+
+def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | None = None) -> str:
+    """Return what the hook prints for a payload, and change nothing: no log, no reminder.
+
+    Args:
+        raw: the payload.
+        environ: the variables by which the caller is told.
+        runtime: what to answer from; by default the folder that the payload names.
+    """
+    incoming = read(raw, environ)
+    if incoming is None:
+        return ""
+    if runtime is not None:
+        return answer(incoming, _said(runtime, incoming).context)
+    with open_runtime(folder_of(incoming, os.getcwd())) as opened:
+        return answer(incoming, _said(opened, incoming).context)
+
+
+def _said(runtime: Runtime, incoming: Incoming) -> Said:
+    return HookService(runtime.skills, lambda: runtime.routing).said(incoming)
+
+
+def folder_of(incoming: Incoming, current: str) -> str:
+    """Return the folder that a call is about: the agent's own, else where the hook runs."""
+    folder = incoming.cwd
+    if folder and "\0" not in folder and os.path.isabs(folder) and os.path.isdir(folder):
+        return folder
+    return current
+
+
+class Watched:
+    """Notes each call in the log, whatever becomes of it."""
+
+    def __init__(self, state: str) -> None:
+        self._log = HookLog(state)
+        self._started = time.perf_counter()
+        self._at_ms = time.time_ns() // 1_000_000
+
+    def note(self, incoming: Incoming | None, *, spoke: bool = False, problem: str = "") -> None:
+        """Write the one line of this call."""
+        if incoming is None:
+            self._log.note_unknown(self._at_ms, problem or _UNKNOWN)
+            return
+        took = round((time.perf_counter() - self._started) * 1_000)
+        self._log.note(
+            HookCall(
+                harness=incoming.harness,
+                moment=incoming.moment,
+                at_ms=self._at_ms,
+                took_ms=took,
+                spoke=spoke,
+                problem=problem,
+            )
+        )
+
+
+class Printer(Protocol):
+    """Writes an answer where the caller waits for it."""
+
+    def __call__(self, text: str, /) -> None:
+        """Write `text`, which may be empty."""
+
+
+def answer_alone(
+    raw: bytes, environ: Mapping[str, str], current: str, state: str, show: Printer
+) -> None:
+    """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
+    watched = Watched(state)
+    incoming: Incoming | None = None
+    try:
+        incoming = read(raw, environ)
+        if incoming is None:
+            watched.note(None)
+            return
+        text = _cold(incoming, environ, current)
+        show(text)
+        watched.note(incoming, spoke=bool(text))
+    # A hook that fails must not be noticed by the agent: the log says of what kind it was.
+    except Exception as error:  # noqa: BLE001
+        watched.note(incoming, problem=type(error).__name__)
+
+
+def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
+    folder = folder_of(incoming, current)
+    # Not closed: the process ends at once, and what it opened is on the disk.
+    runtime = _Ahead(open_runtime(folder, environ=environ))
+    if incoming.moment is Moment.PROMPT and typed(incoming.prompt):
+        runtime.load_ahead()
+    marks = HookMarks(runtime.folders.state)
+    said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
+    if incoming.moment in ENDINGS and learns(runtime):
+        _hand_over(incoming, runtime, folder)
+    return answer(incoming, said.context)
+
+
+def learns(runtime: Runtime) -> bool:
+    """Return whether the operator wants anything learned from turns."""
+    workshop = runtime.skills.settings.workshop
+    return workshop.active and workshop.auto_capture
+
+
+def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
+    """Leave a turn to a process of its own, which outlives the caller's patience."""
+    if incoming.stop_hook_active or not sys.executable:
+        return
+    # -P: the folder is the agent's, and nothing in it may be imported.
+    argv = (sys.executable, "-P", "-m", "prowess", "hook", "--learn")
+    processes = import_module("prowess.host.processes")
+    processes.start_detached(
+        argv,
+        stdin=import_module("prowess.wiring.hook_learning").packed(incoming),
+        environment=runtime.environ,
+        folder=folder,
+    )
+
+
+class _Ahead(Runtime):
+    """A runtime that loads its encoder while it does other things."""
+
+    def __init__(self, own: Runtime) -> None:
+        super().__init__(
+            skills=own.skills, config_file=own.config, folders=own.folders, environ=own.environ
+        )
+        self._loading: threading.Thread | None = None
+        self._made: Encoder | None = None
+
+    def load_ahead(self) -> None:
+        """Begin to load a model that lies on this machine; an endpoint is asked only in need."""
+        which = self.skills.settings.skills.routing.encoder.which
+        if which.strip() == "none" or "://" in which:
+            return
+        self._loading = threading.Thread(target=self._load, daemon=True)
+        self._loading.start()
+
+    def _load(self) -> None:
+        try:
+            made = super()._open_encoder()
+            self._made = made
+            if made is not None:
+                made.encode(("",))
+        # It fails again where its answer is needed, and is told there.
+        except Exception:  # noqa: BLE001, S110
+            pass
+
+    def _open_encoder(self) -> "Encoder | None":
+        if self._loading is None:
+            return super()._open_encoder()
+        # Importing numpy is the longest part before; the main thread needs it too.
+        while self._loading.is_alive() and self._made is None:
+            self._loading.join(0.001)
+        return self._made if self._made is not None else super()._open_encoder()

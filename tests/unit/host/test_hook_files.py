@@ -1,0 +1,122 @@
+"""What hooks leave on the disk: a bounded, private log, and marks that tell nothing."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+from prowess.hooks.harness import Harness, HookCall, Moment
+from prowess.host.hook_log import FILE_NAME, MOST_BYTES, HookLog
+from prowess.host.hook_marks import FOLDER, MOST_MARKS, HookMarks
+
+
+def _call(at_ms: int = 1, harness: Harness = Harness.CODEX, problem: str = "") -> HookCall:
+    return HookCall(
+        harness=harness,
+        moment=Moment.PROMPT,
+        at_ms=at_ms,
+        took_ms=12,
+        spoke=True,
+        problem=problem,
+    )
+
+
+def test_the_newest_call_of_each_harness_is_found_again(tmp_path: Path) -> None:
+    log = HookLog(str(tmp_path / "state"))
+
+    log.note(_call(1))
+    log.note(_call(2))
+    log.note(_call(3, Harness.GEMINI, "StoreError"))
+
+    assert log.last() == {
+        Harness.CODEX: _call(2),
+        Harness.GEMINI: _call(3, Harness.GEMINI, "StoreError"),
+    }
+
+
+def test_the_log_is_private(tmp_path: Path) -> None:
+    HookLog(str(tmp_path)).note(_call())
+
+    mode = stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode)
+    assert mode == stat.S_IRUSR | stat.S_IWUSR
+
+
+def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(b'{"at": 1}\n' * (MOST_BYTES // 10))
+
+    HookLog(str(tmp_path)).note(_call(7, problem="x" * 500))
+    HookLog(str(tmp_path)).note(_call(8))
+
+    assert path.stat().st_size < MOST_BYTES
+    assert HookLog(str(tmp_path)).last()[Harness.CODEX].at_ms == 8
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_a_log_that_was_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    log = HookLog(str(tmp_path))
+    log.note(_call(1))
+    with (tmp_path / FILE_NAME).open("ab") as file:
+        file.write(b'\xff\n[]\n{"harness": "nobody"}\n{"harness": "codex"}\nnull\n{"cut')
+
+    assert log.last() == {Harness.CODEX: _call(1)}
+
+
+def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    os.mkfifo(tmp_path / FILE_NAME)
+
+    HookLog(str(tmp_path / "file")).note(_call())
+    HookLog(str(tmp_path)).note(_call())
+    HookLog(str(tmp_path)).note_unknown(1, "unknown payload")
+
+    assert HookLog(str(tmp_path)).last() == {}
+    assert HookLog(str(tmp_path / "none")).last() == {}
+
+
+def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("kept")
+    (tmp_path / FILE_NAME).symlink_to(target)
+
+    HookLog(str(tmp_path)).note(_call())
+
+    assert target.read_text() == "kept"
+
+
+def test_a_compaction_is_remembered_until_it_was_taken(tmp_path: Path) -> None:
+    marks = HookMarks(str(tmp_path))
+
+    marks.note(Harness.CURSOR, "one")
+    marks.note(Harness.CURSOR, "one")
+
+    assert not marks.take(Harness.CURSOR, "two")
+    assert not marks.take(Harness.GEMINI, "one")
+    assert marks.take(Harness.CURSOR, "one")
+    assert not marks.take(Harness.CURSOR, "one")
+
+
+def test_a_turn_is_first_once(tmp_path: Path) -> None:
+    assert HookMarks(str(tmp_path)).is_first("a turn")
+    assert not HookMarks(str(tmp_path)).is_first("a turn")
+
+
+def test_marks_tell_nothing_and_stay_few(tmp_path: Path) -> None:
+    marks = HookMarks(str(tmp_path))
+
+    for number in range(MOST_MARKS + 20):
+        marks.is_first(f"session-{number}")
+
+    names = [path.name for path in (tmp_path / FOLDER).iterdir()]
+    assert len(names) == MOST_MARKS
+    assert not any("session" in name for name in names)
+
+
+def test_marks_that_cannot_be_kept_are_no_failure(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("")
+    marks = HookMarks(str(tmp_path))
+
+    marks.note(Harness.CURSOR, "one")
+
+    assert not marks.take(Harness.CURSOR, "one")
+    assert not marks.is_first("a turn")
