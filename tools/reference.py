@@ -21,6 +21,7 @@ from prowess.gateway.limits import KIB, Limits
 from prowess.gateway.methods_changes import change_methods
 from prowess.gateway.methods_proposals import proposal_methods
 from prowess.gateway.methods_skills import skill_methods
+from prowess.gateway.methods_studio import StudioServices, studio_methods
 from prowess.gateway.methods_system import system_methods
 from prowess.gateway.options import EVENTS, GatewayOptions
 from prowess.gateway.services import Services
@@ -205,8 +206,10 @@ def protocol_page() -> str:
 
 def methods() -> list[Method]:
     """Return the rows of the method table; none of them is called, so no service is real."""
+    services, studio = create_autospec(Services), create_autospec(StudioServices)
     makers = (system_methods, skill_methods, change_methods, proposal_methods)
-    return [method for make in makers for method in make(create_autospec(Services))]
+    plain_ones = [method for make in makers for method in make(services)]
+    return [*plain_ones, *studio_methods(services, studio)]
 
 
 def anchor(method: Method) -> str:

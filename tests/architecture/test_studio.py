@@ -13,7 +13,7 @@ SHEETS = sorted(STUDIO.rglob("*.css"))
 _LONGEST = 400
 # Ways in which text becomes markup or code.
 _PARSERS = re.compile(
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function"
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function"
     r"|setAttribute\(\s*[\"']style"
 )
 _ELSEWHERE = re.compile(r"https?://(?!www\.w3\.org/)[\w.-]+")
