@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter
 
-from .gateway_bench import Gateway
+from .gateway_bench import WAIT_S, Gateway
 from .world import Json, World, command
 
 EXTENSION = "io.modelcontextprotocol/skills"
@@ -74,7 +74,7 @@ class Talk:
             return str(content["text"]).encode()
         return base64.b64decode(content["blob"], validate=True)
 
-    def tool(self, name: str, **arguments: object) -> tuple[bool, str]:
+    def tool(self, name: str, /, **arguments: object) -> tuple[bool, str]:
         """Whether a tool worked, and its words."""
         found = self.ask("tools/call", name=name, arguments=arguments)
         text = "\n".join(part.get("text", "") for part in found["content"])
@@ -90,8 +90,12 @@ class Talk:
 
 
 @contextmanager
-# The library's own word for a transport is private.
-def talking(server: Any, mode: str = "auto") -> Iterator[Talk]:  # noqa: ANN401
+def talking(
+    # The library's own word for a transport is private.
+    server: Any,  # noqa: ANN401
+    mode: str,
+    portal: BlockingPortal,
+) -> Iterator[Talk]:
     """A client that has connected to this server."""
     heard: list[str] = []
 
@@ -99,10 +103,9 @@ def talking(server: Any, mode: str = "auto") -> Iterator[Talk]:  # noqa: ANN401
     async def note(message: Any) -> None:  # noqa: ANN401
         heard.append(str(getattr(message, "method", "")))
 
-    with start_blocking_portal() as portal:
-        made = Client(server, mode=mode, message_handler=note, read_timeout_seconds=30)
-        with portal.wrap_async_context_manager(made) as client:
-            yield Talk(portal=portal, client=client, heard=heard)
+    made = Client(server, mode=mode, message_handler=note, read_timeout_seconds=WAIT_S)
+    with portal.wrap_async_context_manager(made) as client:
+        yield Talk(portal=portal, client=client, heard=heard)
 
 
 @contextmanager
@@ -114,7 +117,8 @@ def over_stdio(world: World, *words: str, mode: str = "auto") -> Iterator[Talk]:
     )
     with (
         (world.root / "mcp.log").open("a", encoding="utf-8") as errors,
-        talking(stdio_client(server, errlog=errors), mode) as talk,
+        start_blocking_portal() as portal,
+        talking(stdio_client(server, errlog=errors), mode, portal) as talk,
     ):
         yield talk
 
@@ -124,8 +128,13 @@ def over_http(gateway: Gateway, query: str = "", mode: str = "auto") -> Iterator
     """A client of `/mcp`."""
     headers = {} if gateway.token is None else {"Authorization": f"Bearer {gateway.token}"}
     url = f"http://{gateway.netloc}/mcp{query}"
-    http = httpx2.AsyncClient(headers=headers)
-    with talking(streamable_http_client(url, http_client=http), mode) as talk:
+    # A stream of changes may be silent for long.
+    http = httpx2.AsyncClient(headers=headers, timeout=WAIT_S)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(http),
+        talking(streamable_http_client(url, http_client=http), mode, portal) as talk,
+    ):
         yield talk
 
 

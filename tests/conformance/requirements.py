@@ -5,6 +5,7 @@ that no requirement is without a test and that no test names a requirement that 
 """
 
 from .requirement import Requirement
+from .requirements_connect import CONNECT
 from .requirements_experience import EXPERIENCE
 from .requirements_gateway import GATEWAY
 from .requirements_reading import READING
@@ -23,4 +24,5 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *WORKSHOP,
     *EXPERIENCE,
     *GATEWAY,
+    *CONNECT,
 )

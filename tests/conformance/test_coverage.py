@@ -20,6 +20,7 @@ SOURCES = (
     r"|spec workshop/(Configuration|Three ways in|Proposals|Writes|Prompt guidance|Terminal|Logs)"
     r"|spec experience/(Input|Output|Document|Fingerprint|Learning across runs|Replay|Terminal)"
     r"|spec gateway/(Process|Frames|Methods|Promises)|claw3d 3\.\d+"
+    r"|spec connect/(Hooks|Transcripts|MCP|Sharing)"
     r"|openclaw \d+(\.\d+)?|openpocket 1\.\d+|agent-skills standard|own"
 )
 
