@@ -110,7 +110,8 @@ export class Gateway {
     this._waiting.delete(id);
     clearTimeout(asked.timer);
     if (ok) asked.resolve(payload);
-    else asked.reject(new GatewayError(error?.code ?? "UNAVAILABLE", error?.message ?? "The request failed.", error?.details));
+    // A failed install has both: what went wrong, and all that it printed.
+    else asked.reject(Object.assign(new GatewayError(error?.code ?? "UNAVAILABLE", error?.message ?? "The request failed.", error?.details), { payload }));
   }
 
   async _greet() {

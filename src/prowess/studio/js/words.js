@@ -106,7 +106,9 @@ export function matchesSearch(skill, words) {
 
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
-export function ago(ms, now = Date.now()) {
+// `moment` is a time in milliseconds, or as text.
+export function ago(moment, now = Date.now()) {
+  const ms = typeof moment === "number" ? moment : Date.parse(moment);
   const seconds = Math.max(0, Math.round((now - ms) / 1000));
   if (seconds < 60) return "just now";
   const minutes = Math.round(seconds / 60);

@@ -44,8 +44,8 @@ export function PageHead({ title, scope, children }) {
     children && h("div", { class: "page-actions" }, children));
 }
 
-export const GatewayBand = () =>
-  h("p", { class: "band" }, h(Icon, { name: "alert" }), "Changes here affect every agent of this gateway.");
+export const GatewayBand = ({ words = "Changes here affect every agent of this gateway." }) =>
+  h("p", { class: "band" }, h(Icon, { name: "alert" }), words);
 
 export function Skeleton({ rows = 8, label = "Loading" }) {
   return h("div", { class: "skeleton", role: "status", "aria-label": label },

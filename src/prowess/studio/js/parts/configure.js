@@ -31,7 +31,7 @@ export function Configure({ skill, onclose }) {
     onclose();
   };
   return h(Dialog, { key: `configure ${skill.skillKey}`, label: `Setup ${skill.name}`, wide: true, onclose: close },
-    h("div", { class: "dialog-head" },
+    h("div", { class: "dialog-head configure-head" },
       h("div", null, h("h2", { class: "configure-title", tabindex: -1, autofocus: true }, skill.emoji ? `${skill.emoji} ` : "", `Set up ${skill.name}`),
         h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), h(Tag, null, sourceLabel(skill)))),
       h("button", { class: "icon-button", "aria-label": "Close", onclick: close }, h(Icon, { name: "close" }))),
@@ -102,7 +102,7 @@ function Key({ skill }) {
   if (!skill.primaryEnv) return null;
   return h(Part, { title: "API key", name: "key" },
     h(Secret, { skill, name: skill.primaryEnv, action: "key", isStored: Boolean(entry(skill).apiKey || entry(skill).env?.[skill.primaryEnv]), canForget: Boolean(entry(skill).apiKey), save: () => saveKey(skill), forget: () => forgetValue(skill, null) }),
-    skill.homepage && h("p", { class: "meta" }, "The skill's own page: ", h(WebLink, { href: skill.homepage }, skill.homepage)));
+    /^https?:/i.test(skill.homepage ?? "") && h("p", { class: "meta" }, "The skill's own page: ", h(WebLink, { href: skill.homepage }, skill.homepage)));
 }
 
 function Variables({ skill }) {

@@ -40,7 +40,7 @@ export function LibraryPage({ name, standing, back }) {
 }
 
 function Page({ skill, standing }) {
-  return h("article", { class: "skill-page" },
+  return h("article", { class: "skill-page library-page" },
     h(Head, { skill, standing }),
     h(Checked, { skill }),
     h(Section, { title: "Requirements" }, h(Requirements, { skill })),
@@ -119,7 +119,7 @@ function FileView({ skill }) {
   want(file, { agent: agentId(), name: skill.name, path });
   const close = () => go({ open: null }, { replace: true });
   return h(Dialog, { key: "file", label: `File ${path}`, wide: true, onclose: close },
-    h("div", { class: "dialog-head" }, h("div", null, h("h2", { class: "configure-title mono", tabindex: -1, autofocus: true }, path), h("p", { class: "meta" }, skill.name, file.value?.size ? ` · ${bytes(file.value.size)}` : "")),
+    h("div", { class: "dialog-head configure-head" }, h("div", null, h("h2", { class: "configure-title mono", tabindex: -1, autofocus: true }, path), h("p", { class: "meta" }, skill.name, file.value?.size ? ` · ${bytes(file.value.size)}` : "")),
       h("button", { class: "icon-button", "aria-label": "Close", onclick: close }, h(Icon, { name: "close" }))),
     h(FileText));
 }
@@ -143,7 +143,7 @@ function History({ name }) {
   if (!changes.length) return h("p", { class: "muted" }, "The workshop has not changed it. Edits by hand are not recorded.");
   const newest = [...changes].sort((one, other) => other.sequence - one.sequence);
   return h("ol", { class: "story", "aria-label": `History of ${name}` }, newest.map((change) => h("li", { key: change.sequence },
-    h("time", { class: "meta", datetime: change.occurredAt, title: new Date(change.occurredAt).toLocaleString("en-CA") }, ago(Date.parse(change.occurredAt))),
+    h("time", { class: "meta", datetime: change.occurredAt, title: new Date(change.occurredAt).toLocaleString("en-CA") }, ago(change.occurredAt)),
     h("div", null, h("p", null, WHAT[change.type] ?? change.type, ": ", h("a", { href: viewLink("workshop", { proposal: change.proposalId }) }, titles.get(change.proposalId) ?? change.proposalId), change.type === "applied" && holds.has(change.proposalId) && h("span", { class: "muted" }, " · still holds")),
       change.note && h("p", { class: "meta break" }, change.note)))));
 }
@@ -157,5 +157,5 @@ function Use() {
   if (!totals.length) return h("p", { class: "muted" }, "No agent has used it yet.");
   return h("div", { class: "use-table", tabindex: 0, role: "region", "aria-label": "Use by agent" }, h("table", { class: "table" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Agent"), COUNTS.map(([id, label]) => h("th", { class: "number", scope: "col", key: id }, label)), h("th", { scope: "col" }, "Last"))),
-    h("tbody", null, totals.map((one) => h("tr", { key: one.agentId }, h("th", { scope: "row" }, agentName(one.agentId)), COUNTS.map(([id]) => h("td", { class: "number", key: id }, (one[id] ?? 0).toLocaleString("en"))), h("td", null, one.lastUsedAt ? ago(Date.parse(one.lastUsedAt)) : "never"))))));
+    h("tbody", null, totals.map((one) => h("tr", { key: one.agentId }, h("th", { scope: "row" }, agentName(one.agentId)), COUNTS.map(([id]) => h("td", { class: "number", key: id }, (one[id] ?? 0).toLocaleString("en"))), h("td", null, one.lastUsedAt ? ago(one.lastUsedAt) : "never"))))));
 }

@@ -23,7 +23,8 @@ export class WindowedList {
       "aria-current": current !== undefined && keyOf(item) === current ? "true" : undefined,
     }));
     return h("div", {
-      class: "rows", role: "region", "aria-label": label, tabindex: 0,
+      // With a key it never takes over the element of what stood here before, such as a skeleton.
+      key: "rows", class: "rows", role: "region", "aria-label": label, tabindex: 0,
       oncreate: (node) => this._appear(node), onremove: () => this._gone(), onscroll: (event) => { this.top = event.currentTarget.scrollTop; },
     }, h("div", { class: "rows-inside", role: "list", "aria-label": label, style: { height: `${items.length * this.rowHeight}px` } },
       h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn)));

@@ -86,7 +86,7 @@ function Row({ one, tryMessage }) {
     h("div", null,
       h("p", { class: "missed-name" }, h("a", { href: viewLink("skills", { skill: one.skill }) }, one.skill), one.kind === "missed" ? h(Chip, { tone: "needs" }, "Missed") : h(Chip, { tone: "slate" }, "Probably")),
       h("p", { class: "break" }, asSentence(one.reasons)),
-      h("p", { class: "meta" }, [HARNESSES[one.harness] ?? one.harness, one.at ? ago(Date.parse(one.at)) : "", `score ${scoreText(one.score)}`].filter(Boolean).join(" · "))),
+      h("p", { class: "meta" }, [HARNESSES[one.harness] ?? one.harness, one.at ? ago(one.at) : "", `score ${scoreText(one.score)}`].filter(Boolean).join(" · "))),
     h(Words, { one, tryMessage }));
 }
 

@@ -14,7 +14,7 @@ export class PageList extends WindowedList {
       key: keyOf(item), role: "listitem", "aria-setsize": items.length, "aria-posinset": first + place + 1,
     }));
     return h("div", {
-      class: "page-rows", role: "list", "aria-label": label, style: { height: `${items.length * this.rowHeight}px` },
+      key: "rows", class: "page-rows", role: "list", "aria-label": label, style: { height: `${items.length * this.rowHeight}px` },
       oncreate: (node) => this._appear(node), onupdate: () => this._measure(), onremove: () => this._gone(),
     }, h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn));
   }

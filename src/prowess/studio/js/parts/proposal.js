@@ -52,7 +52,7 @@ function Review({ value, stateChip, sourceWords }) {
   return h("article", { class: "proposal" },
     h("header", { class: "proposal-head" },
       h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break" }, record.title),
-        h("p", { class: "line" }, stateChip(record.status), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(Date.parse(record.createdAt))))),
+        h("p", { class: "line" }, stateChip(record.status), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(record.createdAt)))),
       h(Actions, { value, isNewer })),
     isNewer && record.status === "pending" && h("div", { class: "note note-needs line", role: "alert" }, h("p", null, "The proposal changed while you were reading. This is the new text."), h(Button, { onclick: () => { seen = { id: record.id, revision: value.revisionHash }; } }, "I have read it")),
     value.applyProblem && record.status === "pending" && h("p", { class: "note note-needs" }, value.applyProblem),
@@ -92,5 +92,5 @@ function Actions({ value, isNewer }) {
 const EVENTS = { created: "Proposed", revised: "Worded anew", applied: "Applied", rejected: "Rejected", quarantined: "Quarantined", stale: "The skill changed meanwhile", rolled_back: "Rolled back", "rolled-back": "Rolled back", pruned: "Pruned", interrupted: "Interrupted" };
 
 function Timeline() {
-  return h("section", { class: "section" }, h("h2", null, "What happened"), h(Loaded, { of: events, doing: "The events could not be read.", rows: 2, describe: (value) => h("ol", { class: "timeline" }, value.events.map((one) => h("li", { key: one.sequence }, h("span", { class: "timeline-what" }, EVENTS[one.type] ?? one.type, one.actor ? h("span", { class: "muted" }, ` by ${one.actor.type}`) : null), h("time", { class: "meta", datetime: one.occurredAt, title: one.occurredAt }, ago(Date.parse(one.occurredAt))), one.payload?.note && h("p", { class: "muted break" }, one.payload.note)))) }));
+  return h("section", { class: "section" }, h("h2", null, "What happened"), h(Loaded, { of: events, doing: "The events could not be read.", rows: 2, describe: (value) => h("ol", { class: "timeline" }, value.events.map((one) => h("li", { key: one.sequence }, h("span", { class: "timeline-what" }, EVENTS[one.type] ?? one.type, one.actor ? h("span", { class: "muted" }, ` by ${one.actor.type}`) : null), h("time", { class: "meta", datetime: one.occurredAt, title: one.occurredAt }, ago(one.occurredAt)), one.payload?.note && h("p", { class: "muted break" }, one.payload.note)))) }));
 }

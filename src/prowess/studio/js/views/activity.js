@@ -71,7 +71,7 @@ function SkillRow({ one, most }) {
   return h("tr", { key: one.name }, h("th", { scope: "row" }, h("a", { href: viewLink("skills", { skill: one.name }) }, one.name)),
     h("td", { class: "number" }, used(one).toLocaleString("en")), h("td", { class: "cost-bar" }, h(ShareBar, { share: most ? used(one) / most : 0 })),
     ["routed", "corrected"].map((kind) => h("td", { key: kind, class: "number" }, one[kind].toLocaleString("en"))),
-    h("td", { class: "muted" }, one.lastUsedAt ? ago(Date.parse(one.lastUsedAt)) : "never"));
+    h("td", { class: "muted" }, one.lastUsedAt ? ago(one.lastUsedAt) : "never"));
 }
 
 function MostUsed({ skills }) {

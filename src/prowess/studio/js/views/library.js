@@ -129,7 +129,7 @@ function FilePage({ path }) {
   const entry = sources().flatMap(({ skills }) => skills).find((one) => one.path === path && !hasPage(one));
   if (!entry) return shelves.state === "ready" ? h(Empty, { title: "That file is no longer there, or counts as a skill now.", action: h(Button, { onclick: leave }, "Show the whole library") }) : null;
   const state = STATES[entry.state];
-  return h("article", { class: "skill-page" },
+  return h("article", { class: "skill-page library-page" },
     h("header", null, h("h2", { class: "skill-title", tabindex: -1 }, entry.state === "shadowed" ? h("s", null, entry.name) : entry.name), h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label)), entry.description && h("p", { class: "skill-about break" }, entry.description)),
     entry.winner && h("p", { class: "note" }, "Another skill of this name stands before it, so no agent reads this one: ", h("a", { href: linkTo({ skill: entry.winner.name }) }, `${entry.winner.name} in ${labelOf(entry.winner.sourceId) ?? entry.winner.source}`), entry.identical ? ". Both say the same." : ". Rename one of the two, or remove the one that is not wanted."),
     entry.state === "broken" && h("p", { class: "note note-danger" }, "No agent has it until its file is mended. This page notices when it is."),
@@ -153,7 +153,7 @@ function ReportPage() {
     go({ strict: on ? "1" : null }, { replace: true });
     if (isAbout("")) validate("", on);
   };
-  return h("article", { class: "skill-page" },
+  return h("article", { class: "skill-page library-page" },
     h("header", null, h("h2", { class: "skill-title", tabindex: -1 }, isAbout("") ? "Validation" : "Diagnostics"),
       h("p", { class: "muted" }, isAbout("") ? "Every file of every source, checked against the rules." : "What was noticed while the files were read. “Validate all” looks closer."),
       isAbout("") && h("div", null, h(StrictChoice, { strict, onchange: change }))),
@@ -164,8 +164,19 @@ function ReportPage() {
 
 const leave = () => go({ skill: null, file: null, report: null, open: null });
 
+// A link from elsewhere names a skill that may stand far down: its row is brought into sight, once.
+let revealed = "";
+
+function revealChosen(shown) {
+  const at = shown.findIndex((row) => row.kind === "entry" && isChosen(row.entry));
+  const key = at < 0 ? "" : keyOf(shown[at]);
+  if (key && key !== revealed) requestAnimationFrame(() => list.reveal(at));
+  revealed = key;
+}
+
 function List({ found }) {
   const shown = rows(found);
+  revealChosen(shown);
   if (!sources().some(({ skills }) => skills.length)) return h(Empty, { title: "No source holds a skill yet.", command: "prowess load --all" }, "Put a folder with a SKILL.md below skills/ in the workspace, or copy the bundled ones.");
   if (!shown.length) return h(Empty, { title: "Nothing matches.", action: h(Button, { onclick: () => go({ q: null, filter: null }) }, "Show the whole library") });
   return list.view({ items: shown, keyOf, row: Row, label: "Sources, the one that wins first" });
@@ -193,7 +204,7 @@ function describe() {
   const chosen = skill || file || report;
   const wrong = problems().length;
   const options = FILTERS.map(([id, label]) => ({ id, label, count: ready ? (id === "all" ? found : found.filter(({ entry }) => entry.state === id)).length : undefined }));
-  return [h(GatewayBand),
+  return [h(GatewayBand, { words: "What lies in these folders concerns every agent of this gateway." }),
     h(PageHead, { title: "Library", scope: scope() },
       h(Button, { onclick: () => { validation.clear(); go({ skill: null, file: null, open: null, report: "1" }); } }, "Diagnostics", wrong > 0 && ` (${wrong})`),
       h(Button, { icon: "check", busy: isAbout("") && validation.busy, disabled: !ready, onclick: () => { go({ skill: null, file: null, open: null, report: "1" }); validate("", place.query.strict === "1"); } }, "Validate all")),

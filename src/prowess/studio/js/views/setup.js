@@ -149,7 +149,7 @@ function Removed() {
   if (place.query.removed === undefined) return null;
   const leave = () => go({ removed: null }, { replace: true });
   return h(Dialog, { key: "removed", label: "Removed skills", wide: true, onclose: leave },
-    h("div", { class: "dialog-head" }, h("div", null, h("h2", { class: "configure-title", tabindex: -1, autofocus: true }, "Removed skills"), h("p", { class: "muted" }, "They wait here for 30 days, then they are deleted. Restoring puts a folder back where it was, for every agent.")),
+    h("div", { class: "dialog-head configure-head" }, h("div", null, h("h2", { class: "configure-title", tabindex: -1, autofocus: true }, "Removed skills"), h("p", { class: "muted" }, "They wait here for 30 days, then they are deleted. Restoring puts a folder back where it was, for every agent.")),
       h("button", { class: "icon-button", "aria-label": "Close", onclick: leave }, h(Icon, { name: "close" }))),
     h(RemovedRows));
 }
@@ -160,7 +160,7 @@ function RemovedRows() {
   const { removed } = trash.value;
   if (!removed.length) return h("p", { class: "muted" }, "The trash is empty.");
   return h("ul", { class: "queue-rows" }, removed.map(({ id, name, path, removedAt }) => h("li", { class: "queue-row removed-row", key: id },
-    h("div", null, h("p", { class: "queue-name" }, name), h("p", { class: "meta break" }, h("code", null, path), ` · removed ${ago(Date.parse(removedAt))}`)),
+    h("div", null, h("p", { class: "queue-name" }, name), h("p", { class: "meta break" }, h("code", null, path), ` · removed ${ago(removedAt)}`)),
     h(Button, { icon: "undo", busy: isRestoring(id), "aria-label": `Restore ${name}`, onclick: () => restore(id, name) }, "Restore"))));
 }
 

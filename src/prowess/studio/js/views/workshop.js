@@ -41,7 +41,7 @@ function Row(one, attributes) {
       h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }) }, one.title), stateChip(one.status),
         one.scanState !== "clean" && h(Chip, { tone: "danger" }, "scan: danger")),
       h("p", { class: "row-about" }, h("span", { class: "mono" }, one.skillName), " · ", one.kind === "create" ? "new skill" : "change", " · ", sourceWords(one.source))),
-    h("p", { class: "row-when meta" }, h("span", null, day(one.createdAt)), h("span", null, ago(Date.parse(one.createdAt)))));
+    h("p", { class: "row-when meta" }, h("span", null, day(one.createdAt)), h("span", null, ago(one.createdAt))));
 }
 
 function Inbox() {
