@@ -1,0 +1,80 @@
+"""Take the pictures of the studio that the documentation shows: `python -m tools.studio_images`.
+
+They are of a made-up world with the real page, gateway and encoder in it. Run it again after the
+look of the studio changed.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.browsing import browsing
+from tests.browser.studio_world import Choice, StudioWorld, studio
+
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+_MESSAGE = "can you fill in this tax form for me"
+
+
+class Picture(NamedTuple):
+    """One picture: where, how large, in which theme, and what to do first."""
+
+    name: str
+    path: str
+    size: tuple[int, int]
+    theme: str
+    first: Callable[[Page], None] = lambda _page: None
+
+
+def _type(page: Page) -> None:
+    page.locator("main textarea").first.fill(_MESSAGE)
+    page.locator(".candidate-mark").first.wait_for()
+
+
+def pictures(world: StudioWorld) -> tuple[Picture, ...]:
+    """Return what is shown where."""
+    wide, phone = (1360, 850), (390, 780)
+    proposal = f"/workshop?proposal={world.proposals['update']}"
+    return (
+        Picture("studio-skills", "/skills?skill=pdf-forms", wide, "light"),
+        Picture("studio-router", "/router", wide, "light", _type),
+        Picture("studio-setup", "/setup", wide, "dark"),
+        Picture("studio-workshop", proposal, wide, "dark"),
+        Picture("studio-activity", "/activity", (1360, 1000), "light"),
+        Picture("studio-phone", "/skills", phone, "dark"),
+    )
+
+
+def _take(browser: Browser, world: StudioWorld, picture: Picture) -> None:
+    width, height = picture.size
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if picture.theme == "dark" else "light",
+    )
+    page = context.new_page()
+    page.goto(world.address + picture.path)
+    page.wait_for_selector(".line-state[data-state=live]", state="attached")
+    expect(page.locator(".skeleton")).to_have_count(0, timeout=20_000)
+    picture.first(page)
+    # Images of letters come after the first drawing.
+    page.wait_for_timeout(600)
+    page.screenshot(path=IMAGES / f"{picture.name}.png")
+    context.close()
+
+
+def main() -> None:
+    """Take them all."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory(prefix="home-") as folder,
+        studio(Path(folder), Choice(encoder="bundled")) as world,
+        browsing() as browser,
+    ):
+        for picture in pictures(world):
+            _take(browser, world, picture)
+            print(f"docs/images/{picture.name}.png")
+
+
+if __name__ == "__main__":
+    main()
