@@ -32,7 +32,7 @@ def test_a_proposal_shows_evidence_findings_at_their_line_and_the_change(
     expect(changes.locator(".finding")).to_contain_text("destructive-delete")
     expect(changes.locator(".diff-added").last).to_contain_text("rm -rf build/notes")
     page.get_by_role("button", name="As the agent reads it").click()
-    expect(page.locator(".proposal-text h2")).to_have_text("Release notes")
+    expect(page.locator(".proposal-text h3")).to_have_text("Release notes")
 
 
 def test_what_is_applied_is_written_and_can_be_rolled_back(

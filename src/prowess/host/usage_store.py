@@ -152,7 +152,10 @@ _READ_EVENTS = """
         AND use IN ('listed', 'routed', 'loaded', 'invoked', 'corrected')
     ORDER BY sequence LIMIT ?4
 """
-_LAST_USED = "SELECT skill, MAX(used_ms) FROM totals WHERE used_ms IS NOT NULL GROUP BY skill"
+_LAST_USED = (
+    "SELECT skill, MAX(used_ms) FROM totals WHERE used_ms IS NOT NULL AND (?1 IS NULL OR agent = ?1)"
+    " GROUP BY skill"
+)
 
 _T = TypeVar("_T")
 
@@ -244,15 +247,15 @@ class SqliteUsage:
         with self._lock:
             return self._tried(read) if sqlite_files.identity(self._path) else ()
 
-    def last_used(self) -> Mapping[str, int]:
-        """Return when each skill was last used by any agent, in milliseconds since 1970.
+    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
+        """Return when each skill was last used, by one agent or by any, in milliseconds since 1970.
 
         Raises:
             StoreError: it cannot be read.
         """
 
         def read() -> dict[str, int]:
-            rows = self._open().execute(_LAST_USED).fetchall()
+            rows = self._open().execute(_LAST_USED, (agent_id,)).fetchall()
             return {str(skill): _whole(used_ms) for skill, used_ms in rows}
 
         with self._lock:

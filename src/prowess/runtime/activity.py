@@ -35,7 +35,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUse:
-    """One skill: its sums, and when it was last used by anybody."""
+    """One skill: its sums, and when it was last used by who was asked about."""
 
     name: str
     sums: Sums
@@ -79,7 +79,7 @@ def activity(log: UsageLog, skills: SkillsService, agent_id: str | None, number:
     days = {date.fromordinal(day): Sums() for day in range(first, today + 1)}
     for row in rows:
         days[date.fromordinal(row.day)].add(row)
-    last_used = log.last_used()
+    last_used = log.last_used(None if agent_id is None else asked[0])
     ready = {row.skill.name for one in asked for row in skills.status(one).skills if row.usable}
     return Activity(
         agent_id=agent_id,

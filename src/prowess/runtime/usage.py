@@ -237,17 +237,18 @@ class UsageLog:
             answer["nextSequence"] = page.events[-1].sequence
         return answer
 
-    def last_used(self) -> Mapping[str, int]:
+    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
         """Return when each skill was last loaded or invoked, in milliseconds since 1970."""
         try:
-            found = dict(self._store.last_used())
+            found = dict(self._store.last_used(agent_id))
         except StoreError as error:
             # Use only breaks ties: a prompt without it is better than none.
             self._failed(error)
             found = {}
         with self._lock:
-            for (skill, _), at_ms in self._waiting.used.items():
-                found[skill] = max(at_ms, found.get(skill, 0))
+            for (skill, agent), at_ms in self._waiting.used.items():
+                if agent_id in {None, agent}:
+                    found[skill] = max(at_ms, found.get(skill, 0))
         return found
 
     def flush(self) -> None:

@@ -124,8 +124,8 @@ class UsageStore(Protocol):
             StoreError: it cannot be read.
         """
 
-    def last_used(self) -> Mapping[str, int]:
-        """Return when each skill was last used by any agent, in milliseconds since 1970.
+    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
+        """Return when each skill was last used, by one agent or by any, in milliseconds since 1970.
 
         Raises:
             StoreError: it cannot be read.

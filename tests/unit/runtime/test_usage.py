@@ -87,7 +87,7 @@ class MemoryUsage:
             more=len(found) > query.most_events,
         )
 
-    def last_used(self) -> Mapping[str, int]:
+    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
         """Return when each skill was last used."""
         self._refuse()
         return {one.skill: one.last_used_ms for one in self.totals.values() if one.last_used_ms}

@@ -10,7 +10,9 @@ const clean = (list) => [...new Set(list.filter((name) => typeof name === "strin
 function entryOf(values, agentId) {
   const listed = values?.agents?.list;
   const found = Array.isArray(listed) ? listed.find((agent) => agent?.id === agentId) : undefined;
-  return found ?? values?.agents?.entries?.[agentId];
+  const entries = values?.agents?.entries ?? {};
+  // An agent may be called like something that every object has.
+  return found ?? (Object.hasOwn(entries, agentId) ? entries[agentId] : undefined);
 }
 
 // mode: "all" (no list), "none" (an empty one) or "selected"; inherited says that the list is the
@@ -53,8 +55,17 @@ function withList(values, agentId, list) {
   return next;
 }
 
-// `decide` gets the access that is stored now and returns the list that shall be.
-export async function changeAccess(agentId, decide) {
+let underway = Promise.resolve();
+
+// `decide` gets the access that is stored now and returns the list that shall be. Changes of this
+// page wait for each other: ten quick clicks would make ten stale hashes.
+export function changeAccess(agentId, decide) {
+  const change = underway.then(() => changeNow(agentId, decide));
+  underway = change.catch(() => {});
+  return change;
+}
+
+async function changeNow(agentId, decide) {
   for (const last of [false, true]) {
     const stored = await gateway.request("config.get");
     if (stored.valid === false && stored.raw === null && stored.exists) {

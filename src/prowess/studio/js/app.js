@@ -56,7 +56,9 @@ async function reconfigured() {
 // greeting names the agents, so nothing has to wait for their list.
 function welcome() {
   const { health, sessionDefaults } = gateway.hello.snapshot;
-  settleAgent(health.agents.map((agent) => agent.agentId), sessionDefaults.defaultAgentId);
+  const known = health.agents.map((agent) => agent.agentId);
+  // Quietly: all that follows is asked for below.
+  if (!known.includes(agentId())) go({ settingsAgentId: sessionDefaults.defaultAgentId }, { replace: true, quiet: true });
   agents.load();
   config.load();
   report.load({ agentId: agentId() });
@@ -65,8 +67,8 @@ function welcome() {
 }
 
 // The address names an agent that exists; one that is gone gives way to the default.
-function settleAgent(known = agentList().map((agent) => agent.id), fallback = defaultAgentId()) {
-  if (known.length && !known.includes(agentId())) go({ settingsAgentId: fallback }, { replace: true });
+function settleAgent() {
+  if (!agentList().some((agent) => agent.id === agentId())) go({ settingsAgentId: defaultAgentId() }, { replace: true });
 }
 
 onArrival(() => {

@@ -1,6 +1,6 @@
 // Draws the page from descriptions: `h` describes an element, `render` changes the document to
 // match. Text always becomes a text node; nothing here parses HTML, so no text of a skill can
-// become markup.
+// become markup; nor can an object in an answer, since only what `h` made is taken for an element.
 //
 // State lives in plain objects. Whoever changes one calls `redraw`, and event handlers given to `h`
 // do so by themselves; drawing happens once per frame.
@@ -9,26 +9,41 @@ const SVG = "http://www.w3.org/2000/svg";
 const BOOLEANS = new Set(["checked", "disabled", "hidden", "open", "readOnly", "inert"]);
 const PROPERTIES = new Set(["value", ...BOOLEANS]);
 const PLAIN = new Set(["key", "children", "oncreate", "onupdate", "onremove"]);
+// Who made a description: no JSON can hold this.
+const OURS = Symbol("described");
 
 export function h(tag, props, ...children) {
   const given = props ?? {};
   if (typeof tag === "function") return tag({ ...given, children: flat(children) });
-  return { tag, props: given, key: given.key, children: flat(children) };
+  return { [OURS]: true, tag, props: given, key: given.key, children: flat(children) };
 }
 
-function flat(children) {
-  const found = [];
+function flat(children, found = []) {
   for (const child of children) {
-    if (Array.isArray(child)) found.push(...flat(child));
+    if (Array.isArray(child)) flat(child, found);
     // An empty text keeps the place of what is not shown, so that its neighbours keep theirs.
     else if (child === null || child === undefined || child === false || child === true) found.push(text(""));
-    else if (typeof child === "object") found.push(child);
+    else if (child[OURS]) found.push(child);
     else found.push(text(String(child)));
   }
   return found;
 }
 
-const text = (value) => ({ tag: "#text", value, props: {}, children: [] });
+const NONE = Object.freeze({});
+const NOBODY = Object.freeze([]);
+const text = (value) => ({ [OURS]: true, tag: "#text", value, props: NONE, children: NOBODY });
+
+// Describes once, and again only when one of `inputs` is another one: what is described by the very
+// same object is not looked at again. For long texts and lists; what is described in it must depend
+// on nothing but the inputs.
+export function remembered(describe) {
+  let last = null;
+  return (...inputs) => {
+    const isSame = last !== null && last.inputs.length === inputs.length && inputs.every((one, place) => one === last.inputs[place]);
+    if (!isSame) last = { inputs, described: describe(...inputs) };
+    return last.described;
+  };
+}
 
 export function render(described, container) {
   patchChildren(container, flat([described]), false);
@@ -53,6 +68,7 @@ let created = [];
 
 function patch(node, described, isSvg) {
   const before = kept.get(node);
+  if (before === described) return;
   if (described.tag === "#text") {
     if (node.data !== described.value) node.data = described.value;
   } else {
@@ -72,11 +88,13 @@ function patchChildren(parent, children, isSvg) {
     const described = kept.get(node);
     if (!described) continue;
     if (described.key === undefined) plain.push(node);
-    else named.set(described.key, node);
+    else if (named.has(described.key)) named.get(described.key).push(node);
+    else named.set(described.key, [node]);
   }
   let next = 0;
   const nodes = children.map((child) => {
-    const candidate = child.key === undefined ? plain[next++] : named.get(child.key);
+    // Two of one key are two: each takes its own.
+    const candidate = child.key === undefined ? plain[next++] : named.get(child.key)?.shift();
     if (!candidate || kept.get(candidate).tag !== child.tag) return create(child, isSvg);
     patch(candidate, child, isSvg);
     return candidate;

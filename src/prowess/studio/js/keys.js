@@ -17,7 +17,7 @@ const HELP = [
   ["?", "This list"],
 ];
 let helpOpen = false;
-let isGoing = 0;
+let isGoing = -Infinity;
 
 export const openHelp = () => { helpOpen = true; };
 
@@ -26,7 +26,8 @@ const isTyping = (node) => node?.closest?.("input, textarea, select, [contentedi
 // `viewKeys` returns the handlers of the view that is shown: {j, k, x, Enter, Escape}.
 export function followKeys(viewKeys) {
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    // Keys that make up one character of another script are no shortcuts.
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (isTyping(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
@@ -40,12 +41,12 @@ export function followKeys(viewKeys) {
 
 function act(event, own) {
   const { key } = event;
-  if (Date.now() - isGoing < 1500 && VIEWS[key]) {
-    isGoing = 0;
+  if (performance.now() - isGoing < 1500 && Object.hasOwn(VIEWS, key)) {
+    isGoing = -Infinity;
     go({}, { view: VIEWS[key] });
     return true;
   }
-  isGoing = key === "g" ? Date.now() : 0;
+  isGoing = key === "g" ? performance.now() : -Infinity;
   if (key === "g") return true;
   if (key === "?") return (openHelp(), true);
   if (key === "/") return focusSearch();

@@ -15,7 +15,7 @@ export class LiveAnswer {
     this._fetch = fetch;
     this._answered = answered;
     this._timer = 0;
-    this._sentAt = 0;
+    this._sentAt = -APART_MS;
     this._busy = false;
     this.forget();
   }
@@ -51,7 +51,8 @@ export class LiveAnswer {
     clearTimeout(this._timer);
     // While one is under way, the next waits for its end.
     if (this._busy) this._again = true;
-    else this._timer = setTimeout(() => this._ask(), Math.max(pause, this._sentAt + APART_MS - Date.now()));
+    // Not the time of day, which can be set back by an hour.
+    else this._timer = setTimeout(() => this._ask(), Math.max(pause, this._sentAt + APART_MS - performance.now()));
   }
 
   async _ask() {
@@ -59,7 +60,7 @@ export class LiveAnswer {
     if (asked === null) return;
     this._busy = true;
     this._again = false;
-    this._sentAt = Date.now();
+    this._sentAt = performance.now();
     const [value, error] = await this._fetch(asked).then((found) => [found, null], (trouble) => [null, trouble]);
     this._busy = false;
     if (isSame(asked, this._wanted)) this._take(asked, value, error);

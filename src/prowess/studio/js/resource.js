@@ -13,6 +13,7 @@ export class Resource {
   // "empty", "loading", "ready" or "failed". Once ready it stays so while it is fetched again.
   clear() {
     this._turn += 1;
+    this._later = null;
     this.state = "empty";
     this.value = null;
     this.error = null;
@@ -20,7 +21,13 @@ export class Resource {
     this.asked = undefined;
   }
 
-  async load(asked) {
+  load(asked) {
+    this._later = null;
+    this._running = this._load(asked);
+    return this._running;
+  }
+
+  async _load(asked) {
     const turn = ++this._turn;
     // Something else is wanted: what was shown belongs to another question.
     if (JSON.stringify(asked) !== JSON.stringify(this.asked)) {
@@ -46,7 +53,15 @@ export class Resource {
   }
 
   // Fetch again what is shown; nothing happens where nothing was asked for.
+  // While it is being fetched, one more time is enough for however many ask: what is under way may
+  // be older than what they know of, what comes after it is not.
   reload() {
-    return this.asked === undefined && this.state === "empty" ? undefined : this.load(this.asked);
+    if (this.asked === undefined && this.state === "empty") return undefined;
+    if (!this.busy) return this.load(this.asked);
+    if (!this._later) {
+      const later = this._running.then(() => (this._later === later ? this.load(this.asked) : this._running));
+      this._later = later;
+    }
+    return this._later;
   }
 }

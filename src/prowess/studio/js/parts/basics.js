@@ -1,6 +1,7 @@
 // The small parts that every view is set from: chip, toggle, filters, states of a page, dialog.
 
 import { h } from "../dom.js";
+import { complain, toast } from "../toasts.js";
 import { Icon } from "./icon.js";
 
 const SHAPES = { ready: "●", needs: "▲", slate: "■", danger: "◆", accent: "○" };
@@ -17,7 +18,9 @@ export const Tag = ({ children, title }) => h("span", { class: "tag", title }, c
 export function Toggle({ label, on, disabled, busy, onchange, key }) {
   return h("button", {
     key, class: ["toggle", on && "toggle-on"], type: "button", role: "switch", "aria-checked": String(Boolean(on)), "aria-label": label,
-    "aria-busy": busy ? "true" : undefined, disabled, onclick: (event) => { event.stopPropagation(); onchange(!on); },
+    // Disabled it would lose the focus, and who uses the keyboard their place.
+    "aria-busy": busy ? "true" : undefined, "aria-disabled": busy && !disabled ? "true" : undefined, disabled,
+    onclick: (event) => { event.stopPropagation(); if (!busy) onchange(!on); },
   }, h("span", { class: "toggle-knob", "aria-hidden": "true" }));
 }
 
@@ -61,7 +64,17 @@ export function Empty({ title, children, command, action }) {
 
 export function Command({ text }) {
   return h("div", { class: "command" }, h("code", null, text),
-    h("button", { class: "icon-button", "aria-label": `Copy: ${text}`, onclick: () => navigator.clipboard?.writeText(text) }, h(Icon, { name: "copy" })));
+    h("button", { class: "icon-button", type: "button", "aria-label": `Copy: ${text}`, onclick: () => copy(text, "Copied.") }, h(Icon, { name: "copy" })));
+}
+
+// A browser may refuse, and over plain http to another machine it has no clipboard at all.
+export async function copy(text, done) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(done);
+  } catch {
+    complain(new Error("This browser does not let the page write to the clipboard: mark the text and copy it by hand."), "Nothing was copied.");
+  }
 }
 
 export function Failed({ error, doing, retry }) {
@@ -81,11 +94,27 @@ export function Loaded({ of, doing, rows, children, describe }) {
 export function Dialog({ label, onclose, children, wide, key }) {
   return h("dialog", {
     key, class: ["dialog", wide && "dialog-wide"], "aria-label": label,
-    oncreate: (node) => node.showModal(),
+    oncreate: open,
     onremove: (node) => node.open && node.close(),
     oncancel: (event) => { event.preventDefault(); onclose(); },
-    onclick: (event) => event.target === event.currentTarget && onclose(),
+    onclick: (event) => event.target === event.currentTarget && pressedOn === event.target && onclose(),
   }, h("div", { class: "dialog-inside" }, children));
+}
+
+// Marking text may end beside the dialog: only what was also pressed there closes it.
+let pressedOn = null;
+const DOUBLE_MS = 500;
+
+function open(node) {
+  const opened = performance.now();
+  node.showModal();
+  node.addEventListener("pointerdown", (event) => { pressedOn = event.target; }, true);
+  // The second half of a double click on what opened it is no answer to what it asks.
+  node.addEventListener("click", (event) => {
+    if (event.detail < 2 || performance.now() - opened > DOUBLE_MS) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
 }
 
 // A link out: only to the web, and only where it says so itself.

@@ -49,7 +49,7 @@ function Page({ skill, standing }) {
     h(Section, { title: "Files" }, h(Files, { skill })),
     h(Section, { title: "History" }, h(History, { name: skill.name })),
     h(Section, { title: "Use" }, h(Use)),
-    h(Section, { title: "What the agent reads", body: true }, h(Markdown, { text: skill.body })),
+    h(Section, { title: "What the agent reads", body: true }, h(Markdown, { level: 4, text: skill.body })),
     h(FileView, { skill }));
 }
 

@@ -10,9 +10,15 @@ const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const LONGEST_LINE = 20_000;
 
-export function Markdown({ text }) {
+// `level` is that of its first headings: those of the page stand above them.
+export function Markdown({ text, level = 2 }) {
   const lines = (text ?? "").split(/\r?\n/).map((line) => line.slice(0, LONGEST_LINE));
-  return h("div", { class: "prose" }, blocks(lines, 0));
+  return h("div", { class: `prose prose-${level}` }, blocks(lines, 0).map((one) => lowered(one, level - 2)));
+}
+
+function lowered(described, steps) {
+  const heading = /^h([2-4])$/.exec(described.tag);
+  return heading ? { ...described, tag: `h${Number(heading[1]) + steps}` } : described;
 }
 
 function blocks(lines, depth) {
@@ -32,7 +38,6 @@ function block(lines, place, depth) {
   const fence = FENCE.exec(line);
   if (fence) return code(lines, place, fence[1]);
   const heading = HEADING.exec(line);
-  // The page's own headings stand above those of a skill.
   if (heading) return [h(`h${Math.min(4, heading[1].length + 1)}`, null, inline(heading[2])), place + 1];
   if (RULE.test(line)) return [h("hr"), place + 1];
   if (line.trimStart().startsWith(">")) return quote(lines, place, depth);

@@ -57,6 +57,8 @@ function Review({ value, stateChip, sourceWords }) {
     isNewer && record.status === "pending" && h("div", { class: "note note-needs line", role: "alert" }, h("p", null, "The proposal changed while you were reading. This is the new text."), h(Button, { onclick: () => { seen = { id: record.id, revision: value.revisionHash }; } }, "I have read it")),
     value.applyProblem && record.status === "pending" && h("p", { class: "note note-needs" }, value.applyProblem),
     value.targetChanged && record.status === "pending" && value.canApply !== false && h("p", { class: "note" }, "The skill changed since this was proposed; what you see is against its text of now."),
+    HINTS[record.status] && h("p", { class: "note" }, HINTS[record.status]),
+    record.status === "applied" && value.rollbackProblem && h("p", { class: "note" }, `It cannot be rolled back: ${value.rollbackProblem}.`),
     record.statusReason && h("p", { class: "note note-danger" }, `${record.status === "quarantined" ? "Quarantined" : "Decided"}: ${record.statusReason}`),
     h("section", { class: "section" }, h("h2", null, "Why"), h("p", { class: "break" }, record.reason || "No reason was given."),
       record.evidence?.length > 0 && h("ul", { class: "quotes" }, record.evidence.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined || one.message === null ? "" : `, message ${one.message}`}`)))),
@@ -67,14 +69,24 @@ function Review({ value, stateChip, sourceWords }) {
     h(Timeline));
 }
 
+function headingOf({ status, kind }) {
+  if (status === "applied") return kind === "create" ? "What was written" : "What was changed";
+  return kind === "create" ? "What would be written" : "What would change";
+}
+
+const HINTS = {
+  stale: "The skill changed after this was proposed, so it no longer fits. Nothing is lost: the same lesson may come again, and then against the text of now.",
+  rejected: "Nothing was written, and the same lesson does not come again.",
+};
+
 function Changes({ value, findings }) {
   const { record } = value;
   const isRead = place.query.show === "text";
   const files = [{ path: "SKILL.md", before: record.status === "applied" ? value.previousContent ?? "" : value.currentContent, after: value.content }, ...(value.supportFiles ?? []).map(({ path, content }) => ({ path, before: (value.currentSupportFiles ?? []).find((one) => one.path === path)?.content ?? "", after: content }))];
   return h("section", { class: "section" },
-    h("div", { class: "line" }, h("h2", null, record.kind === "create" ? "What would be written" : "What would change"),
+    h("div", { class: "line" }, h("h2", null, headingOf(record)),
       h("div", { class: "filters", role: "group", "aria-label": "How to show it" }, [["", "Lines"], ["text", "As the agent reads it"]].map(([id, label]) => h("button", { key: label, type: "button", class: ["filter", (id === "text") === isRead && "filter-on"], "aria-pressed": String((id === "text") === isRead), onclick: () => go({ show: id }, { replace: true }) }, label)))),
-    isRead ? h("div", { class: "proposal-text" }, h(Markdown, { text: value.content.replace(/^---\n[\s\S]*?\n---\n/, "") }))
+    isRead ? h("div", { class: "proposal-text" }, h(Markdown, { level: 3, text: value.content.replace(/^---\n[\s\S]*?\n---\n/, "") }))
       : [value.deletedFiles?.length > 0 && h("p", { class: "note note-needs" }, `Files that would be removed: ${value.deletedFiles.join(", ")}`), files.map(({ path, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path mono" }, h(Icon, { name: "file" }), path, before ? "" : " (new)"), before === after ? h("p", { class: "muted" }, "The skill already says this.") : h(Diff, { before, after, label: `Changes of ${path}`, findings: findings.filter(({ file }) => file === path), opened: unfolded(path) })))]);
 }
 

@@ -59,7 +59,7 @@ function Rest({ skill }) {
     h("p", { class: "line" }, h("a", { href: viewLink("library", { skill: skill.name }) }, "History and diagnostics in the library"))),
     skill.diagnostics?.length > 0 && h("section", { class: "section" }, h("h3", null, "Diagnostics"), h("ul", { class: "problems" }, skill.diagnostics.map((one) => h("li", null, h(Chip, { tone: one.severity === "error" ? "danger" : "needs" }, one.severity), " ", h("code", null, `line ${one.line ?? 1}`), " ", one.message)))),
     skill.resources?.length > 0 && h("section", { class: "section" }, h("h3", null, "Files"), h("ul", { class: "files" }, skill.resources.map((path) => h("li", { key: path }, h(Icon, { name: "file" }), h("code", { class: "break" }, path))))),
-    h("section", { class: "section" }, h("h3", null, "What the agent reads"), h(Markdown, { text: skill.body }))];
+    h("section", { class: "section" }, h("h3", null, "What the agent reads"), h(Markdown, { level: 4, text: skill.body }))];
 }
 
 function LastUses() {

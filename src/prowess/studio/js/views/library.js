@@ -131,7 +131,7 @@ function FilePage({ path }) {
   const state = STATES[entry.state];
   return h("article", { class: "skill-page library-page" },
     h("header", null, h("h2", { class: "skill-title", tabindex: -1 }, entry.state === "shadowed" ? h("s", null, entry.name) : entry.name), h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label)), entry.description && h("p", { class: "skill-about break" }, entry.description)),
-    entry.winner && h("p", { class: "note" }, "Another skill of this name stands before it, so no agent reads this one: ", h("a", { href: linkTo({ skill: entry.winner.name }) }, `${entry.winner.name} in ${labelOf(entry.winner.sourceId) ?? entry.winner.source}`), entry.identical ? ". Both say the same." : ". Rename one of the two, or remove the one that is not wanted."),
+    entry.winner && h("p", { class: "note" }, "Another skill of this name stands before it, so agents of this workspace do not read this one: ", h("a", { href: linkTo({ skill: entry.winner.name }) }, `${entry.winner.name} in ${labelOf(entry.winner.sourceId) ?? entry.winner.source}`), entry.identical ? ". Both say the same." : ". Agents of other workspaces may read it; to have both here, rename one."),
     entry.state === "broken" && h("p", { class: "note note-danger" }, "No agent has it until its file is mended. This page notices when it is."),
     h("section", { class: "section" }, h("h3", null, "File"), h("p", null, h("code", { class: "break" }, entry.path))),
     entry.diagnostics.length > 0 && h("section", { class: "section" }, h("h3", null, "Diagnostics"), h(Findings, { findings: entry.diagnostics })));

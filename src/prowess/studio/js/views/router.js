@@ -7,7 +7,7 @@
 import { agentId, agentName, follow, gateway, skills } from "../app.js";
 import { h, redraw } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
-import { Button, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
+import { Button, copy, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
 import { canTest, fetchTests, proposeTest, SaveTest, TestList } from "../parts/routing_tests.js";
 import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../parts/score_bar.js";
@@ -71,14 +71,7 @@ export function tryMessage(message) {
   go({}, { view: "router" });
 }
 
-async function copyLink() {
-  try {
-    await navigator.clipboard.writeText(location.origin + link({ settingsAgentId: agentId(), m: draft.trim() }, "router"));
-    toast("The link is copied. It holds the message: send it only to those who may read it.");
-  } catch {
-    complain(new Error("This browser does not let the page write to the clipboard."), "The link was not copied.");
-  }
-}
+const copyLink = () => copy(location.origin + link({ settingsAgentId: agentId(), m: draft.trim() }, "router"), "The link is copied. It holds the message: send it only to those who may read it.");
 
 function arrive() {
   const { m } = place.query;

@@ -32,17 +32,16 @@ function found() {
 
 const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
 
-async function change(skill, on) {
-  const agent = agentId();
+// The way back concerns the agent that was changed, whoever is shown by then.
+async function change(skill, on, agent = agentId(), names = skills().map((one) => one.name)) {
   const name = `${agent} ${keyOf(skill)}`;
   hoped.set(name, on);
   redraw();
   try {
-    const names = skills().map((one) => one.name);
     await changeAccess(agent, (stored) => toggled(stored, skill, on, names));
     // What the gateway says from now on counts, not what was hoped for.
     await config.reload();
-    toast(`${agentName(agent)} ${on ? "may use" : "no longer uses"} ${skill.name}.`, { action: { label: "Undo", run: () => change(skill, !on) } });
+    toast(`${agentName(agent)} ${on ? "may use" : "no longer uses"} ${skill.name}.`, { action: { label: "Undo", run: () => change(skill, !on, agent, names) } });
   } catch (error) {
     complain(error, `${skill.name} was not changed.`);
   } finally {
@@ -51,16 +50,15 @@ async function change(skill, on) {
   }
 }
 
-async function changeAll(kind, list_) {
-  const agent = agentId();
-  const before = current();
+async function changeAll(kind, wanted, agent = agentId()) {
+  const before = access(config.value?.parsed, agent);
   allBusy = kind;
   redraw();
   try {
-    await changeAccess(agent, () => list_);
+    await changeAccess(agent, () => wanted);
     await config.reload();
     const back = before.mode === "all" || before.inherited ? null : before.names;
-    toast(list_ === null ? `${agentName(agent)} has no list of its own any more.` : `${agentName(agent)} uses no skill.`, { action: { label: "Undo", run: () => changeAll("undo", back) } });
+    toast(saysOf(agent, wanted), { action: { label: "Undo", run: () => changeAll("undo", back, agent) } });
   } catch (error) {
     complain(error, "Nothing was changed.");
   } finally {
@@ -68,6 +66,14 @@ async function changeAll(kind, list_) {
     redraw();
   }
 }
+
+function saysOf(agent, list) {
+  if (list === null) return `${agentName(agent)} has no list of its own any more.`;
+  return list.length ? `${agentName(agent)} has its list of ${count(list.length, "skill")} back.` : `${agentName(agent)} uses no skill.`;
+}
+
+// Without a list of its own an agent takes the defaults, where there are some.
+const hasDefaults = () => Array.isArray(config.value?.parsed?.agents?.defaults?.skills);
 
 function ScopeNote() {
   const { mode, inherited, names } = current();
@@ -98,8 +104,8 @@ function Row(skill, attributes) {
         : h("p", { class: "row-about row-reason" }, h("span", null, reason),
           agentState(skill) === "setup" && h("a", { class: "row-setup", href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup"))),
     h(Toggle, {
-      label: `Skill ${skill.name}`, on, busy: hopeOf(skill) !== undefined,
-      disabled: agentState(skill) === "unsupported" || config.state !== "ready" || hopeOf(skill) !== undefined || Boolean(allBusy), onchange: (wanted) => change(skill, wanted),
+      label: `Skill ${skill.name}`, on, busy: hopeOf(skill) !== undefined || Boolean(allBusy),
+      disabled: agentState(skill) === "unsupported" || config.state !== "ready", onchange: (wanted) => change(skill, wanted),
     }));
 }
 
@@ -117,9 +123,9 @@ function describe() {
   const chosen = skills().find((skill) => skill.name === place.query.skill);
   return [
     h(PageHead, { title: "Skills", scope: ready ? `What ${agentName()} can use · ${on} of ${skills().length} on. Changes here affect ${agentName()} alone.` : `What ${agentName()} can use` },
-      h(Button, { busy: allBusy === "all", disabled: !ready || config.state !== "ready" || Boolean(allBusy) || current().mode === "all" || current().inherited, onclick: () => changeAll("all", null) }, "Use all"),
+      h(Button, { busy: allBusy === "all", disabled: !ready || config.state !== "ready" || Boolean(allBusy) || current().mode === "all" || current().inherited, onclick: () => changeAll("all", null) }, hasDefaults() ? "Use the defaults" : "Use all"),
       h(Button, { busy: allBusy === "none", disabled: !ready || config.state !== "ready" || Boolean(allBusy) || (current().mode === "none" && !current().inherited), onclick: () => changeAll("none", []) }, "Disable all")),
-    h("div", { class: "list-head" }, h(Filters, { label: "Status", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) }), h(ScopeNote)),
+    h("div", { class: ["list-head", chosen && "list-head-away"] }, h(Filters, { label: "Status", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) }), h(ScopeNote)),
     h("div", { class: ["split", chosen && "split-chosen"] },
       h("div", { class: "split-list" }, h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, describe: () => h(List, { shown }) })),
       h("section", { class: "split-detail", key: chosen?.name ?? "none", "aria-label": chosen ? `About ${chosen.name}` : "No skill chosen" },

@@ -19,7 +19,7 @@ const stateChip = (status) => h(Chip, { tone: STATES[status]?.[1] ?? "slate" }, 
 const sourceWords = (source) => SOURCES[source] ?? source;
 
 const all = () => waiting.value?.proposals ?? [];
-const filter = () => (place.query.filter in STATES ? place.query.filter : "pending");
+const filter = () => (Object.hasOwn(STATES, place.query.filter ?? "") ? place.query.filter : "pending");
 
 function searched() {
   const wanted = (place.query.q ?? "").trim().toLowerCase();

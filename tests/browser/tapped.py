@@ -1,0 +1,89 @@
+"""The page's connection with somebody listening: answers can be kept back, refused and read."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute
+
+
+class Tap:
+    """Every frame of a page, both ways; to be made before the page is opened."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.received: list[str] = []
+        # Methods, alone or followed by an agent's id, whose answers are kept back.
+        self.holding: set[str] = set()
+        # Methods that are refused without asking the gateway, and what is said.
+        self.refusing: dict[str, str] = {}
+        self.held: list[Callable[[], None]] = []
+        self._answers: list[tuple[dict[str, Any], Any]] = []
+        self._page = page
+        page.route_web_socket("**/ws", self._opened)
+
+    def release(self) -> None:
+        """Let go of what was kept back, the last first."""
+        self.holding.clear()
+        waiting, self.held = self.held, []
+        for late in reversed(waiting):
+            late()
+
+    def calls(self, method: str) -> list[dict[str, Any]]:
+        """Return what the page asked for by a method."""
+        return [one["params"] for one in self.sent if one["method"] == method]
+
+    def until(self, seen: Callable[[], bool]) -> None:
+        """Wait for something to be seen, at most five seconds."""
+        for _ in range(250):
+            if seen():
+                return
+            # Frames are handed over only while Playwright is at work.
+            self._page.wait_for_timeout(20)
+        pytest.fail("the page did not ask for it")
+
+    # Any JSON.
+    def answer(self, method: str, **params: Any) -> Any:  # noqa: ANN401
+        """Return the last answer to a method that was called with these parameters."""
+        return [
+            payload
+            for asked, payload in self._answers
+            if asked["method"] == method
+            and all(asked["params"].get(name) == value for name, value in params.items())
+        ][-1]
+
+    def _opened(self, socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        # Ids begin anew with each connection.
+        asked: dict[str, dict[str, Any]] = {}
+
+        def sent(frame: str | bytes) -> None:
+            said = json.loads(frame)
+            self.sent.append(said)
+            asked[said["id"]] = said
+            refusal = self.refusing.get(said["method"])
+            if refusal is None:
+                server.send(frame)
+                return
+            error = {"code": "UNAVAILABLE", "message": refusal}
+            socket.send(json.dumps({"type": "res", "id": said["id"], "ok": False, "error": error}))
+
+        def answered(frame: str | bytes) -> None:
+            text = frame if isinstance(frame, str) else frame.decode()
+            self.received.append(text)
+            said = json.loads(text)
+            request = asked.get(str(said.get("id")))
+            if request is not None:
+                self._answers.append((request, said.get("payload")))
+            if request is not None and self._is_held(request):
+                self.held.append(lambda: socket.send(text))
+            else:
+                socket.send(text)
+
+        socket.on_message(sent)
+        server.on_message(answered)
+
+    def _is_held(self, request: dict[str, Any]) -> bool:
+        method, agent = request["method"], request["params"].get("agentId", "")
+        return bool({method, f"{method} {agent}"} & self.holding)
