@@ -1,11 +1,13 @@
 """The shapes that clients see of real sessions: what skills did in them, and what was missed.
 
-Prompts are people's own words: they are shown cut, and with every secret hidden.
+Prompts are people's own words: they are shown cut, and with every secret hidden. Names stand in the
+log of another program, where anything may have been put in their place.
 """
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from prowess.learning.credentials import masked
 from prowess.learning.trace_secrets import hidden_in
 from prowess.skills.text import clean, one_line
 from prowess.wire import Json
@@ -57,6 +59,11 @@ def shown(prompt: str, most: int = MOST_PROMPT) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def label(name: str) -> str:
+    """Return a name or a reason as it may be shown: one line, with stars in place of secrets."""
+    return one_line(masked(name))
+
+
 def moment(at_ms: int) -> str | None:
     """Show a time; None where it is not known."""
     if not at_ms:
@@ -80,7 +87,7 @@ def _session(value: "Session") -> dict[str, object]:
         "endedAt": moment(value.ended_ms),
         "prompts": len(value.turns),
         "corrected": sum(turn.corrected for turn in value.turns),
-        "used": [clean(name) for name in used],
+        "used": [label(name) for name in used],
         "skipped": dict(value.skipped),
     }
 
@@ -90,10 +97,10 @@ def _turn(value: "Turn") -> dict[str, object]:
         "number": value.number,
         "at": moment(value.at_ms),
         "prompt": shown(value.prompt),
-        "listed": None if value.listed is None else [clean(name) for name in value.listed],
-        "hinted": [clean(name) for name in value.hinted],
-        "used": [clean(name) for name in value.used],
-        "byHand": clean(value.by_hand) or None,
+        "listed": None if value.listed is None else [label(name) for name in value.listed],
+        "hinted": [label(name) for name in value.hinted],
+        "used": [label(name) for name in value.used],
+        "byHand": label(value.by_hand) or None,
         "corrected": value.corrected,
         "toolCalls": value.tool_calls,
     }
@@ -101,7 +108,7 @@ def _turn(value: "Turn") -> dict[str, object]:
 
 def _numbers(value: "SkillNumbers") -> dict[str, object]:
     return {
-        "name": clean(value.name),
+        "name": label(value.name),
         "listed": value.listed,
         "routed": value.routed,
         "used": value.used,
@@ -115,7 +122,7 @@ def _missed(value: "Missed") -> dict[str, object]:
     proof = value.proof
     return {
         "kind": value.kind.value,
-        "skill": clean(value.skill),
+        "skill": label(value.skill),
         "score": round(value.score, 4),
         "harness": value.session.harness,
         "sessionId": clean(value.session.id),
@@ -123,6 +130,6 @@ def _missed(value: "Missed") -> dict[str, object]:
         "turn": value.turn.number,
         "at": moment(value.turn.at_ms),
         "prompt": shown(value.turn.prompt),
-        "reasons": [clean(reason) for reason in value.reasons],
+        "reasons": [label(reason) for reason in value.reasons],
         "proof": proof and {"turn": proof.number, "prompt": shown(proof.prompt)},
     }

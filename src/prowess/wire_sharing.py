@@ -2,6 +2,7 @@
 
 from prowess.runtime.budgets import BudgetReport, HarnessBudget
 from prowess.runtime.exporting import ExportReport
+from prowess.safety.model import Finding
 from prowess.skills.harness_rules import RULES, Reader
 from prowess.skills.listing_fix import Fix
 from prowess.skills.listings import Entry, Fate
@@ -45,6 +46,16 @@ def export_report(value: ExportReport, reader: Reader | None) -> Json:
             for each, notes in (value.notes or {}).items()
         ],
         "diagnostics": [diagnostic(found) for found in value.diagnostics],
+        "findings": [_finding(found) for found in value.doubts],
+    }
+
+
+def _finding(value: Finding) -> Json:
+    return {
+        "rule": value.rule_id,
+        "file": clean(value.file),
+        "line": value.line,
+        "message": clean(value.message),
     }
 
 

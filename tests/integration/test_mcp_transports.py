@@ -175,6 +175,9 @@ def test_the_gateway_asks_everybody_for_its_token_and_turns_strange_pages_away(
     unknown = _post(gateway, "?agent=nobody", Authorization=right)
     assert unknown.status_code == 404
     assert "nobody" in unknown.json()["error"]["message"]
+    strange = _post(gateway, f"?agent=%1B{'x' * 4000}", Authorization=right)
+    assert "\x1b" not in strange.json()["error"]["message"]
+    assert len(strange.text) < 1_000
 
 
 def test_a_body_that_is_too_long_is_refused(gateway: McpWorld) -> None:
@@ -276,6 +279,31 @@ def test_who_asks_for_an_agent_that_is_not_there_is_told_at_once(world: McpWorld
 
     assert (server.process.returncode, out) == (1, b"")
     assert b'unknown agent id "nobody"' in err
+
+
+def test_a_server_whose_agent_is_taken_away_says_so_and_serves_it_again_later(
+    world: McpWorld,
+) -> None:
+    async def act() -> None:
+        async with started(world) as client:
+            assert len(await skills_of(client)) == 1
+            world.configure(agents={"list": [{"id": "other", "default": True}]})
+            while await _has_skills(client):
+                await anyio.lowlevel.checkpoint()
+            with pytest.raises(MCPError, match="unknown agent id"):
+                await skills_of(client)
+            world.configure()
+            while not await _has_skills(client):
+                await anyio.lowlevel.checkpoint()
+
+    plainly(act)
+
+
+async def _has_skills(client: Client) -> bool:
+    try:
+        return bool(await skills_of(client))
+    except MCPError:
+        return False
 
 
 def test_without_a_standard_input_nothing_is_served(monkeypatch: pytest.MonkeyPatch) -> None:

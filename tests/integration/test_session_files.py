@@ -3,12 +3,15 @@
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, recorded
 
 from prowess.hooks.harness import Harness
+from prowess.host import session_files
 from prowess.host.session_files import SessionFolders, lies_in_folders, project_of
 from prowess.host.session_roots import is_in_roots, session_roots
 from prowess.runtime.session_reports import SessionFile
@@ -71,6 +74,48 @@ def test_a_file_that_cannot_be_read_says_why_and_hides_no_other(machine: Machine
 
     assert sorted(bool(one.problem) for one in found) == [False, True]
     assert sum(len(one.sessions) for one in found) == 1
+
+
+def test_a_file_that_goes_while_the_folder_is_looked_at_is_no_trouble(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = machine.claude(recorded("/repo"))
+    gone = machine.claude(recorded("/repo"), session_id="gone")
+    scan = os.scandir
+
+    @contextmanager
+    def scanned(folder: str) -> Iterator[Iterator["os.DirEntry[str]"]]:
+        with scan(folder) as entries:
+            yield entries
+        gone.unlink(missing_ok=True)
+
+    monkeypatch.setattr(os, "scandir", scanned)
+    # Kinds of entries are known from the list, so that only the look at the time comes too late.
+    found = _read(machine)
+
+    assert [one.path for one in found if not one.problem] == [str(kept)]
+
+
+def test_a_folder_with_more_entries_than_are_looked_at_is_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        machine.claude(recorded("/repo"), session_id=f"s{number}")
+    monkeypatch.setattr(session_files, "MOST_ENTRIES", 3)
+
+    first, *others = _read(machine)
+
+    assert "holds more than 3 entries" in first.problem
+    assert len(others) == 2
+
+
+def test_projects_that_are_named_by_no_text_are_passed_over(machine: Machine) -> None:
+    chat = {"sessionId": "g1", "messages": [{"id": "1", "type": "user", "content": "do it"}]}
+    machine.write(".gemini/tmp/short/chats/session-g1.json", [chat])
+    projects = {"/a": ["list"], "/b": {"an": "object"}, "\ud800": None, "/repo": "short"}
+    machine.write(".gemini/projects.json", [{"projects": projects}])
+
+    assert _read(machine)[0].sessions[0].cwd == "/repo"
 
 
 @pytest.mark.parametrize("named", ["note", "short name", "hash"])

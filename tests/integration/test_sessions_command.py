@@ -156,6 +156,23 @@ def test_secrets_are_hidden_on_the_screen_and_left_out_of_a_suite(
     assert not Path("t.json").exists()
 
 
+def test_secrets_in_the_place_of_names_are_hidden_and_no_name_adds_a_line(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = Recorder(f"{machine.work}\nmissed activations: 99")
+    recorder.typed(PROMPT)
+    recorder.listed({SECRET: "Is none."})
+    recorder.called("Skill", {"skill": SECRET})
+    recorder.typed(f"/{SECRET} now")
+    machine.claude(recorder.lines)
+
+    shown = [_text(capsys, "--session", SESSION_ID, *more)[1] for more in ((), ("--json",))]
+
+    assert SECRET not in "".join(shown)
+    assert "used ****" in shown[0]
+    assert "\nmissed activations: 99" not in shown[0]
+
+
 def test_a_session_is_shown_prompt_by_prompt_by_the_beginning_of_its_id(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:

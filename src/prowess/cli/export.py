@@ -54,8 +54,8 @@ def export_command(
     """Build the skill NAME as every strict reader takes it, and say what each harness ignores.
 
     Only the six keys of the standard are left at the top; everything else stands under metadata as
-    plain text. Hidden files stay behind, and what the scanner finds critical is refused. Without
-    --to and --zip nothing is written: the report is all you get.
+    plain text. Hidden files stay behind; what the scanner finds critical, and a secret in any file,
+    is refused. Without --to and --zip nothing is written: the report is all you get.
 
     Example: prowess export deploy --for claude --to ~/.claude/skills
 
@@ -99,6 +99,10 @@ def _print_report(report: ExportReport) -> None:
         print_text(f"left out {left.path}: {left.reason}.", "yellow")
     for found in report.diagnostics:
         print_text(f"note     {found.message}. {found.fix}", _SEVERITIES[found.severity])
+    for doubt in report.doubts:
+        print_text(
+            f"found    {doubt.rule_id} in {doubt.file}:{doubt.line}: {doubt.message}", "yellow"
+        )
     for reader, notes in (report.notes or {}).items():
         _print_notes(reader, notes)
     if report.placed is not None:

@@ -111,18 +111,8 @@ def sessions_command(
     Example: prowess sessions --since 30d --missed --export triggers.json
     """
     _check(target, force=force, dry_run=dry_run and not learn)
-    if since is None:
-        since = 0 if session else _since(_USUAL)
     with open_runtime(workspace) as runtime:
-        bar = ProgressBar()
-        reports = import_module("prowess.wiring.sessions").open_sessions(runtime, bar)
-        found: SessionsReport = reports.report(
-            since,
-            harness=None if harness is None else Harness(harness),
-            workspace=None if workspace is None else os.path.realpath(workspace),
-            session=session,
-        )
-        bar.clear()
+        found = _found(runtime, since, harness=harness, workspace=workspace, session=session)
         exported = _export(found, target) if target is not None else None
         learned = _learn(runtime, found, agent or "", dry_run=dry_run) if learn else None
     if as_json:
@@ -130,6 +120,28 @@ def sessions_command(
     else:
         _print(found, exported, learned, one=bool(session), only_missed=only_missed, target=target)
     return _code(found, session, only_missed=only_missed)
+
+
+def _found(
+    runtime: Runtime,
+    since: int | None,
+    *,
+    harness: str | None,
+    workspace: str | None,
+    session: str,
+) -> "SessionsReport":
+    if since is None:
+        since = 0 if session else _since(_USUAL)
+    bar = ProgressBar()
+    reports = import_module("prowess.wiring.sessions").open_sessions(runtime, bar)
+    found: SessionsReport = reports.report(
+        since,
+        harness=None if harness is None else Harness(harness),
+        workspace=None if workspace is None else os.path.realpath(workspace),
+        session=session,
+    )
+    bar.clear()
+    return found
 
 
 def _check(target: str | None, *, force: bool, dry_run: bool) -> None:

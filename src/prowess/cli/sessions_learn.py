@@ -17,6 +17,7 @@ from prowess.learning.session_model import Session
 from prowess.learning.session_transcript import as_transcript
 from prowess.learning.turns import turns
 from prowess.skills.text import clean
+from prowess.wire_sessions import label
 from prowess.wiring import Runtime
 from prowess.wiring.sessions import open_folder
 
@@ -99,7 +100,7 @@ def print_learned(found: Sequence[Learned]) -> None:
 
 
 def _print_one(one: Learned) -> None:
-    print_text(f"{one.session.harness} {one.session.id}  {one.session.cwd}", "bold")
+    print_text(label(f"{one.session.harness} {one.session.id}  {one.session.cwd}"), "bold")
     if one.outcome is None:
         print_text(f"  not learned from: {_GONE}", "yellow")
         return

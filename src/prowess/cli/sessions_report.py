@@ -8,7 +8,8 @@ from prowess.host.transcripts import reasons
 from prowess.learning.session_missed import Missed, MissKind
 from prowess.learning.session_model import Session
 from prowess.runtime.session_reports import SessionsReport, SkillNumbers
-from prowess.wire_sessions import moment, shown
+from prowess.skills.text import one_line
+from prowess.wire_sessions import label, moment, shown
 
 _MOST_PROBABLE, _MOST_PROBLEMS, _SHORT_ID = 10, 5, 8
 _WIDE = 400
@@ -32,8 +33,8 @@ def print_turns(sessions: Sequence[Session]) -> None:
     """Print every prompt of a few sessions."""
     for session in sessions:
         print_text()
-        print_text(f"{session.harness} {session.id}  {session.cwd}", "bold")
-        print_text(f"  {session.path}", "dim")
+        print_text(label(f"{session.harness} {session.id}  {session.cwd}"), "bold")
+        print_text(f"  {one_line(session.path)}", "dim")
         for turn in session.turns:
             marks = [f"used {', '.join(turn.used)}"] if turn.used else []
             marks += [f"hinted {', '.join(turn.hinted)}"] if turn.hinted else []
@@ -42,7 +43,7 @@ def print_turns(sessions: Sequence[Session]) -> None:
             told = "; ".join(part for part in (listed, *marks) if part)
             print_text(f"  {turn.number}. {shown(turn.prompt)}")
             if told:
-                print_text(f"     {told}", "dim")
+                print_text(f"     {label(told)}", "dim")
 
 
 def print_skills(skills: Sequence[SkillNumbers]) -> None:
@@ -56,7 +57,7 @@ def print_skills(skills: Sequence[SkillNumbers]) -> None:
         columns,
         [
             [
-                Cell(one.name, "bold"),
+                Cell(label(one.name), "bold"),
                 *(Cell(str(getattr(one, name) or "-"), _style(name, one)) for name in names),
             ]
             for one in skills
@@ -92,7 +93,7 @@ def print_missed(found: Sequence[Missed]) -> None:
 def _print_one(one: Missed) -> None:
     when = moment(one.turn.at_ms)
     where = f"{one.session.harness} {one.session.id[:_SHORT_ID]}, prompt {one.turn.number}"
-    print_text(f"  {one.skill}  {where}{f', {when}' if when else ''}", "bold")
+    print_text(f"  {label(f'{one.skill}  {where}')}{f', {when}' if when else ''}", "bold")
     print_text(f'    "{shown(one.turn.prompt)}"')
     print_text(f"    {shown('; '.join(one.reasons), _WIDE)}", "dim")
     if one.proof is not None:
@@ -106,6 +107,6 @@ def print_left_out(found: SessionsReport) -> None:
     if found.skipped:
         print_text(f"left out: {reasons(found.skipped)}", "dim")
     for problem in found.problems[:_MOST_PROBLEMS]:
-        print_text(f"not read: {problem}", "yellow")
+        print_text(f"not read: {one_line(problem)}", "yellow")
     if len(found.problems) > _MOST_PROBLEMS:
         print_text(f"  and {len(found.problems) - _MOST_PROBLEMS} more: --json shows all.", "dim")

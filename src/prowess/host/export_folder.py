@@ -88,7 +88,9 @@ class ExportPlaces:
                 _refuse_stranger(old, target, force=force)
             return target, _replaced(root, build)
 
-    def to_archive(self, place: str, build: Build, *, force: bool) -> tuple[str, Placed]:
+    def to_archive(
+        self, place: str, build: Build, source: str, *, force: bool
+    ) -> tuple[str, Placed]:
         """Write a build as one `.skill` file, and return where it is.
 
         Raises:
@@ -99,6 +101,8 @@ class ExportPlaces:
         if not name.lower().endswith(ARCHIVE_ENDINGS):
             endings = " or ".join(ARCHIVE_ENDINGS)
             raise PathError(shown(path), f"does not end in {endings}: name the file so.")
+        # The next archive would hold this one.
+        _refuse_overlap(os.path.join(os.path.realpath(folder), name), os.path.realpath(source))
         content = packed(build)
         with Root.open(folder, create=True) as root:
             is_there = root.exists(name)

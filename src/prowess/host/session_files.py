@@ -1,8 +1,8 @@
 """Session files of the harnesses on this machine: found in their folders and read within bounds.
 
 The folders are a person's own, but what lies there was written by other programs and names places
-of its own: links are not followed, sub-agents' files are left out, and only so many of the newest
-files are read. A file that cannot be read is a value with the reason, and hides no other.
+of its own: links are not followed, sub-agents' files are left out, and what comes or goes meanwhile
+is no trouble. A file that cannot be read is a value with the reason, and hides no other.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from prowess.runtime.session_reports import SessionFile
 
 READABLE = (Harness.CLAUDE_CODE, Harness.CODEX, Harness.GEMINI)
 
-_MOST_FILES, _MOST_ENTRIES = 400, 50_000
+MOST_ENTRIES = 50_000
 _MOST_LINE_BYTES = 4_000_000
 _MOST_NOTE_BYTES = 1_000_000
 _DEEPEST = {Harness.CLAUDE_CODE: 1, Harness.CODEX: 3, Harness.GEMINI: 2}
@@ -64,15 +64,22 @@ class SessionFolders:
         opened.
         """
         wanted = READABLE if harness is None else (harness,)
-        found = [
-            path
+        looks = [
+            _Look(one, os.path.realpath(root))
             for one in wanted
             if one in _DEEPEST
             for root in self._roots[one]
-            for path in _found(root, one)
+        ]
+        found = [
+            path
+            for look in looks
+            for path in look.paths()
             if path.changed_ms >= since_ms and _may_be(path.path, session)
         ]
-        for path in sorted(found, reverse=True)[:_MOST_FILES]:
+        for look in looks:
+            if look.is_cut:
+                yield look.problem
+        for path in sorted(found, reverse=True):
             yield partial(_read, path)
 
 
@@ -101,23 +108,46 @@ def _may_be(path: str, session: str) -> bool:
     return session[:_SHORT_ID].lower() in os.path.basename(path).lower()
 
 
-def _found(root: str, harness: Harness) -> Iterator[_Path]:
-    # The folder itself may be a link of the person's own; below it none is followed.
-    real = os.path.realpath(root)
-    waiting = [(real, 0)]
-    left = _MOST_ENTRIES
-    while waiting and left > 0:
-        folder, depth = waiting.pop()
-        for entry in _entries(folder):
-            left -= 1
-            if left < 0:
-                break
-            if entry.is_dir(follow_symlinks=False):
-                if depth < _DEEPEST[harness]:
-                    waiting.append((entry.path, depth + 1))
-            elif _is_session(harness, entry):
-                changed_ms = entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000
-                yield _Path(changed_ms, harness, entry.path)
+class _Look:
+    """A look into one folder of a harness; it may be a link, below it none is followed."""
+
+    def __init__(self, harness: Harness, root: str) -> None:
+        self._harness, self._root = harness, root
+        self._left = MOST_ENTRIES
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the folder holds more than is looked at."""
+        return self._left < 0
+
+    def problem(self) -> SessionFile:
+        """Say that not all was looked at."""
+        problem = f"{self._root}: holds more than {MOST_ENTRIES} entries: the others are not read."
+        return SessionFile(harness=self._harness, path=self._root, problem=problem)
+
+    def paths(self) -> Iterator[_Path]:
+        """Yield the files that can be sessions."""
+        waiting = [(self._root, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            for entry in _entries(folder):
+                self._left -= 1
+                if self.is_cut:
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < _DEEPEST[self._harness]:
+                        waiting.append((entry.path, depth + 1))
+                elif _is_session(self._harness, entry):
+                    yield from _found(self._harness, entry)
+
+
+def _found(harness: Harness, entry: "os.DirEntry[str]") -> Iterator[_Path]:
+    try:
+        changed = entry.stat(follow_symlinks=False)
+    except OSError:
+        # Gone since it was listed: a harness removes old sessions whenever it likes.
+        return
+    yield _Path(changed.st_mtime_ns // 1_000_000, harness, entry.path)
 
 
 def _entries(folder: str) -> list["os.DirEntry[str]"]:
@@ -165,7 +195,7 @@ def _gemini_folder(path: str) -> str:
         return ""
     for folder, short in projects.items() if isinstance(projects, dict) else ():
         digest = hashlib.sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()
-        if name in {short, digest}:
+        if name in (short, digest):
             return str(folder)
     return ""
 

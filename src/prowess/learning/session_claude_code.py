@@ -6,7 +6,8 @@ answers it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from prowess.learning.claude_code_lines import (
     SYNTHETIC,
@@ -29,7 +30,7 @@ from prowess.learning.transcripts import NOT_TYPED, Record
 HARNESS = "claude-code"
 
 _COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>(?P<said>.{0,8000}?)</command-args>", re.DOTALL)
+_ARGUMENTS, _END_OF_ARGUMENTS, _MOST_ARGUMENTS = "<command-args>", "</command-args>", 8_000
 _TYPED_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
 _READS = frozenset(("Read", "View", "NotebookRead"))
 
@@ -40,21 +41,27 @@ def read_claude_sessions(
     """Return each session of a transcript in which somebody typed something."""
     left_out = LeftOut(skipped)
     tree = Tree(tuple(entries_of(records, left_out)))
-    found = (
-        _read_branch(tuple(_with_attached(tree.entries, branch)), path, left_out)
-        for branch in tree.branches()
-    )
+    attached = _Attached(tree.entries)
+    found = (_read_branch(attached.to(branch), path, left_out) for branch in tree.branches())
     return tuple(session for session in found if session is not None)
 
 
-def _with_attached(entries: Sequence[Entry], branch: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield the lines of a branch and what is attached to them, in the order of the file."""
-    on_branch = {id(entry) for entry in branch}
-    named = {text_at(entry, "uuid") for entry in branch} - {""}
-    for entry in entries:
-        is_attached = entry["type"] == "attachment" and entry.get("parentUuid") in named
-        if id(entry) in on_branch or is_attached:
-            yield entry
+class _Attached:
+    """What is attached to which line; looked up, since a file may hold thousands of sessions."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._places = {id(entry): place for place, entry in enumerate(entries)}
+        self._below: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            if entry["type"] == "attachment" and (parent := text_at(entry, "parentUuid")):
+                self._below[parent].append(entry)
+
+    def to(self, branch: Sequence[Entry]) -> list[Entry]:
+        """Return the lines of a branch and what is attached to them, in the order of the file."""
+        named = {text_at(entry, "uuid") for entry in branch}
+        more = (entry for name in named for entry in self._below.get(name, ()))
+        found = {id(entry): entry for entry in (*branch, *more)}
+        return [found[key] for key in sorted(found, key=self._places.__getitem__)]
 
 
 def _read_branch(branch: Sequence[Entry], path: str, left_out: LeftOut) -> Session | None:
@@ -89,10 +96,16 @@ def _take_user(entry: Entry, builder: SessionBuilder) -> None:
         if called is None:
             builder.left_out[NOT_TYPED] += 1
             return
-        arguments = _ARGUMENTS.search(raw)
-        builder.commanded(called["name"], arguments["said"] if arguments else "", at_ms)
+        builder.commanded(called["name"], _arguments(raw), at_ms)
     elif said.kind is Kind.BY_PROGRAM:
         builder.left_out[NOT_TYPED] += 1
+
+
+def _arguments(raw: str) -> str:
+    """Return what stands behind a command; empty where its end is missing."""
+    _, _, behind = raw.partition(_ARGUMENTS)
+    said, end, _ = behind.partition(_END_OF_ARGUMENTS)
+    return said[:_MOST_ARGUMENTS] if end else ""
 
 
 def _take_agent(entry: Entry, builder: SessionBuilder) -> None:

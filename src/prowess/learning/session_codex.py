@@ -59,7 +59,7 @@ class _Rollout:
             self._take_item(payload, at_ms)
 
     def _take_event(self, payload: Entry, at_ms: int) -> None:
-        kind = payload.get("type")
+        kind = _text(payload, "type")
         if kind == "user_message":
             self._typed(_text(payload, "message"), "event", at_ms)
         elif kind in {"agent_message", "task_complete"}:
@@ -70,7 +70,7 @@ class _Rollout:
             self.builder.undo(count if isinstance(count, int) and count > 0 else 1)
 
     def _take_item(self, payload: Entry, at_ms: int) -> None:
-        kind, role = str(payload.get("type")), payload.get("role")
+        kind, role = _text(payload, "type"), payload.get("role")
         if kind == "message" and role == "user":
             self._typed(words_of(payload.get("content"), "user"), "item", at_ms)
         elif kind == "message" and role == "assistant":

@@ -21,7 +21,7 @@ SUB_AGENT = "work of a sub-agent"
 
 _ACTIVATES = frozenset(("activate_skill", "activateSkill"))
 _READS = frozenset(("read_file", "read_many_files"))
-_CONTEXT = re.compile(r"<hook_context>(?P<said>.{0,20000}?)(?:</hook_context>|\Z)", re.DOTALL)
+_CONTEXT, _END_OF_CONTEXT = "<hook_context>", "</hook_context>"
 _COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
 _BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_context)\b")
 
@@ -90,7 +90,7 @@ class _Chat:
 
 
 def _take(message: Entry, builder: SessionBuilder) -> None:
-    kind = message.get("type")
+    kind = _text(message, "type")
     if kind == "user":
         _take_user(message, builder)
     elif kind in {"gemini", "model", "assistant"}:
@@ -101,8 +101,7 @@ def _take(message: Entry, builder: SessionBuilder) -> None:
 
 def _take_user(message: Entry, builder: SessionBuilder) -> None:
     text = words_of(_plain(message.get("content")), "user")
-    hints = [hit["said"] for hit in _CONTEXT.finditer(text)]
-    text = _CONTEXT.sub("", text).strip()
+    text, hints = _without_hints(text)
     at_ms = moment_ms(message.get("timestamp"))
     command = _COMMAND.fullmatch(text)
     if not text or _BY_PROGRAM.match(text):
@@ -116,6 +115,14 @@ def _take_user(message: Entry, builder: SessionBuilder) -> None:
         builder.hinted(skill_files(hint))
 
 
+def _without_hints(text: str) -> tuple[str, list[str]]:
+    """Return what a person wrote, and what hooks put into it; the last may have lost its end."""
+    first, *others = text.split(_CONTEXT)
+    parts = [other.partition(_END_OF_CONTEXT) for other in others]
+    words = "".join((first, *(after for _, _, after in parts)))
+    return words.strip(), [said for said, _, _ in parts]
+
+
 def _take_calls(calls: Iterable[object], builder: SessionBuilder) -> None:
     for call in calls:
         if not isinstance(call, dict):
@@ -123,9 +130,10 @@ def _take_calls(calls: Iterable[object], builder: SessionBuilder) -> None:
         builder.called()
         given = call.get("args")
         given = given if isinstance(given, dict) else {}
-        if call.get("name") in _ACTIVATES:
+        name = _text(call, "name")
+        if name in _ACTIVATES:
             builder.used([_text(given, "name") or _text(given, "skill")])
-        elif call.get("name") in _READS:
+        elif name in _READS:
             paths = (value for value in given.values() if isinstance(value, str))
             builder.used(name for path in paths for name in skill_files(path))
 

@@ -17,12 +17,10 @@ _LINE = re.compile(
     rf"[ \t]{{0,4}}[-*] [`*]{{0,2}}(?P<name>{_NAME})[`*]{{0,2}}(?::[ \t](?P<said>.*)|:?)"
 )
 _FILE = re.compile(r"\s{0,3}\((?:file|path|location): ?(?P<path>[^()\n]{1,1000})\)\s{0,3}\Z")
-_SKILL = re.compile(r"<skill>(?P<inner>.{1,20000}?)</skill>", re.DOTALL)
-_PARTS = {
-    part: re.compile(rf"<{part}>(?P<said>.{{0,10000}}?)</{part}>", re.DOTALL)
-    for part in ("name", "description")
-}
-_SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,2}SKILL\.md\b", re.IGNORECASE)
+_SKILL, _END_OF_SKILL = "<skill>", "</skill>"
+_SKILL_FILE = re.compile(r"[/\\]{1,2}SKILL\.md\b", re.IGNORECASE)
+_LONGEST_NAME = 200
+_FOLDER, _LONGEST_FOLDER = re.compile(r"[\w.-]+\Z"), 100
 
 
 def listing(text: str) -> dict[str, str]:
@@ -40,17 +38,25 @@ def listing(text: str) -> dict[str, str]:
 
 def skill_files(text: str) -> tuple[str, ...]:
     """Return the folders of the skill files (`NAME/SKILL.md`) that a text names, each once."""
-    return tuple(dict.fromkeys(_SKILL_FILE.findall(text[:_MOST_TEXT])))
+    text = text[:_MOST_TEXT]
+    ends = (hit.start() for hit in _SKILL_FILE.finditer(text))
+    # From the file backwards: a text without any would be searched once for each of its letters.
+    found = (_FOLDER.search(text[max(0, end - _LONGEST_FOLDER) : end]) for end in ends)
+    return tuple(dict.fromkeys(folder.group() for folder in found if folder is not None))
 
 
 def _elements(text: str) -> Iterator[tuple[str, str]]:
-    for skill in _SKILL.finditer(text):
-        parts = {part: look.search(skill["inner"]) for part, look in _PARTS.items()}
-        name, description = (
-            html.unescape(hit["said"]).strip() if hit else "" for hit in parts.values()
-        )
-        if name:
-            yield name, description
+    # No pattern: an element that does not end would be searched for its end again and again.
+    for part in text.split(_SKILL)[1:]:
+        inner, end, _ = part.partition(_END_OF_SKILL)
+        name = _inside(inner, "name")[:_LONGEST_NAME]
+        if end and name:
+            yield name, _inside(inner, "description")
+
+
+def _inside(text: str, element: str) -> str:
+    said, end, _ = text.partition(f"<{element}>")[2].partition(f"</{element}>")
+    return html.unescape(said).strip() if end else ""
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

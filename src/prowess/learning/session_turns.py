@@ -39,6 +39,8 @@ class SessionBuilder:
         self._harness, self._path, self.left_out = harness, path, left_out
         self._turns: list[_Open] = []
         self._shown: dict[str, str] | None = None
+        # Its names, which all turns share until there is another list.
+        self._listed: tuple[str, ...] | None = None
         self._id = self._cwd = ""
         self._started_ms = 0
 
@@ -69,8 +71,9 @@ class SessionBuilder:
             self._shown = {}
         room = MOST_LISTED - len(self._shown)
         self._shown.update(list(skills.items())[: max(0, room)])
+        self._listed = tuple(self._shown)
         if self._turns:
-            self._turns[-1].listed = tuple(self._shown)
+            self._turns[-1].listed = self._listed
 
     def hinted(self, names: Iterable[str]) -> None:
         """Take that a hook named skills for the prompt."""
@@ -121,7 +124,7 @@ class SessionBuilder:
         if len(self._turns) >= MOST_TURNS:
             self.left_out[TOO_MANY_TURNS] += 1
             return
-        turn.listed = None if self._shown is None else tuple(self._shown)
+        turn.listed = self._listed
         self._turns.append(turn)
 
     def _turn(self, number: int, one: _Open, after: str) -> Turn:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from prowess.errors import UnsafeSkillError
-from prowess.mcp.manifest import ServedSkill, addressed_name, served
+from prowess.mcp.manifest import ServedSkill, SkillFacts, addressed_name, served
 from prowess.mcp.reading import ScannedSkills
 from prowess.mcp.refusals import NotThere
 from prowess.mcp.uris import SKILL_FILE, parse
@@ -34,7 +34,7 @@ _LONGEST_SAID = 200
 class Page(NamedTuple):
     """Some of the skills, and where the next ones begin; None where these are the last."""
 
-    skills: Sequence[ServedSkill]
+    skills: Sequence[SkillFacts]
     cursor: str | None
 
 
@@ -179,9 +179,9 @@ class Catalogue:
             cursor=_cursor(paths[most - 1]) if is_more else None,
         )
 
-    def _listed(self, names: Sequence[str]) -> tuple[dict[str, ServedSkill], list[str]]:
+    def _listed(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
         """Read skills; return those that are served, and the names of those that changed."""
-        known, found, old = self.addressed(), dict[str, ServedSkill](), list[str]()
+        known, found, old = self.addressed(), dict[str, SkillFacts](), list[str]()
         for name in names:
             try:
                 one = self._read(known[name]) if name in known else None
@@ -191,7 +191,7 @@ class Catalogue:
             if one is None:
                 old.append(name)
             else:
-                found[name] = one
+                found[name] = one.facts
         return found, old
 
     def _served(self, name: str, uri: str) -> ServedSkill:

@@ -30,6 +30,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from prowess.errors import UnsafeSkillError
+from prowess.mcp.framing import framed
 from prowess.mcp.protocol import (
     EXTENSION,
     DirectoryParams,
@@ -44,8 +45,7 @@ from prowess.mcp.refusals import RemoteSkillError
 from prowess.mcp.uris import SKILL_FILE
 from prowess.mcp.verification import RemoteSkill, described, from_base64, from_text, verified
 from prowess.safety.model import ScanReport, ScanVerdict
-from prowess.skills.prompt import escape
-from prowess.skills.text import clean, one_line
+from prowess.skills.text import one_line
 
 _MOST_PAGES, _MOST_SKILLS = 200, 10_000
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
@@ -254,8 +254,8 @@ class SkillsClient:
             problem = f"{path} is a skill of its own: get it, review it and approve it."
             raise RemoteSkillError(skill.uri, problem)
         text = (await self.read(skill, path)).decode("utf-8", "replace")
-        origin = f'server="{escape(one_line(skill.server))}" uri="{escape(skill.files[path].uri)}"'
-        return f"<remote_skill {origin}>\n{clean(text)}\n</remote_skill>"
+        origin = {"server": skill.server, "uri": skill.files[path].uri}
+        return framed("remote_skill", origin, text)
 
     def _take(
         self,

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from prowess.errors import ProwessError
+from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from prowess.mcp.server import Answers
 
 _MOST_SESSIONS = 256
+_LONGEST_SAID = 500
 _STOPPING = "the gateway is stopping: try again in a moment"
 
 
@@ -80,7 +82,7 @@ class McpEndpoint:
         try:
             agent_id = await asyncio.to_thread(self._options.agent, asked)
         except ProwessError as error:
-            await _problem(404, str(error))(scope, receive, send)
+            await _problem(404, one_line(str(error))[:_LONGEST_SAID])(scope, receive, send)
             return
         line = await self._line(agent_id)
         if line is None or line.stop.is_set():

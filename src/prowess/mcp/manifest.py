@@ -33,6 +33,23 @@ class FileFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFacts:
+    """One skill as it is listed: a page of them must not hold the bytes of all their files."""
+
+    name: str
+    frontmatter: Fields
+    # The size of SKILL.md.
+    size: int
+    # Every file of the skill; None where no complete list can be given.
+    resources: tuple[FileFacts, ...] | None
+
+    @property
+    def uri(self) -> str:
+        """The address of the skill: its SKILL.md."""
+        return file_uri(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServedSkill:
     """One skill, read and scanned, with the bytes that were scanned."""
 
@@ -44,16 +61,15 @@ class ServedSkill:
     whole: bool
 
     @property
-    def uri(self) -> str:
-        """The address of the skill: its SKILL.md."""
-        return file_uri(self.name)
-
-    @property
-    def resources(self) -> tuple[FileFacts, ...] | None:
-        """Every file of the skill; None where no complete list can be given."""
-        if not self.whole:
-            return None
-        return tuple(facts(file_uri(self.name, path), self.files[path]) for path in self.files)
+    def facts(self) -> SkillFacts:
+        """What is listed of it."""
+        files = (facts(file_uri(self.name, path), self.files[path]) for path in self.files)
+        return SkillFacts(
+            name=self.name,
+            frontmatter=self.frontmatter,
+            size=len(self.files[SKILL_FILE]),
+            resources=tuple(files) if self.whole else None,
+        )
 
 
 def facts(uri: str, content: bytes) -> FileFacts:

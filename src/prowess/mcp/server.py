@@ -39,7 +39,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from prowess.errors import ConfigError, ProwessError, StoreError
+from prowess.errors import ConfigError, ProwessError, StoreError, UnsafeSkillError
 from prowess.mcp.notices import Notices, Seen
 from prowess.mcp.protocol import (
     DYNAMIC,
@@ -57,14 +57,14 @@ from prowess.mcp.protocol import (
     SkillsGetResult,
     SkillsListResult,
 )
-from prowess.mcp.refusals import NotThere
-from prowess.mcp.uris import SCHEME, SKILL_FILE, file_uri
+from prowess.mcp.refusals import NotThere, told_of
+from prowess.mcp.uris import SCHEME, file_uri
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.mcp.catalogue import Directory, Listed
     from prowess.mcp.desk import Desk
-    from prowess.mcp.manifest import ServedSkill
+    from prowess.mcp.manifest import SkillFacts
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +127,8 @@ class Answers:
             return await self._in_thread(functools.partial(act, desk))
         except (ConfigError, StoreError) as error:
             raise _failure(INTERNAL_ERROR, str(error)) from error
+        except UnsafeSkillError as error:
+            raise _failure(INVALID_PARAMS, told_of(error)) from error
         except (ProwessError, NotThere) as error:
             raise _failure(INVALID_PARAMS, str(error)) from error
         # What it says may be a skill's text or a path: a client is told no more than its kind.
@@ -221,10 +223,10 @@ def _list_skills(desk: "Desk", params: PaginatedRequestParams) -> SkillsListResu
 
 
 def _get_skill(desk: "Desk", params: GetParams) -> SkillsGetResult:
-    return SkillsGetResult(skill=_entry(desk.catalogue.skill(params.uri)), ttl_ms=TTL_MS)
+    return SkillsGetResult(skill=_entry(desk.catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
 
 
-def _entry(skill: "ServedSkill") -> SkillEntry:
+def _entry(skill: "SkillFacts") -> SkillEntry:
     listed = skill.resources
     resources = (
         DYNAMIC
@@ -242,7 +244,7 @@ def _list_resources(desk: "Desk", params: PaginatedRequestParams | None) -> List
             name=one_line(skill.name),
             description=one_line(str(skill.frontmatter.get("description") or "")) or None,
             mime_type=_TYPES[".md"],
-            size=len(skill.files[SKILL_FILE]),
+            size=skill.size,
         )
         for skill in page.skills
     ]

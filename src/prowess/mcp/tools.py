@@ -13,15 +13,16 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prowess.errors import ProwessError, SkillNotFoundError
+from prowess.errors import ProwessError, SkillNotFoundError, UnsafeSkillError
 from prowess.mcp.catalogue import Catalogue
+from prowess.mcp.framing import framed
 from prowess.mcp.reading import TextPart
-from prowess.mcp.refusals import NotThere
+from prowess.mcp.refusals import NotThere, told_of
 from prowess.runtime.run_tools import RunTools
 from prowess.runtime.usage import Use
 from prowess.runtime.workshop_tool import ACTIONS, TOOL_NAME
 from prowess.skills.model import Skill
-from prowess.skills.prompt import escape, shorten
+from prowess.skills.prompt import shorten
 from prowess.skills.text import clean, one_line
 
 FIND, LOAD, READ = "find_skills", "load_skill", "read_skill_file"
@@ -135,6 +136,8 @@ class SkillTools:
             return _failed(f"{_first(error)}. Call {name} again with arguments that fit.")
         except SkillNotFoundError as error:
             return _failed(_not_found(error))
+        except UnsafeSkillError as error:
+            return _failed(told_of(error))
         except ProwessError as error:
             return _failed(str(error))
 
@@ -169,6 +172,8 @@ class SkillTools:
         asked = ReadArguments.model_validate(arguments)
         skill = self._catalogue.named(asked.name)
         part = self._catalogue.reading.text(skill, asked.path, asked.start)
+        if not part.text and asked.start:
+            return _failed(f"{one_line(asked.path)} ends before character {asked.start}.")
         return _said(_file(part, asked))
 
     def _workshop(self, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -186,13 +191,13 @@ def loaded(skill: Skill, part: TextPart) -> str:
     own = posixpath.basename(skill.path)
     paths = [path for path in part.paths if path != own]
     more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
-    head = [f'<skill name="{escape(one_line(skill.name))}">']
-    head.append(f"Folder: {one_line(skill.folder)}")
+    head = [f"Folder: {one_line(skill.folder)}"]
     if paths:
         listed = ", ".join(one_line(path) for path in paths[:_MOST_PATHS])
         head.append(f"Files, to be read with {READ}: {listed}{more}")
     rest = "" if part.rest is None else _rest(part.rest, own)
-    return "\n".join([*head, "", clean(part.text).strip(), rest, "</skill>"])
+    inside = "\n".join([*head, "", clean(part.text).strip(), rest])
+    return framed("skill", {"name": skill.name}, inside)
 
 
 def _file(part: TextPart, asked: ReadArguments) -> str:

@@ -38,6 +38,8 @@ from prowess.skills.prompt import Worth
 
 CLAUDE_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
 _OWN = (Reader.PROWESS, Reader.OPENCLAW)
+_CHARS_KEY = "maxSkillsPromptChars"
+_CHARS, _COUNT = f"skills.limits.{_CHARS_KEY}", "skills.limits.maxSkillsInPrompt"
 _LONGEST_NUMBER = 12
 
 
@@ -158,7 +160,9 @@ class Budgets:
             places=rules.places,
             fix=fix,
             how_to_hide=_HOW_TO_HIDE.get(rules.reader, ""),
-            how_to_raise=_raising(rules.reader, page, fix.raise_to),
+            how_to_raise=_raising(
+                rules.reader, page, fix.raise_to, skills=visible, limit_from=limit_from
+            ),
             notes=_NOTES.get(rules.reader, _NO_LIMIT),
         )
 
@@ -179,7 +183,8 @@ class Budgets:
         page = PromptPage(
             limits=self._limits(agent_id), worth=worth, homes=self._skills.places.homes
         )
-        return page, "skills.limits.maxSkillsPromptChars"
+        own = self._skills.agent(agent_id).max_skills_prompt_chars
+        return page, _CHARS if own is None else f"skillsLimits.{_CHARS_KEY} of agent {agent_id}"
 
     def _claude(self, use: Use, window: int | None) -> tuple[Page, str]:
         fixed = self._environ.get(CLAUDE_VARIABLE, "").strip()
@@ -229,21 +234,45 @@ class _View:
         return chosen(rules, own)
 
 
-def _raising(reader: Reader, page: Page, limit: int | None) -> str:
+def _raising(
+    reader: Reader,
+    page: Page,
+    limit: int | None,
+    *,
+    skills: Sequence[Skill],
+    limit_from: str,
+) -> str:
     """Return how a person raises a limit to what all descriptions need; empty where it is fixed."""
+    if reader in _OWN:
+        key = limit_from if reader is Reader.PROWESS else _CHARS
+        wanted = {} if limit is None else {key: limit}
+        if page.most is not None and len(skills) > page.most:
+            wanted[_COUNT] = len(skills)
+        return _raising_own(reader, wanted)
     if limit is None:
         return ""
     if reader is Reader.CLAUDE:
         share = "or raise skillListingBudgetFraction in Claude Code's settings"
         return f"set {CLAUDE_VARIABLE} to {limit}, {share}"
     if reader is Reader.CODEX:
-        tokens = limit if page.unit == "tokens" else tokens_of(limit)
+        # Its setting is in tokens, which it counts by bytes, also where its default is not.
+        tokens = CodexPage(window=1).wanted(skills)
         fits = tokens <= CODEX_MOST_TOKENS
         return f"set skills.max_context_tokens to {tokens} in Codex's config" if fits else ""
-    key = f"skills.limits.maxSkillsPromptChars {limit}"
+    return ""
+
+
+def _raising_own(reader: Reader, wanted: Mapping[str, int]) -> str:
+    """Return how limits of our own block, or of OpenClaw's, are raised; an agent may have one."""
     if reader is Reader.PROWESS:
-        return f"run `prowess config set {key}`"
-    return f"set {key} in OpenClaw's config"
+        return " and ".join(
+            f"run `prowess config set {key} {value}`"
+            if key in {_CHARS, _COUNT}
+            else f"set {key} to {value} in the config"
+            for key, value in wanted.items()
+        )
+    keys = " and ".join(f"{key} {value}" for key, value in wanted.items())
+    return f"set {keys} in OpenClaw's config" if keys else ""
 
 
 _HOW_TO_HIDE = {

@@ -1,8 +1,9 @@
 """Sharing one skill: a strict build of it, with a word on what each harness makes of that.
 
 The folder is scanned before anything is written, and what was scanned is what is built: a file that
-changes in between refuses the export. Whatever stands in the way is part of the report, so that a
-person always sees the build that would have been written.
+changes in between refuses the export, and so does a secret in a file that would be shared. Whatever
+stands in the way is part of the report, so that a person always sees the build that would have been
+written.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from prowess.errors import PathError
 from prowess.runtime.scanning import ScanService, Target
 from prowess.runtime.service import SkillsService
 from prowess.runtime.syncing import CopiedFile, LeftOut, SkillCopy
-from prowess.safety.model import Level, ScanReport, ScanVerdict
+from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.portable_paths import shown
 from prowess.skills.harness_rules import RULES, Reader, is_skill_file
 from prowess.skills.model import Diagnostic, Document, Severity, Skill
@@ -28,6 +29,7 @@ SKILL_FILE = "SKILL.md"
 EVERYBODY = tuple(reader for reader in Reader if reader is not Reader.PROWESS)
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 _LITTER = frozenset(("__pycache__", "thumbs.db", "desktop.ini"))
+_LITERAL_RULE = "literal-secret"
 
 
 class Placed(StrEnum):
@@ -64,7 +66,9 @@ class ExportPlaces(Protocol):
             PathError: it cannot be written, or something is in the way.
         """
 
-    def to_archive(self, place: str, build: "Build", *, force: bool) -> tuple[str, Placed]:
+    def to_archive(
+        self, place: str, build: "Build", source: str, *, force: bool
+    ) -> tuple[str, Placed]:
         """Write a build as one `.skill` file, and return where it is.
 
         Raises:
@@ -110,6 +114,12 @@ class ExportReport:
     written_to: str = ""
     placed: Placed | None = None
 
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """What the scanner warns of without refusing it."""
+        found = () if self.scan is None else self.scan.findings
+        return tuple(one for one in found if one.level is Level.WARN and not _unwanted(one.file))
+
 
 class Exporting:
     """Builds skills for others and writes them."""
@@ -145,7 +155,8 @@ class Exporting:
             return replace(report, refusal=f"{skill.name} cannot be exported: {built}")
         files, left_out = _files(skill, copy, built, request.reader)
         report = _described(report, built, files, request.reader)
-        report = replace(report, left_out=(*copy.left_out, *left_out))
+        passed_over = _passed_over(copy, target)
+        report = replace(report, left_out=(*copy.left_out, *left_out, *passed_over))
         report = self._scanned(report, copy, target)
         if report.refusal or not (request.folder or request.archive):
             return report
@@ -165,19 +176,17 @@ class Exporting:
         refusal = report.refusal
         if scan.verdict not in _PASSES:
             refusal = _told(report.skill, scan)
+        elif secret := next(filter(_is_shared_secret, scan.findings), None):
+            refusal = _told_of_secret(report.skill, secret)
         return replace(report, scan=scan, refusal=refusal)
 
     def _written(self, report: ExportReport, made: Build, request: ExportRequest) -> ExportReport:
         try:
-            if request.archive:
-                where, placed = self._places.to_archive(request.archive, made, force=request.force)
-            else:
-                # Of a single text only the file itself must stay untouched.
-                skill = report.skill
-                source = skill.folder if is_skill_file(skill) else skill.path
-                where, placed = self._places.to_folder(
-                    request.folder, made, source, force=request.force
-                )
+            write = self._places.to_archive if request.archive else self._places.to_folder
+            # Of a single text only the file itself must stay untouched.
+            source = report.skill.folder if is_skill_file(report.skill) else report.skill.path
+            place = request.archive or request.folder
+            where, placed = write(place, made, source, force=request.force)
         except PathError as error:
             return replace(report, refusal=str(error))
         return replace(report, written_to=where, placed=placed)
@@ -214,9 +223,32 @@ def _unwanted(path: str) -> str:
     parts = path.lower().split("/")
     if any(part.startswith(".") for part in parts):
         return "is hidden: what is shared should be seen"
-    if not _LITTER.isdisjoint(parts) or path.lower().endswith((".pyc", ".pyo")):
+    is_backup = path.endswith("~") or (parts[-1].startswith("#") and parts[-1].endswith("#"))
+    if is_backup or not _LITTER.isdisjoint(parts) or path.lower().endswith((".pyc", ".pyo")):
         return "is left over from a program and no part of the skill"
     return ""
+
+
+def _passed_over(copy: SkillCopy, target: Target) -> list[LeftOut]:
+    """Return the folders of which nothing is copied, such as those of installed packages."""
+    kept = {folder for path in copy.files for folder in _folders(path)}
+    lost = (path for path in target.files if path not in copy.files)
+    tops = (next((one for one in _folders(path) if one not in kept), "") for path in lost)
+    return [
+        LeftOut(shown(top), _unwanted(top) or "holds what was installed or built, and is not read")
+        for top in sorted(set(filter(None, tops)))
+    ]
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders around a file, the outermost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _is_shared_secret(found: Finding) -> bool:
+    is_sure = found.rule_id == _LITERAL_RULE and found.level is not Level.INFO
+    return is_sure and not _unwanted(found.file)
 
 
 def _described(
@@ -248,6 +280,15 @@ def _described(
         notes={each: notes_for(RULES[each], report.skill, built, contents) for each in readers},
         diagnostics=found.diagnostics,
         refusal=refusal,
+    )
+
+
+def _told_of_secret(skill: Skill, found: Finding) -> str:
+    what = f"{shown(skill.name)} --rule {_LITERAL_RULE} --evidence {found.evidence_hash}"
+    return (
+        f"{skill.name} is not exported: {shown(found.file)}:{found.line} holds a secret"
+        f" ({found.message.removesuffix('.')}). Revoke it and name a variable in its place; where"
+        f" it is none, accept it with `prowess scan accept {what} --reason WHY`."
     )
 
 

@@ -24,7 +24,7 @@ MOST_FILES, MOST_ROUTED = 400, 3_000
 GONE = "a session whose folder is gone: what it missed is not known"
 NOT_ROUTED = f"a prompt after {MOST_ROUTED} others: not routed"
 UNREADABLE = "a file that cannot be read"
-TOO_MANY_FILES = f"a file after the {MOST_FILES} newest ones: a shorter --since reads them"
+TOO_MANY_FILES = f"a file older than the {MOST_FILES} newest ones: not read"
 _ORDER = {MissKind.MISSED: 0, MissKind.PROBABLE: 1}
 
 

@@ -5,11 +5,13 @@ such client pays nothing, and one that starts us gets its first answer before th
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess import __version__
+from prowess.errors import ProwessError
 from prowess.wiring.runtime import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from prowess.mcp.desk import Desk
     from prowess.mcp.http import McpEndpoint
     from prowess.runtime.watching import Watching
+
+log = logging.getLogger(__name__)
 
 # Where nothing tells of changes, they are looked for this often.
 _LOOK_EVERY_SECONDS = 3.0
@@ -57,9 +61,13 @@ async def _stdio(runtime: Runtime, agent_id: str) -> None:
 
 async def _changes(watching: "Watching", agent_id: str) -> AsyncIterator[None]:
     """Yield each time something may have changed, for as long as anybody listens."""
-    async for _ in watching.changes(agent_id):
-        yield
     while True:
+        try:
+            async for _ in watching.changes(agent_id):
+                yield
+        except ProwessError as error:
+            # The agent may be gone from the config, and may come back: who asks is told meanwhile.
+            log.warning("mcp.unwatched: %s", type(error).__qualname__)
         await asyncio.sleep(_LOOK_EVERY_SECONDS)
         yield
 

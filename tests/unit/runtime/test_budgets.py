@@ -9,7 +9,7 @@ from prowess.errors import UnknownAgentError
 from prowess.runtime.budgets import CLAUDE_VARIABLE, Budgets, HarnessBudget
 from prowess.settings import AgentSettings, Limits, Settings, SkillsSettings
 from prowess.skills.harness_rules import Reader
-from prowess.skills.listings import Fate
+from prowess.skills.listings import CodexPage, Fate
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
 
@@ -112,6 +112,36 @@ def test_uses_that_were_noted_decide_who_keeps_a_description() -> None:
 
     assert [entry.fate for entry in harness.entries] == [Fate.NAME_ONLY, Fate.SHOWN]
     assert str(harness.fix.raise_to) in harness.how_to_raise
+
+
+def test_the_limit_that_is_in_the_way_is_the_one_to_raise() -> None:
+    skills = [make_skill(name, description="x" * 200) for name in ("a", "b", "c")]
+    writer = AgentSettings(id="writer", default=True, max_skills_prompt_chars=600)
+    few = Settings(skills=SkillsSettings(limits=Limits(max_skills_in_prompt=2)))
+
+    own = _one(_budgets(*skills, settings=Settings(agents=(writer,))), Reader.PROWESS)
+    count = _one(_budgets(*skills, settings=few), Reader.PROWESS)
+
+    assert own.limit_from == "skillsLimits.maxSkillsPromptChars of agent writer"
+    assert own.how_to_raise == f"set {own.limit_from} to {own.fix.raise_to} in the config"
+    assert count.how_to_raise == "run `prowess config set skills.limits.maxSkillsInPrompt 3`"
+
+
+def test_the_tokens_that_codex_needs_are_counted_by_bytes() -> None:
+    source = Source(tier=Tier.AGENTS_PROJECT, root="/w/.agents/skills")
+    skills = [
+        make_skill(
+            f"s{number}", source=source, path=f"{source.root}/s{number}/SKILL.md",
+            description="\u65e5\u672c\u8a9e" * 300,
+        )
+        for number in range(10)
+    ]  # fmt: skip
+
+    told = _one(_budgets(*skills), Reader.CODEX).how_to_raise
+
+    (tokens,) = (int(word) for word in told.split() if word.isdigit())
+    assert CodexPage(window=50 * tokens).wanted(skills) == tokens
+    assert tokens > 3 * 10 * 900 // 4
 
 
 def test_an_agents_own_limit_and_list_count_for_our_block() -> None:
