@@ -83,7 +83,8 @@ def say_address(address: str, gateway: "Gateway", *, as_json: bool) -> None:
         asks = "; the page asks for the token" if needs_token else ""
         print_text(f"  Studio {address}/ (open it in a browser{asks})")
     socket = address.replace("http", "ws", 1)
-    print_text(f"  WebSocket {socket}/ws, HTTP {address}/rpc, /health and /metrics, MCP {address}/mcp")
+    print_text(f"  WebSocket {socket}/ws, HTTP {address}/rpc, /health and /metrics")
+    print_text(f"  MCP {address}/mcp")
     print_text(f"  {usable} of {len(report.skills)} skills ready for agent {report.agent_id}")
     if needs_token:
         print_text("  Clients need the token.")

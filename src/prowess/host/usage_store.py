@@ -152,10 +152,10 @@ _READ_EVENTS = """
         AND use IN ('listed', 'routed', 'loaded', 'invoked', 'corrected')
     ORDER BY sequence LIMIT ?4
 """
-_LAST_USED = (
-    "SELECT skill, MAX(used_ms) FROM totals WHERE used_ms IS NOT NULL AND (?1 IS NULL OR agent = ?1)"
-    " GROUP BY skill"
-)
+_LAST_USED = """
+    SELECT skill, MAX(used_ms) FROM totals
+    WHERE used_ms IS NOT NULL AND (?1 IS NULL OR agent = ?1) GROUP BY skill
+"""
 
 _T = TypeVar("_T")
 

@@ -53,7 +53,7 @@ def documents(draw: st.DrawFn, *, empty: bool = True) -> str:
     return draw(st.sampled_from(("", "\ufeff"))) + text
 
 
-NEW = {"Stop": [{"hooks": [{"type": "command", "command": "prowess hook"}]}], "Ende": []}
+NEW = {"Stop": [{"hooks": [{"type": "command", "command": "prowess hook"}]}], "Ecke": []}
 
 
 def _containers(value: Any, path: Path = ()) -> list[Path]:  # noqa: ANN401 - whatever JSON holds

@@ -100,6 +100,11 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
         ),
         (World(files={Scope.USER: {"/h": "is broken."}}), Level.PROBLEM, "/h: is broken."),
         (World(missing_programs=("/opt/my tools/prowess",)), Level.PROBLEM, "does not exist"),
+        (
+            World(files={Scope.USER: {"/h": replace(FULL, commands=("py -m prowess hook",))}}),
+            Level.PROBLEM,
+            "put files in our place",
+        ),
         (World(call=None), Level.OK, "/hooks"),
         (World(call=replace(CALL, problem="OSError")), Level.WARNING, "failed: OSError"),
         (World(call=replace(CALL, took_ms=2_000)), Level.WARNING, "prowess serve"),
@@ -108,6 +113,17 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
 )
 def test_what_is_wrong_is_said_with_what_to_do(world: World, level: Level, words: str) -> None:
     assert words in _found(world, level)
+
+
+def test_two_harnesses_that_read_each_others_files_are_told_of() -> None:
+    both = World(files={Scope.PROJECT: {"/p/hooks.json": FULL}})
+
+    for harness, other in ((Harness.COPILOT, "vscode"), (Harness.VSCODE, "copilot")):
+        found = [one for one in examine_harness(harness, both) if "call us twice" in one.text]
+        assert found
+        assert all(one.level is Level.WARNING for one in found)
+        assert f"prowess connect {other} --project --remove" in found[0].todo
+    assert "twice" not in _found(both, Level.WARNING)
 
 
 def _fine() -> Iterator[Finding]:

@@ -90,7 +90,8 @@ class MemoryUsage:
     def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
         """Return when each skill was last used."""
         self._refuse()
-        return {one.skill: one.last_used_ms for one in self.totals.values() if one.last_used_ms}
+        asked = [one for one in self.totals.values() if agent_id in {None, one.agent_id}]
+        return {one.skill: one.last_used_ms for one in asked if one.last_used_ms}
 
     def close(self) -> None:
         """Count it."""
