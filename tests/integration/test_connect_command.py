@@ -13,6 +13,7 @@ from prowess.cli.main import main
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import Scope
+from prowess.host.own_program import own_program
 from prowess.runtime.connecting import Connecting, Request
 from prowess.runtime.file_difference import file_difference
 from prowess.wiring import open_runtime
@@ -372,3 +373,71 @@ def test_what_is_registered_can_be_asked_for_also_where_a_file_is_broken(
     assert not isinstance(hooks, str)
     assert hooks.events == ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
     assert isinstance(server, str)
+
+
+def test_a_file_that_is_nested_too_deeply_to_be_compared_is_left_alone(
+    world: Path, connecting: Connecting
+) -> None:
+    text = '{"x":' + "[" * 900 + "]" * 900 + "}"
+    path = _settings(world, text)
+
+    with pytest.raises(PathError, match="nested too deeply"):
+        connecting.plan(_hooks_only())
+
+    assert path.read_text() == text
+
+
+def test_a_variable_with_a_tilde_means_the_home_folder(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "~/my claude")
+    monkeypatch.setenv("CODEX_HOME", "~/my codex")
+
+    assert main(["connect", "claude-code", "--yes"]) == 0
+    assert main(["connect", "codex", "--yes"]) == 0
+
+    assert (world / "home" / "my claude" / "settings.json").is_file()
+    assert (world / "home" / "my codex" / "hooks.json").is_file()
+    assert list((world / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("first", [Harness.COPILOT, Harness.VSCODE])
+def test_whoever_reads_the_hooks_of_another_harness_too_is_named(
+    connecting: Connecting, first: Harness
+) -> None:
+    second = Harness.VSCODE if first is Harness.COPILOT else Harness.COPILOT
+    alone = connecting.plan(Request(harness=first, scope=Scope.PROJECT))
+    connecting.apply(alone)
+
+    both = connecting.plan(Request(harness=second, scope=Scope.PROJECT))
+    connecting.apply(both)
+    again = connecting.plan(Request(harness=second, scope=Scope.PROJECT))
+
+    assert not any("call us twice" in note for note in alone.notes)
+    assert any(f"{second} may run the hooks of {first}" in note for note in both.notes)
+    assert not again.needed
+
+
+def test_in_a_project_the_kept_files_are_told_of_before_somebody_commits_them(
+    world: Path, connecting: Connecting
+) -> None:
+    fresh = connecting.plan(Request(harness=Harness.GEMINI, scope=Scope.PROJECT))
+    (world / "work" / ".gemini").mkdir()
+    (world / "work" / ".gemini" / "settings.json").write_text('{"theme": "dark"}')
+
+    changed = connecting.plan(Request(harness=Harness.GEMINI, scope=Scope.PROJECT))
+
+    assert not any("prowess-backup" in note for note in fresh.notes)
+    assert any("prowess-backup" in note for note in changed.notes)
+
+
+def test_without_a_script_of_ours_nothing_in_the_folder_of_a_project_is_imported(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/usr/bin/python3-of-nobody")
+    monkeypatch.setattr("sys.argv", ["/lib/prowess/__main__.py"])
+
+    found = own_program({"PATH": str(world)})
+
+    assert found.hook == "/usr/bin/python3-of-nobody -P -m prowess hook"
+    assert found.mcp == ("/usr/bin/python3-of-nobody", ("-P", "-m", "prowess", "mcp"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,56 @@ def test_nobody_gets_past_a_closed_folder_whatever_is_inside(tmp_path: Path) -> 
     assert exposed(str(tmp_path)) == ([str(tmp_path / "open.json")], [])
 
 
-def test_a_gateway_is_found_by_its_socket_alone(tmp_path: Path) -> None:
+def test_something_mute_in_the_place_of_a_gateway_is_none(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mute:
+        mute.bind(str(tmp_path / "hook.sock"))
+        mute.listen()
+
+        assert gateway_answers(str(tmp_path)) is False
+
+
+def test_a_folder_that_connecting_made_does_not_prove_a_harness(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for harness in (Harness.CODEX, Harness.GEMINI, Harness.COPILOT):
+        assert main(["connect", harness.value, "--yes"]) == 0
+    (world / "home" / ".gemini" / "history").mkdir()
+
+    _code, report = _doctor(capsys)
+
+    assert "codex: Codex is connected, but was not found" in _of(report, "warning")
+    assert "copilot: Copilot CLI is connected, but was not found" in _of(report, "warning")
+    assert "gemini: Gemini CLI is installed." in _of(report, "ok")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="scripts begin with no such line there")
+@pytest.mark.parametrize(
+    ("script", "gone"),
+    [
+        ("#!/gone/bin/python\n", "/gone/bin/python"),
+        ('#!/bin/sh\n\'\'\'exec\' "/gone far/python" "$0" "$@"\n', "/gone far/python"),
+        ("#!/bin/sh\necho\n", ""),
+        ("\x7fELF", ""),
+    ],
+)
+def test_a_script_whose_interpreter_is_gone_is_a_problem(
+    world: Path, capsys: pytest.CaptureFixture[str], script: str, gone: str
+) -> None:
+    program = world / "home" / "venv" / "prowess"
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+    hooks = {event: [{"command": "~/venv/prowess hook"}] for event in ("stop", "sessionStart")}
+    (world / "home" / ".cursor").mkdir()
+    (world / "home" / ".cursor" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+
+    code, report = _doctor(capsys)
+
+    assert code == (1 if gone else 0)
+    assert (f"is a script for {gone}, which is not there" in _of(report, "problem")) is bool(gone)
+
+
+def test_a_gateway_is_found_by_its_answer(tmp_path: Path) -> None:
     state = str(tmp_path)
     assert gateway_answers(state) is False
     (tmp_path / "hook.sock").write_text("left behind")

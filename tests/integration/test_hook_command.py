@@ -225,6 +225,33 @@ def test_a_call_is_noted_without_prompt_or_path(world: World) -> None:
     assert str(world.work) not in world.log()
 
 
+def test_an_answer_is_the_same_bytes_whatever_encoding_a_variable_asks_for(world: World) -> None:
+    plain = world.hook(world.payload())
+
+    assert plain
+    assert world.hook(world.payload(), {"PYTHONIOENCODING": "utf-16"}) == plain
+
+
+def test_a_payload_beyond_the_limit_is_noted_and_not_read(world: World) -> None:
+    assert world.hook(b" " * (1024 * 1024 + 1)) == ""
+
+    assert json.loads(world.log())["problem"] == "too large"
+
+
+def test_a_process_that_goes_on_for_too_long_ends_well_and_is_noted(world: World) -> None:
+    program = (
+        "import os; from prowess.cli import hook_lane;"
+        " hook_lane.limit_time(0.01); os.read(os.pipe()[0], 1)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=world.environ, check=False, timeout=60
+    )
+
+    assert done.returncode == 0
+    assert json.loads(world.log())["problem"] == "out of time"
+
+
 def test_a_state_folder_that_cannot_be_written_is_no_reason_to_be_silent(world: World) -> None:
     (world.state / FILE_NAME).mkdir()
 
@@ -339,6 +366,20 @@ def test_a_gateway_notes_what_it_routed(world: World) -> None:
     assert '"type": "routed"' in json.dumps(report["events"])
 
 
+def test_a_gateway_counts_a_prompt_that_no_skill_fits_and_nothing_that_nobody_typed(
+    world: World,
+) -> None:
+    with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
+        desk = HookDesk(runtime)
+        for prompt in ("bake a sourdough bread", "/help", "", PROMPT):
+            desk.answer(Asked({}, "/", world.payload(prompt=prompt)))
+        desk.answer(Asked({}, "/", world.payload("SessionStart", source="startup")))
+        desk.close()
+        days = open_usage(runtime).days(0, None)
+
+    assert [one.unmatched for one in days if not one.skill] == [1]
+
+
 def test_a_gateway_that_fails_sends_the_hook_away_to_answer_alone(world: World) -> None:
     server = HookSocket(str(world.state), lambda _asked: None)
     assert server.start()
@@ -378,6 +419,20 @@ def test_a_correction_in_a_turn_becomes_a_proposal_once(world: World) -> None:
     proposals = _learned(world, stop, stop, end)
 
     assert [one.session_id for one in proposals] == ["one"]
+
+
+def test_a_turn_that_two_names_of_one_harness_bring_is_learned_from_once(world: World) -> None:
+    world.configure(workshop=True)
+    path = _transcript(world.root / ".copilot" / "session-state" / "w", CORRECTION)
+    linked = world.root / ".config" / "Code" / "User" / "workspaceStorage" / "w"
+    _transcript(linked, CORRECTION)
+    stop = {"timestamp": "t", "cwd": str(world.work), "sessionId": "one"}
+    copilot = {**stop, "stopReason": "end_turn", "transcriptPath": str(path)}
+    vscode = {**stop, "hookEventName": "Stop", "transcript_path": str(linked / "one.jsonl")}
+
+    proposals = _learned(world, *(json.dumps(one).encode() for one in (copilot, vscode)))
+
+    assert len(proposals) == 1
 
 
 def test_a_transcript_outside_of_the_known_folders_is_not_followed(world: World) -> None:

@@ -4,6 +4,7 @@ The plain `prowess hook` never comes here: it takes the fast lane before this is
 its help, and the part that learns in the background.
 """
 
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -12,9 +13,12 @@ import click
 
 from prowess.cli import hook_lane
 from prowess.errors import ProwessError
-from prowess.host.hook_client import current_folder
+from prowess.host.hook_client import current_folder, state_folder
+from prowess.host.hook_slots import place_to_learn
 
 _MOST_BYTES = 8 * 1024 * 1024
+# Far above what a review by a model may take; nobody else ends a process that hangs.
+_MOST_SECONDS = 600.0
 
 
 @click.command("hook")
@@ -32,8 +36,16 @@ def hook_command(*, learn: bool) -> int:
     """
     if not learn:
         return hook_lane.run()
+    hook_lane.limit_time(_MOST_SECONDS)
+    current = current_folder()
+    with place_to_learn(state_folder(os.environ, current)) as is_free:
+        if is_free:
+            _learn(current)
+    return 0
+
+
+def _learn(current: str) -> None:
     learning = import_module("prowess.wiring.hook_learning")
     # Nobody reads what a process in the background says; the workshop has its own log.
     with suppress(ProwessError, ValueError, OSError):
-        learning.learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current_folder())
-    return 0
+        learning.learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current)

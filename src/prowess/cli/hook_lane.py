@@ -16,6 +16,7 @@ from prowess.host.hook_client import ask, current_folder, state_folder
 _MOST_BYTES = 1024 * 1024
 # No harness waits longer for a prompt; a hook that hangs must not outlive its caller for ever.
 _MOST_SECONDS = 20.0
+_LAST_SECONDS = 1.0
 
 
 def run_and_leave() -> None:
@@ -24,7 +25,10 @@ def run_and_leave() -> None:
     Threads that still load something are of no use any more, and what was opened is on the disk.
     """
     gc.disable()
-    _limit_time()
+    # Before numpy is loaded: one message is no work to share, and threads that wait for some take
+    # the processor from whoever else runs.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    limit_time(_MOST_SECONDS)
     run()
     # The caller may have gone.
     with suppress(OSError, ValueError, AttributeError):
@@ -52,25 +56,49 @@ def _run() -> None:
         )
         return
     raw = stream.read(_MOST_BYTES + 1)
-    if len(raw) > _MOST_BYTES or not raw.strip():
-        return
     current = current_folder()
     state = state_folder(os.environ, current)
+    if len(raw) > _MOST_BYTES:
+        _note(state, "too large")
+        return
+    if not raw.strip():
+        return
     answer = ask(state, raw, os.environ, current)
     if answer is not None:
-        _show(answer.decode("utf-8"))
+        _show(answer.decode("ascii"))
         return
     import_module("prowess.wiring.hooking").answer_alone(raw, os.environ, current, state, _show)
 
 
+def _note(state: str, problem: str) -> None:
+    """Leave a line in the log about a call that never came as far as to an answer."""
+    log = import_module("prowess.host.hook_log").HookLog(state)
+    log.note_unknown(import_module("time").time_ns() // 1_000_000, problem)
+
+
 def _show(text: str) -> None:
-    # Answers are ASCII, so that no console's encoding can break them.
-    sys.stdout.write(text)
+    # Answers are ASCII, and go out as such: no variable may make another encoding of them.
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+    else:
+        stream.write(text.encode("ascii"))
     sys.stdout.flush()
 
 
-def _limit_time() -> None:
+def limit_time(seconds: float) -> None:
+    """End this process, as if all were well, if it goes on for longer."""
     signal = import_module("signal")
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
-        signal.setitimer(signal.ITIMER_REAL, _MOST_SECONDS)
+    if not hasattr(signal, "setitimer"):
+        return
+
+    def end(_number: int, _frame: object) -> None:
+        # Whatever holds the process up may hold up the log as well.
+        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+        signal.setitimer(signal.ITIMER_REAL, _LAST_SECONDS)
+        with suppress(Exception):
+            _note(state_folder(os.environ, current_folder()), "out of time")
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)

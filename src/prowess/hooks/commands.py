@@ -7,18 +7,20 @@ since one harness trusts a command by its hash.
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 NAME = "prowess"
+# Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.
+MODULE = ("-P", "-m", NAME)
 _ENDINGS = (".exe", ".cmd", ".bat")
 # `&` is how PowerShell calls a program whose path is quoted. What a shell would read as more than
 # one command, or fill in, stands in no line of ours.
 _LINE = re.compile(
     r"\s*(?:&\s+)?"
     r"(?:\"(?P<double>[^\"$`]+)\"|'(?P<single>[^']+)'|(?P<bare>[\w./\\:~+@%,=-]+))"
-    r"(?P<module>\s+-m\s+prowess)?\s+hook\s*"
+    r"(?P<module>(?P<safe>\s+-P)?\s+-m\s+prowess)?\s+hook\s*"
 )
 
 
@@ -71,6 +73,15 @@ def is_hook_command(line: object, program: Program | None = None) -> bool:
     return _is_us(match["double"] or match["single"] or match["bare"])
 
 
+def is_misled(line: str) -> bool:
+    """Return whether the folder that a command line runs in can put its own files in our place.
+
+    Without `-P` Python looks for a module there first, and a project is written by strangers.
+    """
+    match = _LINE.fullmatch(line)
+    return match is not None and bool(match["module"]) and not match["safe"]
+
+
 def program_of(line: str) -> str:
     """Return the program that one of our command lines starts, without its quotes."""
     match = _LINE.fullmatch(line)
@@ -89,9 +100,14 @@ def is_mcp_entry(entry: object) -> TypeGuard[Mapping[str, Any]]:
     command, arguments = entry.get("command"), entry.get("args")
     if not isinstance(command, str) or not isinstance(arguments, list):
         return False
-    if arguments[:3] == ["-m", NAME, "mcp"]:
-        return True
-    return _is_us(command) and arguments[:1] == ["mcp"]
+    before = words_before(arguments)
+    return bool(before) if before else _is_us(command) and arguments[:1] == ["mcp"]
+
+
+def words_before(arguments: Sequence[object]) -> tuple[str, ...]:
+    """Return the words before `mcp` that start us as a module; none where a program is started."""
+    known = (MODULE, MODULE[1:])
+    return next((one for one in known if tuple(arguments[: len(one) + 1]) == (*one, "mcp")), ())
 
 
 def _is_us(path: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prowess.skills.text import one_line
+from prowess.skills.text import clean, one_line
 
 LONGEST = 2_000
 MOST_SKILLS = 3
@@ -23,6 +23,7 @@ _INDEX = (
     " instructions of its skill."
 )
 _OPEN = "<available_skills>"
+_NO_PATH = re.compile(r"[<>\t\n]")
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
@@ -54,13 +55,24 @@ def prompt_context(hints: Sequence[Hint], *, is_sure: bool) -> str:
 
 
 def _line(hint: Hint, most: int) -> str:
-    """Return one skill on one line; a cut path would lead nowhere, so that is never cut."""
-    name = one_line(hint.name)[:_LONGEST_NAME]
-    said = f"- {name} (score {hint.score:.2f}), file {one_line(hint.path)}"
+    """Return one skill on one line; a cut path would lead nowhere, so that is never cut.
+
+    Nor is one shown that cannot be shown as it is: a folder whose name closes a frame of the
+    harness, or begins a line of its own, was named to be read as something else.
+    """
+    if clean(hint.path) != hint.path or _NO_PATH.search(hint.path):
+        return ""
+    name = _unframed(one_line(hint.name)[:_LONGEST_NAME])
+    said = f"- {name} (score {hint.score:.2f}), file {hint.path}"
     why = one_line(hint.why)
     why = why if len(why) <= _LONGEST_WHY else why[: _LONGEST_WHY - 1].rstrip() + "…"
-    whole = f"{said}: {why}" if why else said
+    whole = f"{said}: {_unframed(why)}" if why else said
     return next((text for text in (whole, said) if len(text) <= most), "")
+
+
+def _unframed(text: str) -> str:
+    """Return text that opens and closes no frame: harnesses put what we say between tags."""
+    return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def index_context(block: str, *, listed: int, total: int) -> str:

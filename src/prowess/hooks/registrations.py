@@ -16,6 +16,7 @@ from prowess.hooks.commands import (
     is_hook_command,
     is_mcp_entry,
     lines_of,
+    words_before,
 )
 from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied, value_at
 
@@ -198,13 +199,17 @@ def _server_edits(document: Mapping[str, Any], target: Target) -> list[Edit]:
         if target.servers in document:
             return [Insert(path=(target.servers,), key=NAME, value=target.server)]
         return [Insert(path=(), key=target.servers, value={NAME: target.server})]
-    if not is_mcp_entry(entry) or entry["command"] == target.server["command"]:
-        # Somebody else's server of that name stays; so do arguments that a person added to ours.
+    if not is_mcp_entry(entry):
+        # Somebody else's server of that name stays.
         return []
     path: Path = (target.servers, NAME)
-    edits: list[Edit] = [Replace(path=(*path, "command"), value=target.server["command"])]
-    if ("-m" in entry["args"]) != ("-m" in target.server["args"]):
-        edits.append(Replace(path=(*path, "args"), value=list(target.server["args"])))
+    edits: list[Edit] = []
+    if entry["command"] != target.server["command"]:
+        edits.append(Replace(path=(*path, "command"), value=target.server["command"]))
+    now, wanted = words_before(entry["args"]), words_before(target.server["args"])
+    if now != wanted:
+        # Arguments that a person added to ours stay.
+        edits.append(Replace(path=(*path, "args"), value=[*wanted, *entry["args"][len(now) :]]))
     return edits
 
 

@@ -17,6 +17,12 @@ _MS = 1_000
 # The harness lets a hook say this many tokens before it puts them into a file.
 _CONTEXT_TOKENS = 2_500
 _VERSION = {"version": 1}
+# Whose hooks of a project a harness runs besides its own: these two look at every file in
+# `.github/hooks`, and one of them at the settings of Claude Code as well.
+ALSO_READ_BY: Mapping[Harness, tuple[Harness, ...]] = {
+    Harness.COPILOT: (Harness.VSCODE, Harness.CLAUDE_CODE),
+    Harness.VSCODE: (Harness.COPILOT,),
+}
 _HINTS = {
     (Harness.COPILOT, Scope.PROJECT): "Copilot CLI keeps its MCP servers per user: run `prowess"
     " connect copilot --user` for that.",

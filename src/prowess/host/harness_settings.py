@@ -97,6 +97,9 @@ class HarnessSettings:
             return edit(_decoded(path, content), edits).encode()
         except DocumentError as error:
             raise _unreadable(path, kind, error) from error
+        except UnicodeEncodeError as error:
+            problem = DocumentError("the path of this program cannot be written as text")
+            raise _unreadable(path, kind, problem) from error
 
     def backups(self, path: str) -> Sequence[bytes]:
         """Return what was kept of a file, newest first; what cannot be read is left out."""

@@ -1,7 +1,7 @@
 """What the doctor looks at on this machine: who may read our files, and whether a gateway answers.
 
 Nothing is started and nothing is changed: versions are read from what lies beside a program, and a
-gateway is called and told nothing.
+gateway is asked for nothing but a sign of life.
 """
 
 import json
@@ -10,12 +10,12 @@ import re
 import socket
 import sqlite3
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from urllib.parse import quote
 
 from prowess.hooks.harness import Harness
-from prowess.host.hook_client import FILE_NAME as SOCKET_NAME
+from prowess.host.hook_client import ask
 from prowess.host.programs import find_program
 from prowess.host.reading import Content, read_bounded
 
@@ -31,6 +31,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MOST_FILES, _MOST_BYTES = 500, 200_000
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+][\w.]{1,30})?")
+_EXEC = re.compile(rb"'''exec' \"([^\"]+)\"")
+_LONGEST_LINE = 4_096
 _ANSWER_S = 1.0
 # To look through a larger file would take longer than anybody waits.
 _MOST_CHECKED = 64_000_000
@@ -54,6 +56,33 @@ def version_beside(program: str) -> str:
         if version:
             return version
     return ""
+
+
+def interpreter_problem(program: str) -> str:
+    """Return that a script's interpreter is gone, as after a move or an upgrade; or nothing."""
+    try:
+        with open(program, "rb") as file:
+            first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
+    except OSError:
+        # May be run and not be read: then nothing can be said.
+        return ""
+    if not first.startswith(b"#!"):
+        return ""
+    # Where the path is long or has blanks, installers let a shell start it in the second line.
+    by_shell = _EXEC.match(second)
+    found = [*first[2:].split()[:1], *([by_shell[1]] if by_shell else [])]
+    gone = next((os.fsdecode(one) for one in found if not os.path.exists(one)), "")
+    return f"{program} is a script for {gone}, which is not there." if gone else ""
+
+
+def is_only_ours(folder: str, ours: Collection[str]) -> bool:
+    """Return whether nothing lies in a folder but files of these names."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        # Not ours to look into: then it is nothing that we made.
+        return False
+    return bool(names) and all(name in ours for name in names)
 
 
 def _version_in(content: bytes) -> str:
@@ -92,17 +121,13 @@ def exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def gateway_answers(state: str) -> bool | None:
-    """Return whether a gateway listens for hooks; None where this system has no such sockets."""
+    """Return whether a gateway answers hooks; None where this system has no such sockets.
+
+    It is asked as a hook asks, since something that listens there need not be one.
+    """
     if not hasattr(socket, "AF_UNIX"):
         return None
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(_ANSWER_S)
-            line.connect(os.path.join(state, SOCKET_NAME))
-    except OSError:
-        # Not there, left behind, or too long a name: nobody answers.
-        return False
-    return True
+    return ask(state, b"", {}, "", seconds=_ANSWER_S) is not None
 
 
 def database_problem(path: str) -> str:

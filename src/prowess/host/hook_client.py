@@ -8,15 +8,23 @@ answer is a line that says whether it is one, then the text for standard output.
 """
 
 import os
-import socket
 import stat
+import time
 from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import socket
 
 FILE_NAME = "hook.sock"
 GREETING = b"prowess-hook-1"
 ANSWERED = b"answer\n"
 MOST_ANSWER_BYTES = 1 << 23
-DEADLINE_S = 1.0
+# Where the machine is busy, to find the answer alone takes longer than to wait for it.
+DEADLINE_S = 1.5
+# Zero would mean to wait for nothing at all, which is another kind of error.
+_NO_TIME_S = 0.001
 # All that callers are told by; nothing else of the environment leaves the process.
 TOLD_BY = (
     "CLAUDE_PROJECT_DIR",
@@ -52,14 +60,17 @@ def ask(
 ) -> bytes | None:
     """Return the answer of the gateway on this state folder; None where none answers in time."""
     path = os.path.join(state, FILE_NAME)
-    if not hasattr(socket, "AF_UNIX") or not _is_ours(path):
+    if not _is_ours(path):
         return None
+    # Late: without a gateway nothing else needs it.
+    socket = import_module("socket")
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            deadline = time.monotonic() + seconds
             line.settimeout(seconds)
             line.connect(path)
             line.sendall(request(raw, environ, folder))
-            answer = _answer(_received(line))
+            answer = _answer(_received(line, deadline))
     # A path that is too long for a socket is no ordinary error of the system.
     except (OSError, ValueError):
         return None
@@ -85,12 +96,18 @@ def _is_ours(path: str) -> bool:
         found = os.lstat(path)
     except OSError:
         return False
+    # A system without such sockets finds none.
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def _received(line: socket.socket) -> Iterable[bytes]:
+def _received(line: "socket.socket", deadline: float) -> Iterable[bytes]:
     left = MOST_ANSWER_BYTES
-    while left > 0 and (chunk := line.recv(1 << 16)):
+    while left > 0:
+        # Of the whole answer: one that comes byte by byte is as late as one that never comes.
+        line.settimeout(max(deadline - time.monotonic(), _NO_TIME_S))
+        chunk = line.recv(1 << 16)
+        if not chunk:
+            return
         left -= len(chunk)
         yield chunk
 
@@ -100,4 +117,6 @@ def _answer(chunks: Iterable[bytes]) -> bytes | None:
     # The last byte says that nothing was cut off.
     if not whole.startswith(ANSWERED) or not whole.endswith(b"\0"):
         return None
-    return whole[len(ANSWERED) : -1]
+    said = whole[len(ANSWERED) : -1]
+    # Ours are objects in ASCII. What else answers here must not come before an agent.
+    return said if not said or (said.startswith(b"{") and said.isascii()) else None

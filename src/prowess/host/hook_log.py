@@ -100,6 +100,6 @@ def _call(line: bytes) -> HookCall | None:
             spoke=row["spoke"] is True,
             problem=str(row.get("problem", "")),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
         # A line of a newer version, cut off, or by a caller that nobody knows.
         return None

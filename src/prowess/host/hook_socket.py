@@ -1,7 +1,9 @@
 """The gateway's end of the hooks' socket: private, bounded, one answer to each request.
 
-Sizes, time and the number of callers at once are bounded; whoever comes beyond that is sent away
-without an answer and then looks for it alone. Nothing that a caller does ends the server.
+Sizes, time and the number of callers at once are bounded; whoever comes beyond that waits for a
+moment, and is then sent away without an answer to look for it alone, which takes far more of the
+machine. A request without a payload asks only whether somebody is there. Nothing that a caller does
+ends the server.
 """
 
 import logging
@@ -10,6 +12,7 @@ import socket
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -20,8 +23,11 @@ from prowess.host.hook_client import ANSWERED, FILE_NAME, GREETING
 log = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 8
+# Agents in parallel call in bursts; an answer takes milliseconds, and a caller waits for a second.
+_MOST_WAITING = 64
+_WAIT_S = 0.3
 _SECONDS = 5.0
-_LONGEST_LINE = 64
+_LONGEST_LINE, _CHUNK = 64, 1 << 16
 _MOST_BYTES = (16_384, 4_096, LONGEST_PAYLOAD)
 
 
@@ -88,7 +94,7 @@ class HookSocket:
                 path = os.path.join(folder, "s")
                 line.bind(path)
                 os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)
-                line.listen(_MOST_AT_ONCE)
+                line.listen(_MOST_WAITING)
                 # The lock of the gateway says that whoever made the old one is gone.
                 os.replace(path, self._path)
         except OSError:
@@ -104,7 +110,7 @@ class HookSocket:
             except OSError:
                 # Closed from outside: the only way out.
                 return
-            if not self._places.acquire(blocking=False):
+            if not self._places.acquire(timeout=_WAIT_S):
                 caller.close()
                 continue
             threading.Thread(target=self._one, args=(caller,), daemon=True).start()
@@ -112,9 +118,10 @@ class HookSocket:
     def _one(self, caller: socket.socket) -> None:
         try:
             with caller:
-                caller.settimeout(_SECONDS)
-                said = self._answer(_read(caller))
+                asked = _read(caller, time.monotonic() + _SECONDS)
+                said = self._answer(asked) if asked.raw else ""
                 if said is not None:
+                    caller.settimeout(_SECONDS)
                     caller.sendall(ANSWERED + said.encode("utf-8", "replace") + b"\0")
         except (OSError, _BrokenRequestError) as error:
             log.info("hooks.call-lost: %s", type(error).__name__)
@@ -125,25 +132,60 @@ class HookSocket:
             self._places.release()
 
 
-def _read(caller: socket.socket) -> Asked:
-    with caller.makefile("rb") as stream:
-        words = stream.readline(_LONGEST_LINE).split()
-        if len(words) != 1 + len(_MOST_BYTES) or words[0] != GREETING:
-            raise _BrokenRequestError("no greeting")
-        if not all(word.isdigit() for word in words[1:]):
-            raise _BrokenRequestError("no sizes")
-        sizes = [int(word) for word in words[1:]]
-        if any(size > most for size, most in zip(sizes, _MOST_BYTES, strict=True)):
-            raise _BrokenRequestError("too large")
-        variables, folder, raw = (_exactly(stream.read(size), size) for size in sizes)
+def _read(caller: socket.socket, deadline: float) -> Asked:
+    given = _Given(caller, deadline)
+    sizes = _sizes(given.line())
+    variables, folder, raw = (given.part(size) for size in sizes)
     pairs = (part.partition("=") for part in _text(variables).split("\0") if part)
     return Asked({name: value for name, _, value in pairs}, _text(folder), raw)
 
 
-def _exactly(part: bytes, size: int) -> bytes:
-    if len(part) != size:
-        raise _BrokenRequestError("cut off")
-    return part
+def _sizes(line: bytes) -> list[int]:
+    words = line.split()
+    if len(words) != 1 + len(_MOST_BYTES) or words[0] != GREETING:
+        raise _BrokenRequestError("no greeting")
+    if not all(word.isdigit() for word in words[1:]):
+        raise _BrokenRequestError("no sizes")
+    sizes = [int(word) for word in words[1:]]
+    if any(size > most for size, most in zip(sizes, _MOST_BYTES, strict=True)):
+        raise _BrokenRequestError("too large")
+    return sizes
+
+
+class _Given:
+    """What a caller sends, until a moment: who sends byte by byte holds a place no longer."""
+
+    def __init__(self, caller: socket.socket, deadline: float) -> None:
+        self._caller, self._deadline = caller, deadline
+        self._held = bytearray()
+
+    def line(self) -> bytes:
+        """Return the first line, without its end."""
+        while b"\n" not in self._held:
+            if len(self._held) > _LONGEST_LINE:
+                raise _BrokenRequestError("no line")
+            self._more()
+        line, _, rest = bytes(self._held).partition(b"\n")
+        self._held = bytearray(rest)
+        return line[:_LONGEST_LINE]
+
+    def part(self, size: int) -> bytes:
+        """Return the next so many bytes."""
+        while len(self._held) < size:
+            self._more()
+        part = bytes(self._held[:size])
+        del self._held[:size]
+        return part
+
+    def _more(self) -> None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._caller.settimeout(left)
+        chunk = self._caller.recv(_CHUNK)
+        if not chunk:
+            raise _BrokenRequestError("cut off")
+        self._held += chunk
 
 
 def _text(part: bytes) -> str:

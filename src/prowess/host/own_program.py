@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from prowess.hooks.commands import NAME, Program
+from prowess.hooks.commands import MODULE, NAME, Program
 from prowess.host.programs import find_program
 
 
@@ -21,7 +21,7 @@ def own_program(environ: Mapping[str, str]) -> Program:
         return Program(words=(NAME,), windows=windows)
     if script:
         return Program(words=(script,), windows=windows)
-    return Program(words=(os.path.abspath(sys.executable), "-m", NAME), windows=windows)
+    return Program(words=(os.path.abspath(sys.executable), *MODULE), windows=windows)
 
 
 def _own_script() -> str:

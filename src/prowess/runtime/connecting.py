@@ -5,7 +5,7 @@ person agreed to is what happens. Taking out goes back to the bytes that were th
 putting in explains every difference between them and what is there now.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from prowess.hooks.registrations import (
     registering,
     unregistering,
 )
-from prowess.hooks.targets import Places, default_scope, hint, targets
+from prowess.hooks.targets import ALSO_READ_BY, Places, default_scope, hint, targets
 
 _TRUST = (
     "Codex runs a hook only after you trusted it: start `codex`, and review the hooks with /hooks."
@@ -31,6 +31,16 @@ _TRUST = (
 _SHARED = (
     "Others who work on this project get these files too: they need `prowess` on their PATH, or"
     " the hook does nothing for them."
+)
+_DEEP = "is nested too deeply to be edited: connect it by hand. Nothing was changed."
+_TWICE = (
+    "{reader} may run the hooks of {other} in this project besides its own, and call us twice: it"
+    " is told the same each time. Keep one if that is too much: prowess connect {other} --project"
+    " --remove"
+)
+_KEPT = (
+    "What was in a changed file is kept beside it (*.prowess-backup-*): leave that out of what you"
+    " commit."
 )
 _THIS_MACHINE = (
     "`prowess` on your PATH is not this installation, so its full path was written: connect again"
@@ -150,6 +160,9 @@ class Connecting:
             notes += problems
         if not request.remove and any(change.needed for change in changes):
             notes += _notes(request, scope, program)
+            notes += self._doubled(request.harness, scope)
+        if scope is Scope.PROJECT and any(one.before and one.needed for one in changes):
+            notes.append(_KEPT)
         return Plan(
             harness=request.harness,
             scope=scope,
@@ -194,6 +207,23 @@ class Connecting:
                 states[target.path] = str(error)
         return states
 
+    def _doubled(self, harness: Harness, scope: Scope) -> Iterator[str]:
+        """Yield which harness runs the hooks that another one has in this project."""
+        pairs = [(reader, other) for reader in ALSO_READ_BY for other in ALSO_READ_BY[reader]]
+        for reader, other in pairs:
+            if harness is reader:
+                is_so = self._has_hooks(other, Scope.PROJECT)
+            else:
+                # Only the hooks of a project are read by both.
+                is_so = harness is other and scope is Scope.PROJECT
+                is_so = is_so and any(self._has_hooks(reader, one) for one in Scope)
+            if is_so:
+                yield _TWICE.format(reader=reader, other=other)
+
+    def _has_hooks(self, harness: Harness, scope: Scope) -> bool:
+        found = self.found(harness, scope).values()
+        return any(isinstance(one, Registered) and one.events for one in found)
+
     def _change(
         self, target: Target, program: Program, *, remove: bool
     ) -> tuple[FileChange, Sequence[str]]:
@@ -208,6 +238,9 @@ class Connecting:
                 notes = _conflicts(registered(document, target, program), target)
         except ShapeError as error:
             raise PathError(target.path, f"{error} Nothing was changed.") from error
+        except RecursionError as error:
+            # What reads a file goes deeper than what copies and compares it.
+            raise PathError(target.path, _DEEP) from error
         leads_to = self._files.leads_to(target.path)
         return FileChange(path=target.path, leads_to=leads_to, before=before, after=after), notes
 

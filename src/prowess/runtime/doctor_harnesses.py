@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from prowess.hooks.commands import program_of
+from prowess.hooks.commands import is_misled, program_of
 from prowess.hooks.harness import Harness, HookCall
 from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import SAMPLES, Sample
+from prowess.hooks.targets import ALSO_READ_BY
 from prowess.runtime.doctor import Finding, Level
 
 NAMES = {
@@ -22,6 +23,10 @@ NAMES = {
     Harness.COPILOT: "Copilot CLI",
     Harness.VSCODE: "VS Code",
 }
+_MISLED = (
+    "Its command lets the folder it runs in put files in our place (`-m prowess` without `-P`),"
+    " and that folder may be a stranger's project."
+)
 # Longer than a person waits for without noticing.
 _SLOW_MS = 1_000
 _MINUTE_MS = 60_000
@@ -149,6 +154,21 @@ def _registration(state: _State, world: HarnessWorld) -> Iterator[Finding]:
         yield _finding(harness, Level.WARNING, text, f"Keep one: {again} --project --remove")
     for path, one in state.files.items():
         yield from _oddities(harness, path, one)
+    if state.scopes:
+        yield from _doubled(harness, world)
+
+
+def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[Finding]:
+    """Yield that a harness runs the hooks of another in this project besides its own."""
+    for other in ALSO_READ_BY.get(harness, ()):
+        files = world.registered(other, Scope.PROJECT).values()
+        if any(isinstance(one, Registered) and one.events for one in files):
+            text = (
+                f"It may run the hooks of {NAMES[other]} in this project too, and call us twice:"
+                " it is told the same each time, and nothing is learned twice."
+            )
+            todo = f"To keep one: prowess connect {other} --project --remove"
+            yield _finding(harness, Level.WARNING, text, todo)
 
 
 def _oddities(harness: Harness, path: str, found: Registered) -> Iterator[Finding]:
@@ -161,6 +181,10 @@ def _oddities(harness: Harness, path: str, found: Registered) -> Iterator[Findin
 
 
 def _commands(state: _State, world: HarnessWorld) -> Iterator[Finding]:
+    lines = dict.fromkeys(line for one in state.files.values() for line in one.commands)
+    if any(map(is_misled, lines)):
+        todo = f"Write the safe form: prowess connect {state.harness}"
+        yield _finding(state.harness, Level.PROBLEM, _MISLED, todo)
     programs = dict[str, None]()
     for one in state.files.values():
         programs |= dict.fromkeys(program_of(line) for line in one.commands)

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prowess.hooks.harness import Harness
 from prowess.hooks.payloads import Incoming
 from prowess.learning.transcripts import Transcript
 from prowess.learning.turns import Role, calls, turns
@@ -74,5 +75,7 @@ def _told(incoming: Incoming) -> Messages:
 
 
 def _key(incoming: Incoming, number: int, asked: str) -> str:
-    parts = (incoming.harness.value, incoming.session, str(number), asked)
+    # Each of these two runs the hooks of the other: one turn then comes under both names.
+    harness = Harness.COPILOT if incoming.harness is Harness.VSCODE else incoming.harness
+    parts = (harness.value, incoming.session, str(number), asked)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -51,6 +51,8 @@ class Said:
 
     context: str = ""
     hinted: tuple[str, ...] = ()
+    # Whether somebody asked for something, and no skill fitted.
+    is_unmatched: bool = False
 
 
 class HookService:
@@ -94,7 +96,11 @@ class HookService:
         fitting = [match for match in found.matches if match.skill.invocation.model]
         hints = [_hint(match) for match in fitting[:MOST_SKILLS]]
         context = prompt_context(hints, is_sure=found.decision.value == _LOAD)
-        return Said(context=context, hinted=tuple(hint.name for hint in hints) if context else ())
+        return Said(
+            context=context,
+            hinted=tuple(hint.name for hint in hints) if context else (),
+            is_unmatched=not found.matches,
+        )
 
     def _index(self) -> str:
         settings = self._skills.settings.skills

@@ -27,13 +27,13 @@ def open_connecting(runtime: Runtime, project: str) -> Connecting:
 
 def places_of(home: str, project: str, environ: Mapping[str, str]) -> Places:
     """Return where harnesses look, with the folders that variables move."""
-    claude = environ.get("CLAUDE_CONFIG_DIR", "")
+    claude = _given(environ, "CLAUDE_CONFIG_DIR", home)
     return Places(
         project=expand(project, home, os.getcwd()),
         home=home,
-        claude=os.path.abspath(claude) if claude else os.path.join(home, ".claude"),
+        claude=claude or os.path.join(home, ".claude"),
         # Beside the folder by default, and inside one that a variable names.
-        claude_state=os.path.join(os.path.abspath(claude) if claude else home, ".claude.json"),
+        claude_state=os.path.join(claude or home, ".claude.json"),
         codex=_moved(environ, "CODEX_HOME", home, ".codex"),
         copilot=_moved(environ, "COPILOT_HOME", home, ".copilot"),
         vscode=_vscode(home, environ),
@@ -41,8 +41,14 @@ def places_of(home: str, project: str, environ: Mapping[str, str]) -> Places:
 
 
 def _moved(environ: Mapping[str, str], variable: str, home: str, name: str) -> str:
+    return _given(environ, variable, home) or os.path.join(home, name)
+
+
+def _given(environ: Mapping[str, str], variable: str, home: str) -> str:
+    """Return the folder that a variable names, or nothing."""
     folder = environ.get(variable, "")
-    return os.path.abspath(folder) if folder else os.path.join(home, name)
+    # Written in quotes, no shell has made a path of it.
+    return expand(folder, home, os.getcwd()) if folder else ""
 
 
 def _vscode(home: str, environ: Mapping[str, str]) -> str:

@@ -63,7 +63,21 @@ class _World:
         program = health.program_path(harness, self._runtime.environ)
         if program:
             return Installed(version=health.version_beside(program))
-        return Installed() if os.path.isdir(home_of(harness, self._places)) else None
+        home = home_of(harness, self._places)
+        # Connecting makes the folder where there was none: what we wrote proves nothing.
+        if not os.path.isdir(home) or health.is_only_ours(home, self._written(harness, home)):
+            return None
+        return Installed()
+
+    def _written(self, harness: Harness, home: str) -> set[str]:
+        """Return the names in the folder of a harness below which something of ours is."""
+        found = self.registered(harness, Scope.USER)
+        ours = (
+            os.path.relpath(path, home)
+            for path, one in found.items()
+            if isinstance(one, Registered) and (one.events or one.server)
+        )
+        return {path.split(os.sep)[0] for path in ours}
 
     def registered(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
         return self._connecting.found(harness, scope)
@@ -74,7 +88,11 @@ class _World:
         return [event for target in found for event in target.hooks]
 
     def program_problem(self, program: str) -> str:
-        return find_program(program, self._runtime.environ).problem
+        if program.startswith("~/"):
+            # A shell reads it so.
+            program = self._runtime.folders.home + program[1:]
+        found = find_program(program, self._runtime.environ)
+        return found.problem or health.interpreter_problem(found.path)
 
     def last_call(self, harness: Harness) -> HookCall | None:
         return self._log.last().get(harness)

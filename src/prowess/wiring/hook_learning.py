@@ -1,10 +1,7 @@
 """Learning from turns that a hook saw end, with the real workshop, sessions and marks."""
 
-import json
-from dataclasses import asdict
-
 from prowess.errors import PathError
-from prowess.hooks.harness import Harness, Moment
+from prowess.hooks.handover import unpacked
 from prowess.hooks.payloads import Incoming
 from prowess.host.hook_marks import HookMarks
 from prowess.host.session_roots import is_in_roots, session_roots
@@ -39,30 +36,6 @@ def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
         # Not written yet, or cleared away: then there is nothing to learn from.
         return None
     return transcript(raw.records, None, raw.skipped)
-
-
-def packed(incoming: Incoming) -> bytes:
-    """Return a call as bytes for the process that learns from it."""
-    return json.dumps(asdict(incoming)).encode()
-
-
-def unpacked(raw: bytes) -> Incoming:
-    """Return the call that `packed` made bytes of.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    try:
-        fields = json.loads(raw)
-        return Incoming(
-            **{
-                **fields,
-                "harness": Harness(fields["harness"]),
-                "moment": Moment(fields["moment"]),
-            }
-        )
-    except (KeyError, TypeError, RecursionError) as error:
-        raise ValueError("no call of a hook") from error
 
 
 def learn_alone(raw: bytes, folder: str) -> None:

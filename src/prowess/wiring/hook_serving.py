@@ -17,7 +17,7 @@ from prowess.hooks.answers import answer
 from prowess.hooks.payloads import Incoming, read
 from prowess.host.hook_marks import HookMarks
 from prowess.host.hook_socket import Asked, HookSocket
-from prowess.runtime.hooking import HookService
+from prowess.runtime.hooking import HookService, Said
 from prowess.runtime.usage import Use
 from prowess.wiring.hook_learning import open_turn_learning
 from prowess.wiring.hooking import ENDINGS, Watched, folder_of, learns
@@ -94,12 +94,19 @@ class HookDesk:
         runtime.skills.refresh()
         marks = HookMarks(runtime.folders.state)
         said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
-        if said.hinted:
-            agent = runtime.skills.agent().id
-            open_usage(runtime).note(Use.ROUTED, said.hinted, agent)
+        self._note(runtime, said)
         if incoming.moment in ENDINGS and not incoming.stop_hook_active and learns(runtime):
             self._put((incoming, folder))
         return answer(incoming, said.context)
+
+    def _note(self, runtime: Runtime, said: Said) -> None:
+        """Count what was routed, or that nothing fitted; what was asked is not kept."""
+        agent = runtime.skills.agent().id
+        if said.hinted:
+            open_usage(runtime).note(Use.ROUTED, said.hinted, agent)
+        elif said.is_unmatched:
+            # A mere count may wait in memory, so it waits where the gateway reads it.
+            open_usage(self._first).note_unmatched(agent)
 
     def _runtime(self, folder: str) -> Runtime:
         with self._lock:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from prowess.hooks.answers import answer
+from prowess.hooks.handover import packed
 from prowess.hooks.harness import HookCall, Moment
 from prowess.hooks.payloads import Incoming, read
 from prowess.host.hook_log import HookLog
@@ -115,12 +116,20 @@ def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
     # Not closed: the process ends at once, and what it opened is on the disk.
     runtime = _Ahead(open_runtime(folder, environ=environ))
     if incoming.moment is Moment.PROMPT and typed(incoming.prompt):
+        _be_quiet()
         runtime.load_ahead()
     marks = HookMarks(runtime.folders.state)
     said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
     if incoming.moment in ENDINGS and learns(runtime):
         _hand_over(incoming, runtime, folder)
     return answer(incoming, said.context)
+
+
+def _be_quiet() -> None:
+    """Say nothing beside an answer: some harnesses show it to their user as an error."""
+    # Late: most calls need no log.
+    logging = import_module("logging")
+    logging.getLogger("prowess").addHandler(logging.NullHandler())
 
 
 def learns(runtime: Runtime) -> bool:
@@ -138,7 +147,7 @@ def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
     processes = import_module("prowess.host.processes")
     processes.start_detached(
         argv,
-        stdin=import_module("prowess.wiring.hook_learning").packed(incoming),
+        stdin=packed(incoming),
         environment=runtime.environ,
         folder=folder,
     )

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.commands import Program, is_hook_command, is_mcp_entry, program_of
+from prowess.hooks.commands import (
+    MODULE,
+    Program,
+    is_hook_command,
+    is_mcp_entry,
+    is_misled,
+    program_of,
+)
 from prowess.hooks.edits import applied
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
@@ -56,6 +63,7 @@ def _claude() -> Target:
         '"C:\\Program Files\\prowess.exe" hook',
         "& 'C:\\My Tools\\prowess.exe' hook",
         "/usr/bin/python3 -m prowess hook",
+        "/usr/bin/python3 -P -m prowess hook",
     ],
 )
 def test_our_command_is_known_wherever_it_is_installed(line: str) -> None:
@@ -100,6 +108,7 @@ def test_whatever_path_we_are_at_our_own_command_is_known_again(path: str) -> No
 def test_a_server_is_ours_by_its_command_and_not_by_its_name() -> None:
     assert is_mcp_entry({"command": "/opt/prowess", "args": ["mcp", "--agent", "x"]})
     assert is_mcp_entry({"command": "python3", "args": ["-m", "prowess", "mcp"]})
+    assert is_mcp_entry({"command": "python3", "args": ["-P", "-m", "prowess", "mcp"]})
     assert not is_mcp_entry({"command": "docker", "args": ["run", "prowess", "mcp"]})
     assert not is_mcp_entry({"url": "https://prowess.example.invalid/mcp"})
     assert not is_mcp_entry("prowess mcp")
@@ -237,3 +246,33 @@ def test_every_file_lies_below_the_project_or_below_the_home_folder() -> None:
                 assert target.path.startswith(base)
         assert home_of(harness, PLACES).startswith("/home/me/")
         assert targets(harness, default_scope(harness), PLACES, PROGRAM)[0].hooks
+
+
+def test_only_a_module_that_is_looked_for_in_the_folder_first_is_misled() -> None:
+    assert is_misled("/usr/bin/python3 -m prowess hook")
+    assert is_misled("'/my python' -m prowess hook")
+    assert not is_misled("/usr/bin/python3 -P -m prowess hook")
+    assert not is_misled("prowess hook")
+    assert not is_misled("python -m other hook")
+
+
+def test_a_module_that_a_project_could_replace_is_made_safe_by_connecting_again() -> None:
+    program = Program(words=("/usr/bin/python3", *MODULE))
+    hooks, servers = targets(Harness.CURSOR, Scope.USER, PLACES, program)
+    document = {
+        "version": 1,
+        "hooks": {"stop": [{"command": "/usr/bin/python3 -m prowess hook"}]},
+        "mcpServers": {
+            "prowess": {
+                "command": "/usr/bin/python3",
+                "args": ["-m", "prowess", "mcp", "--agent", "x"],
+            }
+        },
+    }
+
+    after = applied(document, registering(document, hooks, program))
+    after = applied(after, registering(after, servers, program))
+
+    assert after["hooks"]["stop"] == [{"command": "/usr/bin/python3 -P -m prowess hook"}]
+    assert after["mcpServers"]["prowess"]["args"] == ["-P", "-m", "prowess", "mcp", "--agent", "x"]
+    assert registering(after, servers, program) == []

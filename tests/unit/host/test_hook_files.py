@@ -3,11 +3,14 @@
 import json
 import os
 import stat
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.host.hook_log import FILE_NAME, MOST_BYTES, HookLog
 from prowess.host.hook_marks import FOLDER, MOST_MARKS, HookMarks
+from prowess.host.hook_slots import PLACES, place_to_learn
 
 
 def _call(at_ms: int = 1, harness: Harness = Harness.CODEX, problem: str = "") -> HookCall:
@@ -57,6 +60,9 @@ def test_a_log_that_was_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
     log = HookLog(str(tmp_path))
     log.note(_call(1))
     with (tmp_path / FILE_NAME).open("ab") as file:
+        file.write(
+            b'{"harness": "codex", "moment": "prompt", "at": 1e999, "took": 1, "spoke": true}\n'
+        )
         file.write(b'\xff\n[]\n{"harness": "nobody"}\n{"harness": "codex"}\nnull\n{"cut')
 
     assert log.last() == {Harness.CODEX: _call(1)}
@@ -120,3 +126,33 @@ def test_marks_that_cannot_be_kept_are_no_failure(tmp_path: Path) -> None:
 
     assert not marks.take(Harness.CURSOR, "one")
     assert not marks.is_first("a turn")
+
+
+def test_only_a_few_processes_learn_at_a_time_and_a_place_is_free_again(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    with ExitStack() as held:
+        taken = [held.enter_context(place_to_learn(state, 0)) for _ in range(PLACES + 1)]
+
+    assert taken == [True] * PLACES + [False]
+    with place_to_learn(state, 0) as is_free:
+        assert is_free
+
+
+def test_whoever_finds_no_place_waits_for_one(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    with ExitStack() as held:
+        for _ in range(PLACES):
+            held.enter_context(place_to_learn(state, 0))
+        later = threading.Timer(0.05, held.pop_all().close)
+        later.start()
+
+        with place_to_learn(state, 30) as is_free:
+            assert is_free
+    later.join()
+
+
+def test_a_state_folder_that_cannot_be_written_keeps_nobody_from_trying(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+
+    with place_to_learn(str(tmp_path / "state")) as is_free:
+        assert is_free

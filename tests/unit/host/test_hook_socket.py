@@ -5,14 +5,17 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from prowess.host import hook_socket
 from prowess.host.hook_client import FILE_NAME, ask, request, state_folder
 from prowess.host.hook_socket import Answer, Asked, HookSocket
 from prowess.wiring import find_folders
+
+FINE = '{"additionalContext": "gr\\u00f6\\u00dfe"}'
 
 
 @pytest.fixture
@@ -47,13 +50,13 @@ def test_a_hook_is_answered_with_what_it_sent(state: Path) -> None:
 
     def answer(asked: Asked) -> str:
         heard.append(asked)
-        return "größe"
+        return FINE
 
     with _serving(state, answer):
         environ = {"CURSOR_VERSION": "3", "MY_SECRET": "hidden"}
         said = ask(str(state), b'{"a": 1}', environ, "/a folder\udcff")
 
-    assert said == "größe".encode()
+    assert said == FINE.encode()
     assert heard == [Asked({"CURSOR_VERSION": "3"}, "/a folder\udcff", b'{"a": 1}')]
 
 
@@ -63,10 +66,10 @@ def test_an_empty_answer_is_one(state: Path) -> None:
 
 
 def test_a_large_payload_and_a_large_answer_arrive_whole(state: Path) -> None:
-    with _serving(state, lambda asked: asked.raw.decode() * 3):
+    with _serving(state, lambda asked: "{" + asked.raw.decode() * 3):
         said = ask(str(state), b"x" * (1 << 20), {}, "/")
 
-    assert said == b"x" * (3 << 20)
+    assert said == b"{" + b"x" * (3 << 20)
 
 
 def test_whoever_is_sent_away_hears_nothing(state: Path) -> None:
@@ -78,11 +81,11 @@ def test_an_answer_that_fails_is_none_and_ends_nothing(state: Path) -> None:
     def answer(asked: Asked) -> str:
         if asked.raw == b"bad":
             raise RuntimeError("broken")
-        return "fine"
+        return FINE
 
     with _serving(state, answer):
         assert ask(str(state), b"bad", {}, "/") is None
-        assert ask(str(state), b"good", {}, "/") == b"fine"
+        assert ask(str(state), b"good", {}, "/") == FINE.encode()
 
 
 @pytest.mark.parametrize(
@@ -100,14 +103,14 @@ def test_an_answer_that_fails_is_none_and_ends_nothing(state: Path) -> None:
     ],
 )
 def test_what_is_no_request_is_left_without_an_answer(state: Path, sent: bytes) -> None:
-    with _serving(state, lambda _asked: "fine"):
+    with _serving(state, lambda _asked: FINE):
         try:
             heard = _say(state, sent)
         except (BrokenPipeError, ConnectionResetError):
             heard = b""
 
         assert heard == b""
-        assert ask(str(state), b"{}", {}, "/") == b"fine"
+        assert ask(str(state), b"{}", {}, "/") == FINE.encode()
 
 
 def test_a_gateway_that_does_not_answer_in_time_is_given_up(state: Path) -> None:
@@ -160,12 +163,12 @@ def test_the_socket_of_a_gateway_that_was_killed_is_taken_over(state: Path) -> N
         dead.bind(str(state / FILE_NAME))
     assert ask(str(state), b"{}", {}, "/") is None
 
-    with _serving(state, lambda _asked: "new"):
-        assert ask(str(state), b"{}", {}, "/") == b"new"
+    with _serving(state, lambda _asked: FINE):
+        assert ask(str(state), b"{}", {}, "/") == FINE.encode()
 
 
 def test_a_file_or_a_link_in_its_place_is_not_asked(state: Path) -> None:
-    with _serving(state, lambda _asked: "fine"):
+    with _serving(state, lambda _asked: FINE):
         other = state.parent / "other"
         other.mkdir()
         (other / FILE_NAME).symlink_to(state / FILE_NAME)
@@ -184,24 +187,96 @@ def test_a_folder_whose_name_is_too_long_for_a_socket_has_none(tmp_path: Path) -
     assert ask(str(deep), b"{}", {}, "/") is None
 
 
-def test_an_answer_that_was_cut_off_is_none(state: Path) -> None:
+@contextmanager
+def _squatting(state: Path, sent: Iterator[bytes]) -> Iterator[None]:
+    """Something that listens in the place of a gateway, and sends what it likes to one caller."""
     state.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.bind(str(state / FILE_NAME))
         line.listen()
 
-        def half() -> None:
+        def send() -> None:
             caller, _ = line.accept()
-            with caller:
+            with caller, suppress(OSError):
                 caller.recv(1 << 16)
-                caller.sendall(b'answer\n{"hook')
+                for part in sent:
+                    caller.sendall(part)
 
-        thread = threading.Thread(target=half)
+        thread = threading.Thread(target=send)
         thread.start()
-        said = ask(str(state), b"{}", {}, "/")
+        yield
         thread.join()
 
-    assert said is None
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b'answer\n{"hook',
+        b"answer\nsome words for the agent\0",
+        b'answer\n{"a": "\xc3\xa4"}\0',
+        b'answer\n{"a": "\xff"}\0',
+        b"\0" * 1_000,
+    ],
+)
+def test_what_is_no_whole_answer_of_a_gateway_is_none(state: Path, sent: bytes) -> None:
+    with _squatting(state, iter([sent])):
+        assert ask(str(state), b"{}", {}, "/") is None
+
+
+def test_an_answer_that_comes_byte_by_byte_is_given_up_in_time(state: Path) -> None:
+    over = threading.Event()
+
+    def trickled() -> Iterator[bytes]:
+        yield b"answer\n"
+        while not over.wait(0.02):
+            yield b"{"
+
+    with _squatting(state, trickled()):
+        assert ask(str(state), b"{}", {}, "/", seconds=0.1) is None
+        over.set()
+
+
+def test_an_answer_without_an_end_is_given_up(state: Path) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b"answer\n"
+        while True:
+            yield b"{" * (1 << 16)
+
+    with _squatting(state, endless()):
+        assert ask(str(state), b"{}", {}, "/", seconds=10) is None
+
+
+def test_a_request_without_a_payload_only_asks_whether_somebody_is_there(state: Path) -> None:
+    with _serving(state, lambda _asked: FINE):
+        assert ask(str(state), b"", {}, "") == b""
+
+
+def test_callers_in_a_burst_are_all_answered(state: Path) -> None:
+    said: list[bytes | None] = []
+
+    def call() -> None:
+        said.append(ask(str(state), b"{}", {}, "/", seconds=10))
+
+    with _serving(state, lambda _asked: FINE):
+        callers = [threading.Thread(target=call) for _ in range(50)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+
+    assert said == [FINE.encode()] * 50
+
+
+def test_whoever_sends_byte_by_byte_does_not_keep_a_place(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_socket, "_SECONDS", 0.1)
+    with _serving(state, lambda _asked: FINE), socket.socket(socket.AF_UNIX) as slow:
+        slow.settimeout(5)
+        slow.connect(str(state / FILE_NAME))
+        slow.sendall(b"prowess-hook-1 0 0 9999\n")
+
+        assert slow.recv(1) == b""
 
 
 @pytest.mark.parametrize("given", ["", "~/other", "~", "relative/state", "/abs/./state/../s"])
