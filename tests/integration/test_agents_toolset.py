@@ -84,7 +84,7 @@ def test_skills_are_found_by_what_is_to_be_done(run: Run) -> None:
         ("read_skill", "null", "one JSON object"),
         ("read_skill", {"name": "nonesuch"}, "not found"),
         ("read_skill", {"name": "release-notes", "path": "../../../etc/passwd"}, "Error"),
-        ("read_skill", {"name": "cloud-sync"}, "Error"),
+        ("read_skill", {"name": "cloud-sync"}, "the scanner refuses it"),
         ("find_skills", {"query": "x", "limit": 99}, "from 1 to 20"),
         ("skill_workshop", {"action": "status"}, "there is no tool"),
         ("rm", {}, "there is no tool"),
@@ -101,6 +101,8 @@ def test_what_is_wrong_comes_back_as_text(
     assert answer.startswith("Error:")
     assert said in answer
     assert "curl" not in answer
+    # To accept what the scanner refuses is nothing for a model.
+    assert "accept" not in answer
 
 
 def test_an_agent_gets_the_prompt_and_reads_a_skill(run: Run) -> None:

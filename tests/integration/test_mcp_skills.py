@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -180,13 +181,38 @@ def test_many_skills_come_in_pages_each_of_them_once(world: McpWorld) -> None:
     assert len(pages) == 3
 
 
-@pytest.mark.parametrize("cursor", ["§", "????", "A" * 9_999, "/w=="])
+@pytest.mark.parametrize("cursor", ["", "e30=", "YWxwaGE=", "§", "????", "A" * 9_999, "/w=="])
 def test_a_cursor_that_is_none_is_refused(world: McpWorld, cursor: str) -> None:
     async def act(client: Client) -> None:
         params = PaginatedRequestParams(cursor=cursor)
         with pytest.raises(MCPError) as caught:
             await client.session.send_request(SkillsListRequest(params=params), SkillsListResult)
 
+        assert caught.value.error.code == -32602
+        for listed in (client.list_tools, client.list_prompts, client.list_resource_templates):
+            with pytest.raises(MCPError) as caught:
+                await listed(cursor=cursor)
+            assert caught.value.error.code == -32602
+
+    inside(world, act)
+
+
+def test_a_cursor_goes_on_behind_its_item_though_the_list_changed(world: McpWorld) -> None:
+    for number in range(PAGE + 3):
+        world.skill(f"skill-{number:03}")
+
+    async def act(client: Client) -> None:
+        first = await client.session.send_request(SkillsListRequest(), SkillsListResult)
+        last = Path(first.skills[-1].uri).parent.name
+        shutil.rmtree(world.work / "skills" / last)
+        world.skill("aaa")
+        params = PaginatedRequestParams(cursor=first.next_cursor)
+        rest = await client.session.send_request(SkillsListRequest(params=params), SkillsListResult)
+
+        names = [f"skill-{number:03}" for number in range(PAGE - 1, PAGE + 3)]
+        assert [one.frontmatter["name"] for one in rest.skills] == names
+        with pytest.raises(MCPError) as caught:
+            await _folder(client, "skill://alpha/", first.next_cursor)
         assert caught.value.error.code == -32602
 
     inside(world, act)

@@ -1,13 +1,16 @@
 """Tools and prompts: all that a client can do which does not know the skills extension."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import TextContent
+from mcp_types import TextContent, TextResourceContents
 from tests.integration.mcp_world import LEGACY, MODERN, McpWorld, inside, opened, said
 
 from prowess.runtime.skill_texts import MOST_CHARS
+from prowess.wiring.mcp import open_desk
 from prowess.wiring.using import open_usage
 
 
@@ -61,6 +64,9 @@ def test_the_tools_offer_the_names_of_visible_skills_alone(world: McpWorld) -> N
         ("read_skill_file", {"name": "alpha", "path": "/etc/passwd"}, "not inside alpha"),
         ("read_skill_file", {"name": "alpha", "path": "logo.bin"}, "no text"),
         ("read_skill_file", {"name": "alpha", "path": "none.md"}, "no such file"),
+        ("read_skill_file", {"name": "alpha", "path": "."}, "is a folder"),
+        ("read_skill_file", {"name": "alpha", "path": "references/.."}, "is a folder"),
+        ("read_skill_file", {"name": "alpha", "path": "references"}, "no such file"),
     ],
 )
 def test_a_call_that_does_not_fit_is_answered_with_what_to_do(
@@ -97,6 +103,35 @@ def test_a_long_file_is_read_part_by_part(world: McpWorld) -> None:
         assert first[:MOST_CHARS] + second == text
 
     inside(world, act)
+
+
+@pytest.mark.parametrize("path", ["SKILL.md", "./SKILL.md", "skill.md"])
+def test_the_file_of_a_skill_reads_the_same_by_its_tool_and_as_a_resource(
+    world: McpWorld, path: str
+) -> None:
+    async def act(client: Client) -> None:
+        (page,) = (await client.read_resource("skill://alpha/SKILL.md")).contents
+        assert isinstance(page, TextResourceContents)
+        assert 'description: "Launches rockets' in page.text
+
+        assert await said(client, "read_skill_file", name="alpha", path=path) == page.text
+
+    inside(world, act)
+
+
+def test_the_file_of_a_skill_that_changed_since_anybody_looked_is_read_as_it_is(
+    world: McpWorld,
+) -> None:
+    with opened(world) as runtime:
+        desk = open_desk(runtime, None)
+        desk.tools.listed()
+        world.skill("alpha", "Lands rockets.")
+        (content,) = desk.tools.call(
+            "read_skill_file", {"name": "alpha", "path": "SKILL.md"}
+        ).content
+
+    assert isinstance(content, TextContent)
+    assert "Lands rockets." in content.text
 
 
 def test_a_skill_cannot_end_the_element_that_it_is_loaded_in(world: McpWorld) -> None:
@@ -167,6 +202,82 @@ def test_the_workshop_is_a_tool_where_it_is_switched_on(world: McpWorld) -> None
         assert "packing" in waiting
 
     inside(world, act)
+
+
+_SUGGESTED: dict[str, object] = {
+    "action": "suggest",
+    "title": "Pack boxes",
+    "description": "Packs boxes.",
+    "body": "# Packing\n\n- Weigh the box.\n",
+}
+
+
+def _workshop_of_two(world: McpWorld) -> None:
+    world.skill("beta", "Packs boxes.")
+    world.configure(
+        plugins={"entries": {"skill-workshop": {"enabled": True}}},
+        agents={"list": [{"id": "main", "default": True}, {"id": "narrow", "skills": ["alpha"]}]},
+    )
+
+
+def test_a_workshop_keeps_what_an_agent_may_not_see_from_it(world: McpWorld) -> None:
+    _workshop_of_two(world)
+
+    async def propose(client: Client) -> list[dict[str, Any]]:
+        asked = [
+            {**_SUGGESTED, "skillName": "beta", "section": "Workflow"},
+            {**_SUGGESTED, "skillName": "packing", "overrule": True},
+            {**_SUGGESTED, "skillName": "alpha", "section": "Workflow"},
+        ]
+        made = [json.loads(await said(client, "skill_workshop", **one)) for one in asked]
+        return [one["proposal"] for one in made]
+
+    async def look(client: Client) -> None:
+        answers = {
+            name: await said(client, "skill_workshop", **{**_SUGGESTED, "skillName": name})
+            for name in ("beta", "nowhere")
+        }
+        assert answers["beta"].replace("beta", "nowhere") == answers["nowhere"]
+        assert "none of the skills of this agent" in answers["beta"]
+        for action in ("status", "list_pending", "list_quarantine", "history"):
+            told = await said(client, "skill_workshop", action=action)
+            assert "beta" not in told
+            assert "packing" not in told
+        for one in (beta, packing):
+            for action in ("inspect", "apply", "reject", "revise", "history"):
+                told = await said(client, "skill_workshop", action=action, id=one["id"], body="x")
+                assert told == f"Error: proposal not found: {one['id']}"
+        history = json.loads(
+            await said(client, "skill_workshop", action="history", skillName="beta")
+        )
+        never = json.loads(
+            await said(client, "skill_workshop", action="history", skillName="never")
+        )
+        assert history == never
+        for action in ("apply", "revise"):
+            told = await said(client, "skill_workshop", action=action, id=alpha["id"], body="x")
+            assert "another agent proposed this" in told
+        assert alpha["id"] in await said(client, "skill_workshop", action="inspect", id=alpha["id"])
+
+    beta, packing, alpha = inside(world, propose)
+    inside(world, look, agent="narrow")
+
+
+def test_a_new_skill_is_not_led_to_one_that_the_agent_may_not_see(world: McpWorld) -> None:
+    _workshop_of_two(world)
+    world.configure(
+        plugins={"entries": {"skill-workshop": {"enabled": True}}},
+        agents={"list": [{"id": "main", "skills": ["alpha", "packing"]}]},
+    )
+
+    async def act(client: Client) -> str:
+        asked = {**_SUGGESTED, "skillName": "packing", "body": "Do it.\n"}
+        return await said(client, "skill_workshop", **asked)
+
+    told = inside(world, act)
+
+    assert '"skillName": "packing"' in told
+    assert "beta" not in told
 
 
 def test_every_skill_that_a_person_may_call_is_a_prompt(world: McpWorld) -> None:

@@ -120,6 +120,53 @@ def test_an_older_client_that_starts_us_is_told_unasked(world: McpWorld) -> None
     plainly(act)
 
 
+@pytest.mark.parametrize("mode", [MODERN, LEGACY])
+def test_a_client_that_asked_for_nothing_yet_hears_of_changes(world: McpWorld, mode: str) -> None:
+    async def act() -> None:
+        heard = _Heard()
+        async with started(world, mode=mode, message_handler=heard) as client:
+            if mode == MODERN:
+                await _told(client, world)
+                return
+            number = 0
+            # Nothing says when an older client is listened for.
+            while not heard.all_there.is_set():
+                world.skill(f"new-{number}")
+                number += 1
+                with anyio.move_on_after(0.2):
+                    await heard.all_there.wait()
+
+    plainly(act)
+
+
+def test_abandoned_sessions_of_older_clients_keep_nobody_out(
+    world: McpWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.mcp.http.MOST_SESSIONS", 2)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    hello |= {"clientInfo": {"name": "test", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {TOKEN}",
+    }
+
+    with served(world):
+        url = f"http://127.0.0.1:{world.port}/mcp"
+        answers = [httpx2.post(url, json=body, headers=headers, timeout=30) for _ in range(25)]
+        first, last = (answers[one].headers["mcp-session-id"] for one in (0, -1))
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        statuses = [
+            httpx2.post(
+                url, json=ping, headers={**headers, "mcp-session-id": one}, timeout=30
+            ).status_code
+            for one in (first, last)
+        ]
+
+    assert {one.status_code for one in answers} == {200}
+    assert statuses == [404, 200]
+
+
 def test_a_client_of_the_gateway_gets_everything_and_hears_of_changes(gateway: McpWorld) -> None:
     async def act() -> None:
         async with visiting(gateway, mode=MODERN) as client:

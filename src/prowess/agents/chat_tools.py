@@ -28,6 +28,7 @@ from prowess.agents.tools import (
     bounded,
     call_checked,
     checked,
+    failure,
     file_text,
     function_schema,
     refusal,
@@ -163,7 +164,7 @@ class ChatTools:
         try:
             return self._file_text(full)
         except ProwessError as error:
-            return f"Error: {clean(str(error))}"
+            return failure(error)
 
     def _file_text(self, path: str) -> str:
         real = self._hands.files.real(path)

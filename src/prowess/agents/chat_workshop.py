@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prowess.agents.showing import NotShown, shown_change
-from prowess.agents.tools import workshop_call, workshop_text
+from prowess.agents.tools import failure, workshop_call, workshop_text
 from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
@@ -22,7 +22,6 @@ from prowess.learning.difference import Live, difference
 from prowess.learning.proposal import Proposal, State, skill_name
 from prowess.runtime.proposal_moves import check, check_revision
 from prowess.runtime.run import AsyncRun
-from prowess.skills.text import clean
 
 # What makes a proposal, and may write it at once.
 _MAKING = frozenset({"suggest", "write_support_file"})
@@ -71,7 +70,7 @@ class WorkshopCalls:
                 return await self._change(given)
             return await asyncio.to_thread(self._told, given)
         except ProwessError as error:
-            return f"Error: {clean(str(error))}"
+            return failure(error)
 
     async def _make(self, given: Mapping[str, Any]) -> str:
         wanted = given.get("apply")

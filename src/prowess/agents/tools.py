@@ -12,6 +12,7 @@ from typing import Any
 from prowess.agents.arguments import Arguments, ArgumentsRefused, Schema, closed, read_arguments
 from prowess.agents.ports import ReadText, SkillsRun
 from prowess.errors import ProwessError, WorkshopDisabledError
+from prowess.runtime.refusals import told_of
 from prowess.runtime.workshop_tool import ACTIONS
 from prowess.skills.text import clean
 
@@ -116,12 +117,17 @@ def refusal(name: str, refused: ArgumentsRefused) -> str:
     return f"Error: {clean(str(refused))}. Call {clean(name)} again with arguments that fit."
 
 
+def failure(error: ProwessError) -> str:
+    """Return what a model is told about a call that could not be answered."""
+    return f"Error: {clean(told_of(error))}"
+
+
 def call_checked(run: SkillsRun, name: str, given: Mapping[str, Any]) -> str:
     """Call one of the run's tools with arguments that `checked` gave."""
     try:
         answer = _CALLS[name](run, given)
     except ProwessError as error:
-        return f"Error: {clean(str(error))}"
+        return failure(error)
     return _whole(answer)
 
 

@@ -6,16 +6,15 @@ people may call. What is not behind the gate does not exist, whatever its name, 
 that it does.
 """
 
-import base64
-import binascii
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prowess.errors import UnsafeSkillError
+from prowess.errors import PathError, UnsafeSkillError
+from prowess.mcp.cursors import Cursors
 from prowess.mcp.manifest import ServedSkill, SkillFacts, addressed_name, served
-from prowess.mcp.reading import ScannedSkills
+from prowess.mcp.reading import ChangedMeanwhile, ScannedSkills, TextPart
 from prowess.mcp.refusals import NotThere
 from prowess.mcp.uris import SKILL_FILE, parse
 from prowess.runtime.service import SkillsService
@@ -27,7 +26,8 @@ from prowess.skills.text import one_line
 log = logging.getLogger(__name__)
 
 PAGE = 50
-_LONGEST_CURSOR = 4_096
+# The list of skills, among the lists that cursors belong to; the others are folders.
+_SKILLS = ""
 _LONGEST_SAID = 200
 
 
@@ -68,6 +68,7 @@ class Catalogue:
         """Begin; `look` is called before each answer and brings `skills` up to date."""
         self._skills, self.reading, self._look = skills, reading, look
         self._agent_id = agent_id
+        self._cursors = Cursors()
         # What was usable, and its addresses: replaced as one, since threads share it.
         self._known: tuple[tuple[Skill, ...], Mapping[str, Skill]] = ((), {})
 
@@ -117,7 +118,7 @@ class Catalogue:
         Raises:
             NotThere: the cursor is none of ours.
         """
-        after = "" if cursor is None else _after(cursor)
+        after = self._cursors.last(_SKILLS, cursor)
         names = sorted(name for name in self.addressed() if name > after)
         found, old = self._listed(names[:most])
         if old:
@@ -125,9 +126,8 @@ class Catalogue:
             self._skills.refresh()
             found |= self._listed(old)[0]
         is_more = len(names) > most
-        return Page(
-            [found[name] for name in sorted(found)], _cursor(names[most - 1]) if is_more else None
-        )
+        following = self._cursors.after(_SKILLS, names[most - 1]) if is_more else None
+        return Page([found[name] for name in sorted(found)], following)
 
     def skill(self, uri: str) -> ServedSkill:
         """Return the skill whose SKILL.md has that address.
@@ -156,6 +156,23 @@ class Catalogue:
             raise _unknown(uri)
         return content
 
+    def file_text(self, name: str, path: str, start: int = 0) -> TextPart:
+        """Return a file of the skill of that name as a text, from one character on.
+
+        Raises:
+            SkillNotFoundError: none or several answer to the name.
+            UnsafeSkillError: the scanner refuses the skill.
+            PathError: there is no such file in it, or none that is given out.
+        """
+        try:
+            return self.reading.text(self.named(name), path, start)
+        except ChangedMeanwhile:
+            self._skills.refresh()
+        try:
+            return self.reading.text(self.named(name), path, start)
+        except ChangedMeanwhile as error:
+            raise PathError(path, "changed while it was read: ask again.") from error
+
     def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
         """Return what a folder of a skill holds, by name.
 
@@ -170,13 +187,13 @@ class Catalogue:
         inside = _inside(skill.files, place.path.rstrip("/"))
         if not inside:
             raise _unknown(uri)
-        after = "" if cursor is None else _after(cursor)
+        after = self._cursors.last(uri, cursor)
         paths = sorted(path for path in inside if path > after)
         is_more = len(paths) > most
         return Directory(
             skill=skill,
             entries=[Listed(path, inside[path]) for path in paths[:most]],
-            cursor=_cursor(paths[most - 1]) if is_more else None,
+            cursor=self._cursors.after(uri, paths[most - 1]) if is_more else None,
         )
 
     def _listed(self, names: Sequence[str]) -> tuple[dict[str, SkillFacts], list[str]]:
@@ -225,17 +242,3 @@ def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:
 def _unknown(uri: str) -> NotThere:
     shown = one_line(uri)[:_LONGEST_SAID]
     return NotThere(f"there is nothing at {shown}: ask for skills/list, or call find_skills.")
-
-
-def _cursor(last: str) -> str:
-    return base64.urlsafe_b64encode(last.encode()).decode("ascii")
-
-
-def _after(cursor: str) -> str:
-    try:
-        if len(cursor) <= _LONGEST_CURSOR:
-            return base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True).decode()
-    except (UnicodeError, binascii.Error):
-        # Somebody else's, or cut: said below.
-        pass
-    raise NotThere("the cursor is unknown: begin again without one.")

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from prowess.errors import ProwessError
+from prowess.mcp.sessions import Sessions
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from prowess.mcp.desk import Desk
     from prowess.mcp.server import Answers
 
-_MOST_SESSIONS = 256
+MOST_SESSIONS = 256
+# How many more there may be for a moment, or while all others are at work.
+_MORE = 16
 _LONGEST_SAID = 500
 _STOPPING = "the gateway is stopping: try again in a moment"
 
@@ -51,6 +54,7 @@ class _Line:
 
     answers: "Answers"
     manager: "StreamableHTTPSessionManager"
+    sessions: Sessions
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
@@ -89,7 +93,7 @@ class McpEndpoint:
             await _problem(503, _STOPPING)(scope, receive, send)
             return
         incoming = BodyInTime(receive, self._options.body_seconds)
-        await line.manager.handle_request(scope, incoming, send)
+        await line.sessions(scope, incoming, send)
 
     def told(self) -> None:
         """Tell clients what changed; safe from any thread."""
@@ -123,12 +127,13 @@ class McpEndpoint:
         manager: StreamableHTTPSessionManager = manager_module.StreamableHTTPSessionManager(
             app=server_module.build_server(answers, options.version),
             max_request_body_size=options.max_payload,
-            max_sessions=_MOST_SESSIONS,
+            max_sessions=MOST_SESSIONS + _MORE,
         )
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             threading.Thread(target=self._await_stop, daemon=True, name="mcp-stop").start()
-        line = _Line(answers=answers, manager=manager)
+        sessions = Sessions(manager.handle_request, MOST_SESSIONS)
+        line = _Line(answers=answers, manager=manager, sessions=sessions)
         line.task = asyncio.create_task(line.serve())
         await line.started.wait()
         return line

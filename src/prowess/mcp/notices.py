@@ -56,6 +56,7 @@ class Notices:
         self._older: OrderedDict[int, ServerSession] = OrderedDict()
         self._seen: Seen | None = None
         self._turn = anyio.Lock()
+        self.closed = False
 
     # The context is what the SDK makes it.
     async def welcome(
@@ -74,10 +75,10 @@ class Notices:
 
     async def changed(self) -> None:
         """Look what changed, and tell it."""
-        if self._seen is None:
-            # Nobody asked for anything yet, so nobody knows anything that could be old.
-            return
         async with self._turn:
+            if self._seen is None:
+                # Nobody asked for anything yet, so nobody knows anything that could be old.
+                return
             before, now = self._seen, await self._look()
             self._seen = now
         for event in _news(before, now):
@@ -87,6 +88,7 @@ class Notices:
 
     def close(self) -> None:
         """End every stream in good order."""
+        self.closed = True
         self.listen.close()
         self._older.clear()
 

@@ -4,9 +4,11 @@
 skill is read from the disk once for both, so that nobody can exchange a file in between.
 """
 
+import posixpath
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from prowess.errors import PathError
 from prowess.mcp.manifest import is_served
@@ -25,6 +27,11 @@ class TextPart:
     rest: int | None
     # Every file of the skill, relative to its folder.
     paths: tuple[str, ...]
+
+
+# No error of Prowess: it is caught near by, and who asked is answered anew.
+class ChangedMeanwhile(Exception):  # noqa: N818
+    """A skill's own file changed since anybody looked."""
 
 
 class ScannedSkills:
@@ -55,21 +62,26 @@ class ScannedSkills:
         return target
 
     def text(self, skill: Skill, path: str = "", start: int = 0) -> TextPart:
-        """Return the text of a skill or of one of its files, from one character on.
+        """Return the instructions of a skill or one of its files, from one character on.
+
+        Its own file, asked for by its path, comes whole, with its frontmatter.
 
         Raises:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
             PathError: there is no such file in it, or none that is given out.
+            ChangedMeanwhile: the skill's own file is not what it was when the skill was found.
         """
         inner = inner_path(skill, path)
         if inner and not is_served(inner):
             raise PathError(path, f"is no part of {skill.name}: names with a dot are left out.")
+        if path and not inner and not _is_own(skill, path):
+            raise PathError(path, f"is a folder: give a file of {skill.name}.")
         target = self._held.target = self._files.target(skill)
         try:
             read = self._texts.read(skill, inner)
         finally:
             self._held.target = None
-        everything = target.files[inner].decode("utf-8", "replace") if inner else skill.body
+        everything = _everything(skill, target, inner) if path else skill.body
         end = start + MOST_CHARS
         return TextPart(
             read=read,
@@ -77,3 +89,19 @@ class ScannedSkills:
             rest=end if end < len(everything) else None,
             paths=tuple(sorted(name for name in target.files if is_served(name))),
         )
+
+
+def _is_own(skill: Skill, path: str) -> bool:
+    """Return whether a path that leads to the skill itself names its file, and not its folder."""
+    name = posixpath.basename(posixpath.normpath(path.replace("\\", "/")))
+    return name.lower() == posixpath.basename(skill.path).lower()
+
+
+def _everything(skill: Skill, target: Target, inner: str) -> str:
+    if inner:
+        return target.files[inner].decode("utf-8", "replace")
+    page = target.files.get(posixpath.basename(skill.path), b"")
+    # What was scanned is the skill that was found: another text in its place was not looked at.
+    if sha256(page).hexdigest() != skill.content_hash:
+        raise ChangedMeanwhile
+    return page.decode("utf-8", "replace")

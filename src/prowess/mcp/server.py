@@ -10,6 +10,7 @@ import functools
 import logging
 import mimetypes
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -36,10 +37,13 @@ from mcp_types import (
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
     TextResourceContents,
 )
 
-from prowess.errors import ConfigError, ProwessError, StoreError, UnsafeSkillError
+from prowess.errors import ConfigError, ProwessError, StoreError
+from prowess.mcp.cursors import unknown_cursor
 from prowess.mcp.notices import Notices, Seen
 from prowess.mcp.protocol import (
     DYNAMIC,
@@ -57,8 +61,9 @@ from prowess.mcp.protocol import (
     SkillsGetResult,
     SkillsListResult,
 )
-from prowess.mcp.refusals import NotThere, told_of
+from prowess.mcp.refusals import NotThere
 from prowess.mcp.uris import SCHEME, file_uri
+from prowess.runtime.refusals import told_of
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
@@ -110,7 +115,7 @@ class Answers:
         self._open_desk = open_desk
         self._desk: Desk | None = None
         self._opening = anyio.Lock()
-        # Set once a client has asked for anything that may change.
+        # Set once a client may know anything that can change.
         self.opened = anyio.Event()
         self._threads = anyio.CapacityLimiter(_THREADS)
         self.notices = Notices(self._seen)
@@ -127,14 +132,36 @@ class Answers:
             return await self._in_thread(functools.partial(act, desk))
         except (ConfigError, StoreError) as error:
             raise _failure(INTERNAL_ERROR, str(error)) from error
-        except UnsafeSkillError as error:
+        except ProwessError as error:
             raise _failure(INVALID_PARAMS, told_of(error)) from error
-        except (ProwessError, NotThere) as error:
+        except NotThere as error:
             raise _failure(INVALID_PARAMS, str(error)) from error
         # What it says may be a skill's text or a path: a client is told no more than its kind.
         except Exception as error:
             log.warning("mcp.failed: %s", type(error).__qualname__)
             raise _failure(INTERNAL_ERROR, "internal error") from error
+
+    # The context is what the SDK makes it.
+    async def listen(
+        self, context: Context, params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        """Serve a stream of news; what comes after its first word is told.
+
+        Raises:
+            MCPError: it cannot be served; the message says why.
+        """
+        await self.ask(_nothing)
+        if self.notices.closed:
+            # While everything was opened: a stream that begins now would have no end.
+            raise _failure(INTERNAL_ERROR, "the server is stopping: try again in a moment")
+        return await self.notices.listen(context, params)
+
+    async def welcome(self, context: Context, params: NotificationParams) -> None:
+        """Begin to tell a client of the older kind, which has just said that it is ready."""
+        await self.notices.welcome(context, params)
+        # What is wrong is told to its first request.
+        with suppress(MCPError):
+            await self.ask(_nothing)
 
     async def changed(self) -> None:
         """Tell clients what changed, if anything did; nothing that goes wrong comes out."""
@@ -171,14 +198,14 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
         on_list_resources=_typed(answers, _list_resources),
         on_list_resource_templates=_templates,
         on_read_resource=_typed(answers, _read_resource),
-        on_subscriptions_listen=answers.notices.listen,
+        on_subscriptions_listen=answers.listen,
         on_list_prompts=_plain(
             answers, lambda desk: ListPromptsResult(prompts=desk.prompts.listed())
         ),
         on_get_prompt=_typed(answers, _get_prompt),
     )
     server.add_notification_handler(
-        "notifications/initialized", NotificationParams, answers.notices.welcome
+        "notifications/initialized", NotificationParams, answers.welcome
     )
     server.add_request_handler(LIST, PaginatedRequestParams, _typed(answers, _list_skills))
     server.add_request_handler(GET, GetParams, _typed(answers, _get_skill))
@@ -201,10 +228,21 @@ def _plain(
 ) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[T]]:
     """Return what handles a request for a list that is short enough for one page."""
 
-    async def handler(_context: Context, _params: PaginatedRequestParams | None) -> T:
+    async def handler(_context: Context, params: PaginatedRequestParams | None) -> T:
+        _check_beginning(params)
         return await answers.ask(act)
 
     return handler
+
+
+def _check_beginning(params: PaginatedRequestParams | None) -> None:
+    """Refuse every cursor of a list that has one page: none was ever given out."""
+    if params is not None and params.cursor is not None:
+        raise _failure(INVALID_PARAMS, str(unknown_cursor()))
+
+
+def _nothing(_desk: "Desk") -> None:
+    """Ask for nothing but that everything is open, and that changes are looked for."""
 
 
 def _call_tool(desk: "Desk", params: CallToolRequestParams) -> CallToolResult:
@@ -252,8 +290,9 @@ def _list_resources(desk: "Desk", params: PaginatedRequestParams | None) -> List
 
 
 async def _templates(
-    _context: Context, _params: PaginatedRequestParams | None
+    _context: Context, params: PaginatedRequestParams | None
 ) -> ListResourceTemplatesResult:
+    _check_beginning(params)
     template = ResourceTemplate(
         uri_template=f"{SCHEME}{{skill}}/{{+path}}",
         name="skill-file",

@@ -56,7 +56,7 @@ async def _serve(
 
 
 async def _tell(answers: Answers, news: Callable[[], AsyncIterator[object]]) -> None:
-    # Nothing is watched before a client has seen anything that could change.
+    # Nothing is watched before a client can know anything that changes.
     await answers.opened.wait()
     async for _ in news():
         await answers.changed()

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prowess.errors import ProwessError, SkillNotFoundError, UnsafeSkillError
+from prowess.errors import ProwessError, SkillNotFoundError
 from prowess.mcp.catalogue import Catalogue
 from prowess.mcp.framing import framed
 from prowess.mcp.reading import TextPart
-from prowess.mcp.refusals import NotThere, told_of
+from prowess.mcp.refusals import NotThere
+from prowess.runtime.refusals import told_of
 from prowess.runtime.run_tools import RunTools
 from prowess.runtime.usage import Use
 from prowess.runtime.workshop_tool import ACTIONS, TOOL_NAME
@@ -136,10 +137,8 @@ class SkillTools:
             return _failed(f"{_first(error)}. Call {name} again with arguments that fit.")
         except SkillNotFoundError as error:
             return _failed(_not_found(error))
-        except UnsafeSkillError as error:
-            return _failed(told_of(error))
         except ProwessError as error:
-            return _failed(str(error))
+            return _failed(told_of(error))
 
     def _find(self, arguments: Mapping[str, Any]) -> CallToolResult:
         # Late: numbers and vectors are loaded by the first request that needs them.
@@ -170,13 +169,14 @@ class SkillTools:
 
     def _read(self, arguments: Mapping[str, Any]) -> CallToolResult:
         asked = ReadArguments.model_validate(arguments)
-        skill = self._catalogue.named(asked.name)
-        part = self._catalogue.reading.text(skill, asked.path, asked.start)
+        part = self._catalogue.file_text(asked.name, asked.path, asked.start)
         if not part.text and asked.start:
             return _failed(f"{one_line(asked.path)} ends before character {asked.start}.")
         return _said(_file(part, asked))
 
     def _workshop(self, arguments: Mapping[str, Any]) -> CallToolResult:
+        # The skills as they are now: the workshop is asked about these alone.
+        self._catalogue.visible()
         workshop, agent = self._tools.workshop(), self._catalogue.agent_id
         answer = workshop.call(arguments, agent_id=agent)
         text = json.dumps(answer, ensure_ascii=False, default=str)

@@ -309,7 +309,8 @@ class Proposals:
         about, agent_id = draft.edit.description, draft.agent_id
         new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
         found = self._tools.neighbours(agent_id)
-        others = [other for other in found if other.name != draft.skill]
+        knows = self._tools.sight(agent_id)
+        others = [one for one in found if one.name != draft.skill and knows(one.name)]
         if shares_subject(new, others):
             scores = self._tools.scores(f"{draft.title}. {about}", agent_id)
             others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]

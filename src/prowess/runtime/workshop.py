@@ -16,9 +16,10 @@ from prowess.learning.proposal import Event, Evidence, Proposal, Source, State, 
 from prowess.learning.turns import turns
 from prowess.runtime.drafts import Draft
 from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop_desk import Desk
 from prowess.runtime.workshop_ports import History, WorkshopTools
 from prowess.runtime.workshop_review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
-from prowess.runtime.workshop_tool import Desk, answer, history, state_named
+from prowess.runtime.workshop_tool import answer, history, state_named
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 
 log = logging.getLogger("prowess.workshop")
@@ -163,6 +164,8 @@ class WorkshopService:
             session_id=session_id,
             source=source,
             by_person=by_person or source is Source.CLI,
+            knows=self._tools.sight(agent_id),
+            unasked=self._tools.unasked,
         )
         return self._tools.show(answer(desk, arguments))
 

@@ -207,3 +207,8 @@ class WorkshopTools:
     neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
     # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.
     scores: Callable[[str, str], Mapping[str, float]] = lambda _text, _agent: {}
+    # From an agent's id to what says of a skill, by its name, whether the agent may know of it.
+    sight: Callable[[str], Callable[[str], bool]] = lambda _agent: lambda _skill: True
+    # Whether nobody is asked before a call changes something: then what another agent proposed is
+    # left to a person.
+    unasked: bool = False

@@ -5,16 +5,17 @@ messages are a contract with agents that know the tool from elsewhere.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.learning.credentials import masked
 from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import Proposal, Source, State, Subject, skill_name
+from prowess.learning.proposal import Proposal, State, Subject, skill_name
 from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop_desk import Desk, Knows
 from prowess.runtime.workshop_ports import (
     Answer,
     Counted,
@@ -37,20 +38,6 @@ _MOST_EVENTS = 200
 _HIGHEST, _DIGITS = 1 << 63, 19
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """Where a call is answered: the proposals, and for whom they are."""
-
-    proposals: Proposals
-    store: ProposalStore
-    workspace: str
-    agent_id: str = ""
-    session_id: str = ""
-    source: Source = Source.TOOL
-    # Whether a person asks, or has just said yes to this very call.
-    by_person: bool = False
-
-
 def answer(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     """Do what one call of the tool asks for.
 
@@ -66,25 +53,26 @@ def answer(desk: Desk, arguments: Mapping[str, object]) -> Answer:
 
 
 def _status(desk: Desk, _arguments: Mapping[str, object]) -> Answer:
-    return Counted(workspace=desk.workspace, counts=desk.store.counts(desk.workspace))
+    known = desk.known(desk.store.listed(desk.workspace))
+    return Counted(workspace=desk.workspace, counts=Counter(one.state for one in known))
 
 
 def _list_pending(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     state = state_named(_text(arguments, "status").strip() or State.PENDING.value)
-    return Listed(desk.store.listed(desk.workspace, state))
+    return Listed(desk.known(desk.store.listed(desk.workspace, state)))
 
 
 def _list_quarantine(desk: Desk, _arguments: Mapping[str, object]) -> Answer:
-    return Listed(desk.store.listed(desk.workspace, State.QUARANTINED))
+    return Listed(desk.known(desk.store.listed(desk.workspace, State.QUARANTINED)))
 
 
 def _inspect(desk: Desk, arguments: Mapping[str, object]) -> Answer:
-    return Inspected(_named(desk, arguments))
+    return Inspected(desk.shown(_named(desk, arguments)))
 
 
 def _suggest(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     title = _line(arguments, "title")
-    name = skill_name(_needed(arguments, "skillName"), title)
+    name = _own_name(desk, skill_name(_needed(arguments, "skillName"), title))
     draft = Draft(
         skill=name,
         title=title or f"Skill update: {name}",
@@ -105,7 +93,7 @@ def _suggest(desk: Desk, arguments: Mapping[str, object]) -> Answer:
 
 def _apply(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     revision = _text(arguments, "revision").strip()
-    found = _named(desk, arguments)
+    found = _mine(desk, _named(desk, arguments))
     why = "" if desk.by_person else desk.proposals.rights.needs_person(found)
     if why and found.state is State.PENDING:
         raise ProposalInputError(
@@ -122,7 +110,7 @@ def _reject(desk: Desk, arguments: Mapping[str, object]) -> Answer:
 
 
 def _revise(desk: Desk, arguments: Mapping[str, object]) -> Answer:
-    proposal = _named(desk, arguments)
+    proposal = _mine(desk, _named(desk, arguments))
     edit = revised(proposal.edit, arguments)
     revision = _text(arguments, "revision").strip()
     return _decided(desk, desk.proposals.revise(proposal, edit, revision))
@@ -136,21 +124,30 @@ def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         name = _text(arguments, "skillName").strip()
         if not name:
             raise ProposalInputError("id or skillName required")
-        known = skill_name(name)
+        known = _own_name(desk, skill_name(name))
         found = desk.proposals.last_applied(desk.workspace, known)
-    done = desk.proposals.rollback(found, revision)
+    done = desk.proposals.rollback(_mine(desk, found), revision)
     path = f"{desk.workspace}/skills/{done.skill}/{SKILL_FILE}"
-    return Decided(proposal=done, skill_path=path, rolled_back=True)
+    return Decided(proposal=desk.shown(done), skill_path=path, rolled_back=True)
 
 
 def _history(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     name = _text(arguments, "skillName").strip()
     skill = skill_name(name) if name else ""
     about = Subject(proposal_id=_text(arguments, "id").strip(), skill=skill)
-    return history(desk.store, desk.workspace, about, _number(arguments, "after"))
+    after = _number(arguments, "after")
+    told = history(desk.store, desk.workspace, about, after, knows=desk.knows)
+    return replace(told, versions=desk.known(told.versions))
 
 
-def history(store: ProposalStore, workspace: str, about: Subject, after: int = 0) -> History:
+def history(
+    store: ProposalStore,
+    workspace: str,
+    about: Subject,
+    after: int = 0,
+    *,
+    knows: Knows = lambda _skill: True,
+) -> History:
     """Return what happened to a proposal, to a skill or at all, from a cursor on.
 
     Raises:
@@ -158,21 +155,29 @@ def history(store: ProposalStore, workspace: str, about: Subject, after: int = 0
         ProposalNotFoundError: nothing ever happened to that proposal.
         StoreError: the store cannot be read.
     """
-    found = store.events(workspace, _counted("after", after), _MOST_EVENTS + 1, about)
-    events = found[:_MOST_EVENTS]
-    if about.proposal_id and not events and not store.events(workspace, 0, 1, about):
-        raise ProposalNotFoundError(f"proposal not found: {_quoted(about.proposal_id)}")
+    is_known = not about.skill or knows(about.skill)
+    most = _MOST_EVENTS + 1 if is_known else 0
+    found = store.events(workspace, _counted("after", after), most, about)
+    page = found[:_MOST_EVENTS]
+    events = tuple(one for one in page if knows(one.skill))
+    if about.proposal_id and not events:
+        # A proposal is for one skill, so its first event tells.
+        first = store.events(workspace, 0, 1, about)
+        if not any(knows(one.skill) for one in first):
+            raise ProposalNotFoundError(f"proposal not found: {_quoted(about.proposal_id)}")
+    is_more = len(found) > len(page)
     skill = about.skill or (events[0].skill if about.proposal_id and events else "")
     return History(
         events=events,
-        cursor=events[-1].sequence if events else after,
-        more=len(found) > len(events),
+        # Of what is not told nothing is told, unless the rest lies behind it.
+        cursor=max([after, *(one.sequence for one in (page if is_more else events))]),
+        more=is_more,
         versions=store.applied(workspace, skill) if skill else (),
     )
 
 
 def _write_support_file(desk: Desk, arguments: Mapping[str, object]) -> Answer:
-    name = skill_name(_needed(arguments, "skillName"))
+    name = _own_name(desk, skill_name(_needed(arguments, "skillName")))
     path = _support_path(_needed(arguments, "relativePath"))
     body = (_needed(arguments, "body").rstrip() + "\n").encode()
     draft = Draft(
@@ -190,11 +195,11 @@ def _write_support_file(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     added = desk.proposals.attach(desk.workspace, draft, alone=wanted)
     if added.joined and not (desk.by_person and apply):
         # To say yes to a file is not to say yes to the skill that waits.
-        return Decided(proposal=added.proposal)
+        return Decided(proposal=desk.shown(added.proposal))
     decided = desk.proposals.decide(added.proposal, apply=apply, by_person=desk.by_person)
     if decided.state is State.APPLIED:
         return Written(f"{desk.workspace}/skills/{name}/{path}")
-    return Decided(proposal=decided)
+    return Decided(proposal=desk.shown(decided))
 
 
 _ACTIONS: Mapping[str, Callable[[Desk, Mapping[str, object]], Answer]] = {
@@ -228,13 +233,37 @@ def state_named(word: str) -> State:
 
 def _decided(desk: Desk, proposal: Proposal) -> Decided:
     if proposal.state is not State.APPLIED:
-        return Decided(proposal=proposal)
+        return Decided(proposal=desk.shown(proposal))
     path = f"{desk.workspace}/skills/{proposal.skill}/{SKILL_FILE}"
-    return Decided(proposal=proposal, skill_path=path)
+    return Decided(proposal=desk.shown(proposal), skill_path=path)
 
 
 def _named(desk: Desk, arguments: Mapping[str, object]) -> Proposal:
-    return desk.proposals.get(desk.workspace, _needed(arguments, "id").strip())
+    proposal_id = _needed(arguments, "id").strip()
+    found = desk.proposals.get(desk.workspace, proposal_id)
+    if not desk.knows(found.skill):
+        raise ProposalNotFoundError(f"proposal not found: {_quoted(proposal_id)}")
+    return found
+
+
+def _own_name(desk: Desk, name: str) -> str:
+    """Return the name of a skill that the agent may know of, or make."""
+    if desk.knows(name):
+        return name
+    raise ProposalInputError(
+        f"{name} is none of the skills of this agent: leave it to a person, or take another name"
+    )
+
+
+def _mine(desk: Desk, proposal: Proposal) -> Proposal:
+    """Return a proposal that may be changed without anybody being asked."""
+    is_mine = proposal.agent_id in {"", desk.agent_id}
+    if is_mine or desk.by_person or not desk.unasked:
+        return proposal
+    raise ProposalInputError(
+        "another agent proposed this: a person decides about it"
+        f" (`prowess workshop inspect {proposal.id}`)"
+    )
 
 
 def _edit(arguments: Mapping[str, object]) -> Edit:

@@ -5,13 +5,16 @@ such client pays nothing, and one that starts us gets its first answer before th
 """
 
 import asyncio
+import functools
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess import __version__
 from prowess.errors import ProwessError
+from prowess.runtime.workshop_sight import sight_of
 from prowess.wiring.runtime import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from prowess.mcp.desk import Desk
     from prowess.mcp.http import McpEndpoint
     from prowess.runtime.watching import Watching
+    from prowess.runtime.workshop import WorkshopService
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +83,7 @@ def open_desk(
     desk = import_module("prowess.mcp.desk")
     tools = import_module("prowess.wiring.running").open_runs(runtime)
     world = desk.World(
-        tools=tools,
+        tools=replace(tools, workshop=functools.cache(lambda: _workshop(runtime))),
         files=import_module("prowess.host.skill_reading").SkillReading(),
         scanning=lambda: runtime.scanning,
         has_workshop=lambda: runtime.skills.settings.workshop.active,
@@ -88,6 +92,19 @@ def open_desk(
     )
     opened: Desk = desk.Desk(world)
     return opened
+
+
+def _workshop(runtime: Runtime) -> "WorkshopService":
+    """Return the workshop for agents that come over MCP: it knows what they may know of."""
+    # Late: most clients never ask for it.
+    wiring = import_module("prowess.wiring.workshop")
+
+    def sight(agent_id: str) -> Callable[[str], bool]:
+        return sight_of(runtime.skills.status(agent_id or None))
+
+    tools = replace(wiring.workshop_tools(runtime), sight=sight, unasked=True)
+    service: WorkshopService = wiring.WorkshopService(tools)
+    return service
 
 
 def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "McpEndpoint":
