@@ -3,7 +3,7 @@
 import { agentId, agentList, agents, defaultAgentId, gateway, report, selectAgent, skills, waiting } from "./app.js";
 import { drawWith, h } from "./dom.js";
 import { followKeys, Help, openHelp } from "./keys.js";
-import { Button } from "./parts/basics.js";
+import { Button, Failed } from "./parts/basics.js";
 import { Icon } from "./parts/icon.js";
 import { followPlaces, go, onArrival, place, viewLink } from "./place.js";
 import { followTheme, switchTheme, theme } from "./theme.js";
@@ -67,8 +67,19 @@ function Bar() {
 const LINE = { live: "live", connecting: "connecting", lost: "reconnecting", denied: "locked" };
 const LineState = () => h("span", { class: "line-state", "data-state": gateway.state, role: "status" }, h("span", { class: "visually-hidden" }, "Connection: "), LINE[gateway.state]);
 
+// This page came with the first gateway it met; a newer one may speak of things it does not know.
+let cameWith = "";
+
+function Upgraded() {
+  cameWith ||= gateway.version;
+  if (gateway.state !== "live" || gateway.version === cameWith) return null;
+  return h("div", { class: "banner", role: "status", key: "upgraded" }, h(Icon, { name: "alert" }),
+    h("p", null, `The gateway is Prowess ${gateway.version} now; this page is of ${cameWith}.`),
+    h(Button, { onclick: () => location.reload() }, "Load the new page"));
+}
+
 function Banner() {
-  if (gateway.state !== "lost") return null;
+  if (gateway.state !== "lost") return h(Upgraded);
   return h("div", { class: "banner", role: "alert", key: "banner" }, h(Icon, { name: "alert" }),
     h("p", null, "The connection to the gateway is lost. What you see may be old; trying again. ", gateway.problem),
     h(Button, { onclick: () => gateway.retry() }, "Try now"));
@@ -92,13 +103,27 @@ function Door() {
       h("div", null, h(Button, { kind: "primary", type: "submit", disabled: !typed.trim() }, "Open the studio"))));
 }
 
+// A view that cannot be drawn says so; the rail still leads elsewhere.
+function Shown() {
+  try {
+    return view().describe();
+  } catch (error) {
+    console.error(error);
+    return h("div", { class: "page-scroll", key: "broken" }, h("h1", { id: "page-title", tabindex: -1 }, view().label),
+      h(Failed, { error, doing: "This page could not be drawn. Something in its address or in an answer of the gateway is not as expected.", retry: () => go(clean()) }));
+  }
+}
+
+// All of the address but the agent is forgotten.
+const clean = () => Object.fromEntries(Object.keys(place.query).filter((key) => key !== "settingsAgentId").map((key) => [key, null]));
+
 function Frame() {
   document.title = `${view().label} · Prowess studio`;
   if (gateway.state === "denied") return h("div", { key: "door" }, h(Door), h(Toasts));
   return h("div", { class: "frame", key: "frame" },
     h("a", { class: "skip", href: "#page", onclick: (event) => { event.preventDefault(); document.getElementById("page-title")?.focus(); } }, "Skip to the page"),
     h(Bar), h(Rail),
-    h("main", { class: "page", id: "page", key: place.view, "aria-labelledby": "page-title" }, h(Banner), view().describe()),
+    h("main", { class: "page", id: "page", key: place.view, "aria-labelledby": "page-title" }, h(Banner), h(Shown)),
     h(Help), h(Toasts));
 }
 

@@ -104,6 +104,11 @@ export function matchesSearch(skill, words) {
   );
 }
 
+// Characters that reorder, hide or split what a person reads: in a text that somebody decides on,
+// they are shown by their number. Joiners stay, scripts and emoji need them.
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e0fff}]/gu;
+export const shownWhole = (text) => text.replace(UNSEEN, (sign) => `⟨U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
 // `moment` is a time in milliseconds, or as text.

@@ -119,5 +119,5 @@ function open(node) {
 
 // A link out: only to the web, and only where it says so itself.
 export function WebLink({ href, children }) {
-  return /^https?:\/\//i.test(href ?? "") ? h("a", { href, target: "_blank", rel: "noopener noreferrer" }, children) : children;
+  return /^https?:\/\//i.test(href ?? "") ? h("a", { href, title: href, target: "_blank", rel: "noopener noreferrer" }, children) : children;
 }

@@ -16,16 +16,23 @@ const BECOMES = { created: "pending", revised: "pending", rolled_back: "pending"
 
 // Without an agent, of all of them.
 const learned = new Resource(async ({ agent: only }) => {
-  const agents = only ? [only] : (await gateway.request("agents.list")).agents.map(({ id }) => id);
-  const found = await Promise.all(agents.map(async (agent) => {
+  const agents = only ? [only] : await onePerWorkspace();
+  const found = [];
+  // One after the other: with hundreds of agents the rest of the page would wait for all of them.
+  for (const agent of agents) {
     const [listed, events] = await Promise.all([gateway.request("skills.proposals.list", { agentId: agent }), eventsOf(agent)]);
-    return { proposals: listed.proposals, events };
-  }));
-  // Agents that share a workspace share its proposals.
+    found.push({ proposals: listed.proposals, events });
+  }
   const proposals = new Map(found.flatMap((one) => one.proposals.map((proposal) => [proposal.id, proposal])));
   const events = new Map(found.flatMap((one) => one.events.map((event) => [`${event.proposalId} ${event.sequence} ${event.occurredAt}`, event])));
   return { proposals: [...proposals.values()], events: [...events.values()].sort((one, other) => Date.parse(one.occurredAt) - Date.parse(other.occurredAt)) };
 });
+
+// Agents that share a workspace share its proposals.
+async function onePerWorkspace() {
+  const { agents } = await gateway.request("agents.list");
+  return [...new Map(agents.map(({ id, workspace }) => [workspace ?? `agent ${id}`, id])).values()];
+}
 
 async function eventsOf(agent) {
   const events = [];

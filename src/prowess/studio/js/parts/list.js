@@ -25,7 +25,7 @@ export class WindowedList {
     return h("div", {
       // With a key it never takes over the element of what stood here before, such as a skeleton.
       key: "rows", class: "rows", role: "region", "aria-label": label, tabindex: 0,
-      oncreate: (node) => this._appear(node), onremove: () => this._gone(), onscroll: (event) => { this.top = event.currentTarget.scrollTop; },
+      oncreate: (node) => this._appear(node), onremove: () => this._gone(),
     }, h("div", { class: "rows-inside", role: "list", "aria-label": label, style: { height: `${items.length * this.rowHeight}px` } },
       h("div", { class: "rows-window", role: "presentation", style: { transform: `translateY(${first * this.rowHeight}px)` } }, drawn)));
   }
@@ -41,12 +41,20 @@ export class WindowedList {
   _appear(node) {
     this.node = node;
     node.scrollTop = this.top;
+    node.addEventListener("scroll", () => this._scrolled(), { passive: true });
     this._watch = new ResizeObserver(() => {
       if (this.height === node.clientHeight) return;
       this.height = node.clientHeight;
       redraw();
     });
     this._watch.observe(node);
+  }
+
+  // Most steps show no row that is not drawn already.
+  _scrolled() {
+    const before = Math.floor(this.top / this.rowHeight);
+    this.top = this.node?.scrollTop ?? this.top;
+    if (Math.floor(this.top / this.rowHeight) !== before) redraw();
   }
 
   _gone() {

@@ -15,6 +15,8 @@ import { Markdown } from "./markdown.js";
 const inspected = new Resource(({ agent, id }) => gateway.request("skills.proposals.inspect", { agentId: agent, proposalId: id }));
 const events = new Resource(({ agent, id }) => gateway.request("skills.proposals.events.list", { agentId: agent, proposalId: id }));
 const opened = new Map();
+const NONE = [];
+const MOST_FINDINGS = 50;
 // The revision that the person has seen; another one has to be looked at before it can be applied.
 let seen = { id: "", revision: "" };
 
@@ -41,14 +43,14 @@ function unfolded(path) {
 export function Proposal({ id, stateChip, sourceWords }) {
   fetchFor(id);
   const back = h("p", { class: "proposal-back" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: null, show: null }) }, h(Icon, { name: "back" }), "All proposals"));
-  return [back, h(Loaded, { of: inspected, doing: "The proposal could not be read.", rows: 6, describe: (value) => h(Review, { value, stateChip, sourceWords }) })];
+  return [back, inspected.state !== "ready" && h("h1", { id: "page-title", tabindex: -1, class: "visually-hidden" }, "Proposal"), h(Loaded, { of: inspected, doing: "The proposal could not be read.", rows: 6, describe: (value) => h(Review, { value, stateChip, sourceWords }) })];
 }
 
 function Review({ value, stateChip, sourceWords }) {
   const { record } = value;
   if (!seen.revision) seen = { id: record.id, revision: value.revisionHash };
   const isNewer = seen.id === record.id && seen.revision !== value.revisionHash;
-  const findings = record.scan?.findings ?? [];
+  const findings = record.scan?.findings ?? NONE;
   return h("article", { class: "proposal" },
     h("header", { class: "proposal-head" },
       h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break" }, record.title),
@@ -63,7 +65,7 @@ function Review({ value, stateChip, sourceWords }) {
     h("section", { class: "section" }, h("h2", null, "Why"), h("p", { class: "break" }, record.reason || "No reason was given."),
       record.evidence?.length > 0 && h("ul", { class: "quotes" }, record.evidence.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined || one.message === null ? "" : `, message ${one.message}`}`)))),
       record.origin?.sessionKey && h("p", { class: "meta" }, "Session ", h("code", null, record.origin.sessionKey))),
-    h("section", { class: "section" }, h("h2", null, "What the scanner says"), findings.length === 0 ? h("p", { class: "line" }, h(Chip, { tone: "ready" }, "Nothing found"), h("span", { class: "muted" }, "in the text that would be written")) : [h("p", { class: "muted" }, `${count(findings.length, "finding")}, marked at their lines below.`), findings.map((finding) => h("div", { class: "finding-line", key: `${finding.file} ${finding.line} ${finding.ruleId}` }, h("code", null, `${finding.file}:${finding.line}`), h(Finding, { finding })))]),
+    h("section", { class: "section" }, h("h2", null, "What the scanner says"), findings.length === 0 ? h("p", { class: "line" }, h(Chip, { tone: "ready" }, "Nothing found"), h("span", { class: "muted" }, "in the text that would be written")) : [h("p", { class: "muted" }, `${count(findings.length, "finding")}, marked at their lines below.${findings.length > MOST_FINDINGS ? ` The first ${MOST_FINDINGS}:` : ""}`), findings.slice(0, MOST_FINDINGS).map((finding) => h("div", { class: "finding-line", key: `${finding.file} ${finding.line} ${finding.ruleId}` }, h("code", null, `${finding.file}:${finding.line}`), h(Finding, { finding })))]),
     record.similar?.length > 0 && h("section", { class: "section" }, h("h2", null, "Skills that are much like it"), h("ul", { class: "plain-list" }, record.similar.map((one) => h("li", { key: one.skillName }, h("a", { href: viewLink("skills", { skill: one.skillName }) }, one.skillName), h("span", { class: "muted" }, ` ${Math.round(one.score * 100)} % alike`))))),
     h(Changes, { value, findings }),
     h(Timeline));
@@ -87,7 +89,7 @@ function Changes({ value, findings }) {
     h("div", { class: "line" }, h("h2", null, headingOf(record)),
       h("div", { class: "filters", role: "group", "aria-label": "How to show it" }, [["", "Lines"], ["text", "As the agent reads it"]].map(([id, label]) => h("button", { key: label, type: "button", class: ["filter", (id === "text") === isRead && "filter-on"], "aria-pressed": String((id === "text") === isRead), onclick: () => go({ show: id }, { replace: true }) }, label)))),
     isRead ? h("div", { class: "proposal-text" }, h(Markdown, { level: 3, text: value.content.replace(/^---\n[\s\S]*?\n---\n/, "") }))
-      : [value.deletedFiles?.length > 0 && h("p", { class: "note note-needs" }, `Files that would be removed: ${value.deletedFiles.join(", ")}`), files.map(({ path, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path mono" }, h(Icon, { name: "file" }), path, before ? "" : " (new)"), before === after ? h("p", { class: "muted" }, "The skill already says this.") : h(Diff, { before, after, label: `Changes of ${path}`, findings: findings.filter(({ file }) => file === path), opened: unfolded(path) })))]);
+      : [value.deletedFiles?.length > 0 && h("p", { class: "note note-needs" }, `Files that would be removed: ${value.deletedFiles.join(", ")}`), files.map(({ path, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path mono" }, h(Icon, { name: "file" }), path, before ? "" : " (new)"), before === after ? h("p", { class: "muted" }, "The skill already says this.") : h(Diff, { before, after, path, label: `Changes of ${path}`, findings, opened: unfolded(path) })))]);
 }
 
 function Actions({ value, isNewer }) {

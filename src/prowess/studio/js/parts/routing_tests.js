@@ -1,7 +1,7 @@
 // Messages saved as tests: kept once for the whole gateway, run as the selected agent would route.
 
 import { agentId, agentName, follow, gateway, skills } from "../app.js";
-import { h, redraw } from "../dom.js";
+import { h, redraw, remembered } from "../dom.js";
 import { Resource } from "../resource.js";
 import { complain, toast } from "../toasts.js";
 import { count } from "../words.js";
@@ -87,10 +87,13 @@ export function SaveTest({ message }) {
       h("option", { value: "yes" }, "should"), h("option", { value: "no" }, "should not")),
     h("span", null, "load"),
     h("select", { class: "input", "aria-label": "Skill", value: name, onchange: (event) => choose({ name: event.currentTarget.value }) },
-      h("option", { value: NO_SKILL, key: NO_SKILL }, "no skill at all"), skills().map((skill) => h("option", { key: skill.name, value: skill.name }, skill.name))),
+      h("option", { value: NO_SKILL, key: NO_SKILL }, "no skill at all"), skillOptions(skills())),
     h(Button, { type: "submit", icon: "plus", busy: saving, disabled: !message.trim() || message.length > LONGEST_TEST }, "Save as test"),
     message.length > LONGEST_TEST && h("span", { class: "meta" }, `Tests hold up to ${LONGEST_TEST.toLocaleString("en")} characters.`));
 }
+
+// A thousand of them stand in two lists, and are described again only when the skills change.
+export const skillOptions = remembered((all) => h("optgroup", { label: "Skills" }, all.map(({ name }) => h("option", { key: name, value: name }, name))));
 
 const wanted = ({ should, name }) => (name ? `${should ? "should" : "should not"} load ${name}` : "should load no skill");
 

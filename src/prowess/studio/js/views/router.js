@@ -9,12 +9,11 @@ import { h, redraw } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, copy, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
-import { canTest, fetchTests, proposeTest, SaveTest, TestList } from "../parts/routing_tests.js";
+import { canTest, fetchTests, proposeTest, SaveTest, skillOptions, TestList } from "../parts/routing_tests.js";
 import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../parts/score_bar.js";
 import { askWhyAgain, focusBack, WhyNot } from "../parts/why_not.js";
 import { go, link, place, viewLink } from "../place.js";
 import { forgetMessages, keepDraft, recentMessages, remember, storedDraft } from "../recent_messages.js";
-import { complain, toast } from "../toasts.js";
 import { count } from "../words.js";
 
 const LONGEST = 20_000;
@@ -139,7 +138,7 @@ function Candidates() {
 function WhySelect() {
   return h("div", { class: "why-select" }, h("label", { for: "why-skill" }, "Why not another skill?"),
     h("select", { id: "why-skill", class: "input", value: place.query.why ?? "", onchange: (event) => openWhy(event.currentTarget.value) },
-      h("option", { value: "", key: "" }, "Choose a skill"), skills().map(({ name }) => h("option", { key: name, value: name }, name))));
+      h("option", { value: "", key: "" }, "Choose a skill"), skillOptions(skills())));
 }
 
 const openWhy = (name) => go({ why: name || null });
