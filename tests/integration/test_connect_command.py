@@ -316,6 +316,16 @@ def test_without_a_terminal_nothing_is_written_unless_that_was_said(
     assert _files(world) == {}
 
 
+def test_two_places_at_once_are_refused(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = _files(world)
+
+    code = main(["connect", "claude-code", "--project", "--user", "--yes"])
+
+    assert code == 2
+    assert "give one of them" in capsys.readouterr().err
+    assert _files(world) == before
+
+
 def test_the_json_says_what_was_done_and_nothing_that_is_secret(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

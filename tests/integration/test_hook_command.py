@@ -5,16 +5,20 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from prowess.hooks.harness import Harness
 from prowess.hooks.samples import SAMPLES, Sample
+from prowess.host.encoder_onnx import OnnxEncoder
 from prowess.host.hook_log import FILE_NAME, HookLog
 from prowess.host.hook_socket import Asked, HookSocket
+from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
 from prowess.wiring.hook_serving import HookDesk, serving_hooks
 from prowess.wiring.hooking import answer_alone, answer_hook
@@ -341,6 +345,151 @@ def test_a_running_gateway_answers_as_the_hook_would_alone(world: World) -> None
 
     assert (warm, warm_begun) == (alone, begun)
     assert len(world.log().splitlines()) == size + 2
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_in_a_subfolder_the_skills_of_the_project_are_named_with_a_gateway_and_without(
+    world: World, *, is_named: bool
+) -> None:
+    below = world.work / "src" / "deep"
+    below.mkdir(parents=True)
+    payload = world.payload(cwd=str(below))
+    named = {"CLAUDE_PROJECT_DIR": str(world.work)} if is_named else {}
+
+    alone = world.hook(payload, named)
+    with open_runtime(None, home=world.state, environ=world.environ) as runtime:
+        desk = HookDesk(runtime)
+        warm = desk.answer(Asked(named, "/", payload))
+        desk.close()
+
+    assert "- pdf-forms (score" in alone
+    assert warm == alone
+
+
+def test_the_roots_of_a_window_of_cursor_are_its_project(world: World) -> None:
+    below = world.work / "src"
+    below.mkdir()
+    asked = {
+        "hook_event_name": "beforeSubmitPrompt",
+        "conversation_id": "c",
+        "workspace_roots": [7, "/no/such", str(world.work)],
+        "cwd": str(below),
+        "prompt": PROMPT,
+    }
+
+    assert "pdf-forms" in world.alone(json.dumps(asked).encode())
+
+
+def test_a_payload_does_not_make_the_home_a_workspace(world: World) -> None:
+    (world.work / "skills").rename(world.root / "skills")
+
+    assert world.alone(world.payload(cwd=str(world.root))) == ""
+
+
+def test_an_input_that_nobody_closes_is_answered_all_the_same(world: World) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "prowess", "hook"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=world.environ,
+        cwd=world.work,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(world.payload())
+        process.stdin.flush()
+        said = process.stdout.read().decode()
+        ended = process.wait(60)
+
+    assert "pdf-forms" in _context(said)
+    assert ended == 0
+    assert json.loads(world.log())["problem"] == ""
+
+
+def _wait_until_warm() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "hook-warming":
+            thread.join(60)
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the model is given, as it comes."""
+    given: list[str] = []
+
+    def encode(_self: OnnxEncoder, texts: Sequence[str]) -> Vectors:
+        given.extend(texts)
+        return np.eye(len(texts), 8, dtype=np.float32) + np.float32(0.1)
+
+    monkeypatch.setattr(OnnxEncoder, "encode", encode)
+    return given
+
+
+def test_a_gateway_loads_before_the_first_prompt_what_that_would_wait_for(
+    world: World, encoded: list[str]
+) -> None:
+    world.configure(encoder="bundled")
+    with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
+        desk = HookDesk(runtime)
+        desk.warm()
+        _wait_until_warm()
+        ahead = list(encoded)
+        desk.answer(Asked({}, "/", world.payload()))
+        desk.close()
+
+    assert any("PDF forms" in text for text in ahead)
+    # Nothing but the prompt itself is left to be encoded.
+    assert encoded[len(ahead) :] == [PROMPT]
+    # And nobody is told of a call that no agent made.
+    assert len(world.log().splitlines()) == 1
+
+
+@pytest.mark.parametrize("encoder", ["none", "/no/such/folder", "http://127.0.0.1:1/v1"])
+def test_a_model_that_cannot_be_loaded_ahead_is_no_trouble(
+    world: World, caplog: pytest.LogCaptureFixture, encoder: str
+) -> None:
+    world.configure(encoder=encoder)
+    with (
+        open_runtime(world.work, home=world.state, environ=world.environ) as runtime,
+        serving_hooks(runtime) as desk,
+    ):
+        desk.warm()
+        _wait_until_warm()
+        said = desk.answer(Asked({}, "/", world.payload()))
+
+    assert "pdf-forms" in (said or "")
+    assert "hooks.no" not in caplog.text
+
+
+def test_a_gateway_that_stops_at_once_does_not_wait_for_the_model(
+    world: World, encoded: list[str]
+) -> None:
+    world.configure(encoder="bundled")
+    with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
+        desk = HookDesk(runtime)
+        desk.close()
+        desk.warm()
+        desk.close()
+
+    assert encoded == []
+
+
+def test_trouble_while_warming_is_told_by_its_kind_and_nothing_is_lost(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: OnnxEncoder, _texts: Sequence[str]) -> Vectors:
+        raise RuntimeError("my very secret words")
+
+    monkeypatch.setattr(OnnxEncoder, "encode", fail)
+    world.configure(encoder="bundled")
+    with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
+        desk = HookDesk(runtime)
+        desk.warm()
+        _wait_until_warm()
+        desk.close()
+
+    assert "hooks.not-warmed: RuntimeError" in caplog.text
+    assert "secret" not in caplog.text
 
 
 def test_a_gateway_sees_a_skill_that_came_a_moment_ago(world: World) -> None:

@@ -18,8 +18,8 @@ _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 
 @click.command("connect", epilog="Example: prowess connect claude-code --project --dry-run")
 @click.argument("harness", metavar="HARNESS", type=click.Choice([one.value for one in Harness]))
-@click.option("--project", "scope", flag_value="project", help="For everybody in this project.")
-@click.option("--user", "scope", flag_value="user", help="For you, in every project.")
+@click.option("--project", is_flag=True, help="For everybody in this project.")
+@click.option("--user", is_flag=True, help="For you, in every project.")
 @click.option("--remove", is_flag=True, help="Take out what connecting put in, and nothing else.")
 @click.option("--no-mcp", is_flag=True, help="Leave MCP servers alone: hooks only.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
@@ -28,9 +28,10 @@ _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 @workspace_option
 def connect_command(
     harness: str,
-    scope: str | None,
     workspace: str | None,
     *,
+    project: bool,
+    user: bool,
     remove: bool,
     no_mcp: bool,
     dry_run: bool,
@@ -50,8 +51,8 @@ def connect_command(
         raise click.UsageError(
             "Nobody can be asked here: give --yes to write, or --dry-run to look"
         )
+    where = _scope(project=project, user=user)
     connecting = _connecting(workspace)
-    where = Scope(scope) if scope else None
     request = Request(harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp)
     plan = connecting.plan(request)
     differences = _differences(plan)
@@ -63,6 +64,14 @@ def connect_command(
     elif written:
         _print_written(plan, written)
     return 0
+
+
+def _scope(*, project: bool, user: bool) -> Scope | None:
+    if project and user:
+        raise click.UsageError("--project and --user are two places: give one of them")
+    if project:
+        return Scope.PROJECT
+    return Scope.USER if user else None
 
 
 def _connecting(workspace: str | None) -> Connecting:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from prowess.host.hook_client import ask, current_folder, state_folder
+from prowess.host.hook_input import read_input
 
 _MOST_BYTES = 1024 * 1024
 # No harness waits longer for a prompt; a hook that hangs must not outlive its caller for ever.
@@ -55,7 +56,7 @@ def _run() -> None:
             " `prowess connect` registers it.\n"
         )
         return
-    raw = stream.read(_MOST_BYTES + 1)
+    raw = read_input(stream, _MOST_BYTES + 1)
     current = current_folder()
     state = state_folder(os.environ, current)
     if len(raw) > _MOST_BYTES:

@@ -17,11 +17,25 @@ _CURSOR_FIELDS = ("cursor_version", "conversation_id", "generation_id", "workspa
 _GEMINI_VARIABLES = ("GEMINI_PROJECT_DIR", "GEMINI_SESSION_ID", "GEMINI_CWD")
 
 
+# Where each says which project it works in; the others say only where they are.
+_PROJECT_VARIABLES = {
+    Harness.CLAUDE_CODE: ("CLAUDE_PROJECT_DIR",),
+    Harness.CURSOR: ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    Harness.GEMINI: ("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+}
+
+
 class Caller(NamedTuple):
     """Who calls, and its own word for the event."""
 
     harness: Harness
     event: str
+
+
+def project_variables(harness: Harness, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the folders that a harness calls its project in the environment of a hook."""
+    names = _PROJECT_VARIABLES.get(harness, ())
+    return tuple(environ[name] for name in names if environ.get(name))
 
 
 def caller_of(payload: Payload, environ: Mapping[str, str]) -> Caller | None:

@@ -28,6 +28,7 @@ def unpacked(raw: bytes) -> Incoming:
                 **fields,
                 "harness": Harness(fields["harness"]),
                 "moment": Moment(fields["moment"]),
+                "projects": tuple(fields["projects"]),
             }
         )
     except (KeyError, TypeError, RecursionError) as error:

@@ -6,15 +6,16 @@ type is None, and the hook then says nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from prowess.hooks.callers import Payload, caller_of
+from prowess.hooks.callers import Payload, caller_of, project_variables
 from prowess.hooks.harness import Harness, Moment
 from prowess.skills.json_text import strict_loads
 
 LONGEST_PAYLOAD = 1024 * 1024
 _LONGEST_NAME = 512
 _LONGEST_PATH = 4096
+_MOST_ROOTS = 16
 
 _CLAUDE_EVENTS = {
     "UserPromptSubmit": Moment.PROMPT,
@@ -66,6 +67,8 @@ class Incoming:
     event: str
     session: str = ""
     cwd: str = ""
+    # The folders of its project, where the harness names any: nothing says that they exist.
+    projects: tuple[str, ...] = ()
     # How a session began: startup, resume, clear, compact.
     source: str = ""
     transcript_path: str = field(default="", repr=False)
@@ -94,9 +97,10 @@ def read(raw: bytes, environ: Mapping[str, str]) -> Incoming | None:
     if moment is None:
         return None
     try:
-        return _incoming(payload, caller.harness, moment, caller.event)
+        found = _incoming(payload, caller.harness, moment, caller.event)
     except _WrongTypeError:
         return None
+    return replace(found, projects=_projects(payload, caller.harness, environ))
 
 
 def _object(raw: bytes) -> Payload | None:
@@ -164,3 +168,10 @@ def _folder(payload: Payload) -> str:
     if not isinstance(roots, list) or not all(isinstance(root, str) for root in roots):
         raise _WrongTypeError("workspace_roots")
     return str(roots[0])[:_LONGEST_PATH] if roots else ""
+
+
+def _projects(payload: Payload, harness: Harness, environ: Mapping[str, str]) -> tuple[str, ...]:
+    roots = payload.get("workspace_roots")
+    listed = roots[:_MOST_ROOTS] if isinstance(roots, list) else []
+    named = (*listed, *project_variables(harness, environ))
+    return tuple(one for one in named if isinstance(one, str) and len(one) <= _LONGEST_PATH)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from prowess.hooks.answers import answer
 from prowess.hooks.payloads import Incoming, read
+from prowess.host.hook_folder import workspace_of
 from prowess.host.hook_marks import HookMarks
 from prowess.host.hook_socket import Asked, HookSocket
 from prowess.runtime.hooking import HookService, Said
 from prowess.runtime.usage import Use
 from prowess.wiring.hook_learning import open_turn_learning
-from prowess.wiring.hooking import ENDINGS, Watched, folder_of, learns
+from prowess.wiring.hooking import ENDINGS, Watched, folder_of, is_worth_loading, learns
 from prowess.wiring.runtime import Runtime, open_runtime
 from prowess.wiring.using import open_usage
 
@@ -32,20 +33,15 @@ log = logging.getLogger(__name__)
 _MOST_FOLDERS = 8
 _MOST_WAITING = 64
 _STOP_SECONDS = 5.0
+# A thread that is inside of the model when the process ends makes that an abort. It stops at the
+# next batch of texts, well within a second; a machine that is busy may need far longer.
+_WARM_SECONDS = 20.0
+# Of no skill's words: it is routed by its meaning, which is what has to be loaded.
+_ANY_MESSAGE = "good morning"
 
 
-@contextmanager
-def serving_hooks(runtime: Runtime) -> Iterator[None]:
-    """Answer hooks on the socket of the runtime's state folder meanwhile."""
-    desk = HookDesk(runtime)
-    line = HookSocket(runtime.folders.state, desk.answer)
-    desk.start()
-    line.start()
-    try:
-        yield
-    finally:
-        line.close()
-        desk.close()
+class _ClosedError(Exception):
+    """Nobody waits for what is being loaded any more; never leaves this module."""
 
 
 class HookDesk:
@@ -57,14 +53,24 @@ class HookDesk:
         self._folders: OrderedDict[str, Runtime] = OrderedDict()
         self._ended: queue.Queue[tuple[Incoming, str] | None] = queue.Queue(_MOST_WAITING)
         self._learner: threading.Thread | None = None
+        self._warmer: threading.Thread | None = None
+        self._closing = threading.Event()
 
     def start(self) -> None:
         """Begin to learn from turns that end."""
         self._learner = threading.Thread(target=self._learn, name="hook-learning", daemon=True)
         self._learner.start()
 
+    def warm(self) -> None:
+        """Begin to load what the first prompt in the default agent's folder would wait for."""
+        self._warmer = threading.Thread(target=self._warm, name="hook-warming", daemon=True)
+        self._warmer.start()
+
     def close(self) -> None:
         """Stop learning and give back every folder but the gateway's own."""
+        self._closing.set()
+        if self._warmer is not None:
+            self._warmer.join(_WARM_SECONDS)
         if self._learner is not None:
             self._put(None)
             self._learner.join(_STOP_SECONDS)
@@ -81,7 +87,8 @@ class HookDesk:
             watched.note(None)
             return ""
         try:
-            text = self._answered(incoming, folder_of(incoming, asked.folder))
+            folder = folder_of(incoming, asked.folder, self._first.folders.home)
+            text = self._answered(incoming, folder)
         # Alone it fails in the same way, and notes why; or it is more lucky.
         except Exception as error:  # noqa: BLE001
             log.warning("hooks.no-answer: %s", type(error).__name__)
@@ -129,6 +136,28 @@ class HookDesk:
         except queue.Full:
             log.warning("hooks.learning-late: a turn was left out.")
 
+    def _warm(self) -> None:
+        try:
+            if not is_worth_loading(self._first):
+                return
+            own = self._first.skills.workspace().folder
+            folder = workspace_of(own, (), own, self._first.folders.home)
+            for runtime in (self._first, self._runtime(folder)):
+                self._go_on()
+                # By itself first: it alone can be stopped, and takes long where skills are new.
+                runtime.routing.index(progress=self._go_on)
+                self._go_on()
+                runtime.routing.route(_ANY_MESSAGE)
+        except _ClosedError:
+            log.info("hooks.warming-ended: the gateway stops.")
+        # The outermost frame of a thread: the first prompt loads it then, as it always did.
+        except Exception as error:  # noqa: BLE001
+            log.warning("hooks.not-warmed: %s", type(error).__name__)
+
+    def _go_on(self, *_progress: object) -> None:
+        if self._closing.is_set():
+            raise _ClosedError
+
     def _learn(self) -> None:
         while (item := self._ended.get()) is not None:
             incoming, folder = item
@@ -137,6 +166,20 @@ class HookDesk:
             # The outermost loop of a thread: the next turn is another one.
             except Exception as error:  # noqa: BLE001
                 log.warning("hooks.not-learned: %s", type(error).__name__)
+
+
+@contextmanager
+def serving_hooks(runtime: Runtime) -> Iterator[HookDesk]:
+    """Answer hooks on the socket of the runtime's state folder meanwhile."""
+    desk = HookDesk(runtime)
+    line = HookSocket(runtime.folders.state, desk.answer)
+    desk.start()
+    line.start()
+    try:
+        yield desk
+    finally:
+        line.close()
+        desk.close()
 
 
 class _Beside(Runtime):

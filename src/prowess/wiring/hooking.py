@@ -2,14 +2,14 @@
 
 The cold path answers exactly as `prowess route --workspace FOLDER` would: it only does things at
 the same time that a patient program does one after the other. The encoder is loaded on a thread of
-its own while the skills are read, since loading it is work outside of Python.
+its own while the index is made, since loading it is work outside of Python.
 """
 
 import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,13 +17,14 @@ from prowess.hooks.answers import answer
 from prowess.hooks.handover import packed
 from prowess.hooks.harness import HookCall, Moment
 from prowess.hooks.payloads import Incoming, read
+from prowess.host.hook_folder import home_of, workspace_of
 from prowess.host.hook_log import HookLog
 from prowess.host.hook_marks import HookMarks
 from prowess.runtime.hooking import HookService, Said, typed
 from prowess.wiring.runtime import Runtime, open_runtime
 
 if TYPE_CHECKING:
-    from prowess.runtime.ports import Encoder
+    from prowess.runtime.ports import Encoder, Vectors
 
 # The moments after which something may have been learned.
 ENDINGS = frozenset((Moment.TURN_END, Moment.SESSION_END))
@@ -43,7 +44,7 @@ def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | No
         return ""
     if runtime is not None:
         return answer(incoming, _said(runtime, incoming).context)
-    with open_runtime(folder_of(incoming, os.getcwd())) as opened:
+    with open_runtime(folder_of(incoming, os.getcwd(), home_of(os.environ))) as opened:
         return answer(incoming, _said(opened, incoming).context)
 
 
@@ -51,12 +52,9 @@ def _said(runtime: Runtime, incoming: Incoming) -> Said:
     return HookService(runtime.skills, lambda: runtime.routing).said(incoming)
 
 
-def folder_of(incoming: Incoming, current: str) -> str:
-    """Return the folder that a call is about: the agent's own, else where the hook runs."""
-    folder = incoming.cwd
-    if folder and "\0" not in folder and os.path.isabs(folder) and os.path.isdir(folder):
-        return folder
-    return current
+def folder_of(incoming: Incoming, current: str, home: str) -> str:
+    """Return the folder that a call is about: the agent's project, else where the hook runs."""
+    return workspace_of(incoming.cwd, incoming.projects, current, home)
 
 
 class Watched:
@@ -112,12 +110,12 @@ def answer_alone(
 
 
 def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
-    folder = folder_of(incoming, current)
+    folder = folder_of(incoming, current, home_of(environ))
     # Not closed: the process ends at once, and what it opened is on the disk.
-    runtime = _Ahead(open_runtime(folder, environ=environ))
-    if incoming.moment is Moment.PROMPT and typed(incoming.prompt):
+    message = typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
+    runtime = _Ahead(open_runtime(folder, environ=environ), message)
+    if message:
         _be_quiet()
-        runtime.load_ahead()
     marks = HookMarks(runtime.folders.state)
     said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
     if incoming.moment in ENDINGS and learns(runtime):
@@ -153,38 +151,69 @@ def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
     )
 
 
-class _Ahead(Runtime):
-    """A runtime that loads its encoder while it does other things."""
+def is_worth_loading(runtime: Runtime) -> bool:
+    """Return whether an encoder can be loaded ahead; an endpoint is asked only in need."""
+    which = runtime.skills.settings.skills.routing.encoder.which
+    return which.strip() != "none" and "://" not in which
 
-    def __init__(self, own: Runtime) -> None:
+
+class _Ahead(Runtime):
+    """A runtime whose encoder reads a message while the index is made."""
+
+    def __init__(self, own: Runtime, message: str) -> None:
         super().__init__(
             skills=own.skills, config_file=own.config, folders=own.folders, environ=own.environ
         )
-        self._loading: threading.Thread | None = None
-        self._made: Encoder | None = None
+        self._message = message
 
-    def load_ahead(self) -> None:
-        """Begin to load a model that lies on this machine; an endpoint is asked only in need."""
-        which = self.skills.settings.skills.routing.encoder.which
-        if which.strip() == "none" or "://" in which:
-            return
-        self._loading = threading.Thread(target=self._load, daemon=True)
-        self._loading.start()
+    def _open_encoder(self) -> "Encoder | None":
+        made = super()._open_encoder()
+        if made is None or not self._message or not is_worth_loading(self):
+            return made
+        return _AheadEncoder(made, self._message)
 
-    def _load(self) -> None:
+
+class _AheadEncoder:
+    """Loads a model and encodes one message on a thread of its own.
+
+    Not begun before somebody asks for the encoder: until then both threads would run Python, and
+    only take the interpreter from each other.
+    """
+
+    def __init__(self, own: "Encoder", message: str) -> None:
+        self._own, self._message = own, message
+        self._known: dict[str, Vectors] = {}
+        self._thread = threading.Thread(target=self._begin, daemon=True)
+        self._thread.start()
+
+    @property
+    def id(self) -> str:
+        """Name the model."""
+        return self._own.id
+
+    @property
+    def english_only(self) -> bool:
+        """True where the vectors of other scripts mean nothing."""
+        return self._own.english_only
+
+    def encode(self, texts: Sequence[str]) -> "Vectors":
+        """Return one row for each text, in order.
+
+        Raises:
+            EncoderError: the model cannot be loaded or does not answer.
+        """
+        if len(texts) == 1:
+            self._thread.join()
+            known = self._known.get(texts[0])
+            if known is not None:
+                return known
+        return self._own.encode(texts)
+
+    def _begin(self) -> None:
         try:
-            made = super()._open_encoder()
-            self._made = made
-            if made is not None:
-                made.encode(("",))
+            # As routing cuts it; with that, and numpy, this module is loaded by now.
+            ask = import_module("prowess.routing.router").read(self._message).ask
+            self._known[ask] = self._own.encode((ask,))
         # It fails again where its answer is needed, and is told there.
         except Exception:  # noqa: BLE001, S110
             pass
-
-    def _open_encoder(self) -> "Encoder | None":
-        if self._loading is None:
-            return super()._open_encoder()
-        # Importing numpy is the longest part before; the main thread needs it too.
-        while self._loading.is_alive() and self._made is None:
-            self._loading.join(0.001)
-        return self._made if self._made is not None else super()._open_encoder()

@@ -291,13 +291,19 @@ def serve(request: ServeRequest, ready: Callable[[str, Gateway], None]) -> None:
         # First: whoever interrupts the start must leave nothing behind.
         stack.callback(gateway.news.stop)
         gateway.news.start()
-        stack.enter_context(serving_hooks(gateway.runtime))
+        desk = stack.enter_context(serving_hooks(gateway.runtime))
         address = _address(request.host, bound)
         lock.note(address)
         server = gateway_server(
             gateway.app, gateway.hub, gateway.options, host=request.host, port=request.port
         )
-        asyncio.run(server.until_signal(bound, lambda: ready(address, gateway)))
+
+        def started() -> None:
+            ready(address, gateway)
+            # Last: whoever waits for the address must not wait for a model as well.
+            desk.warm()
+
+        asyncio.run(server.until_signal(bound, started))
 
 
 def _address(host: str, bound: socket.socket) -> str:

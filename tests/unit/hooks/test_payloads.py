@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.hooks.handover import packed, unpacked
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, read
 from prowess.hooks.samples import SAMPLES, Sample
@@ -171,3 +172,26 @@ def test_no_object_whatever_makes_reading_fail(fields: dict[str, object]) -> Non
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_make_reading_fail(raw: bytes) -> None:
     assert read(raw, {}) is None
+
+
+def test_the_project_of_an_agent_is_what_its_own_harness_calls_so() -> None:
+    around = {"CLAUDE_PROJECT_DIR": "/c", "CURSOR_PROJECT_DIR": "/r", "GEMINI_PROJECT_DIR": "/g"}
+    cursor = {**CLAUDE, "cursor_version": "3", "workspace_roots": ["/a", 7, "x" * 5_000, "/b"]}
+    gemini = {**CLAUDE, "hook_event_name": "BeforeAgent"}
+    codex = {**CLAUDE, "turn_id": "t"}
+
+    found = [_read(fields, **around) for fields in (CLAUDE, cursor, gemini, codex)]
+
+    assert [one and one.projects for one in found] == [
+        ("/c",),
+        ("/a", "/b", "/r", "/c"),
+        ("/g", "/c"),
+        (),
+    ]
+
+
+def test_a_call_comes_back_from_its_bytes_as_it_was() -> None:
+    found = _read({**CLAUDE, "hook_event_name": "Stop"}, CLAUDE_PROJECT_DIR="/w")
+
+    assert found is not None
+    assert unpacked(packed(found)) == found
