@@ -1,7 +1,7 @@
-"""One browser for each module of tests, and a fresh context for each test.
+"""One browser and one world for each module of tests, and a fresh context for each test.
 
-Not one for the whole run: while Playwright is open, no other test of the process can start an
-event loop.
+Not for the whole run: while Playwright is open, no other test of the process can start an event
+loop, and a world has threads that others would count.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioWorld]:
     """A world that tests only look at."""
     with studio(tmp_path_factory.mktemp("studio"), Choice()) as world:

@@ -25,6 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path, text in {
         "studio/index.html": HTML,
         "studio/js/app.js": SCRIPT,
+        "studio/js/views/skills.js": SCRIPT,
+        "studio/js/views/library.js": SCRIPT,
         "studio/css/app.css": "body { color: black }",
         "studio/icon.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>",
         "studio/.hidden.js": "hidden",
@@ -90,7 +92,7 @@ def test_the_policy_lets_nothing_in_from_elsewhere() -> None:
     assert {rules[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
 
 
-@pytest.mark.parametrize("path", ["/skills", "/library", "/workshop/p-1", "/skills?agent=a.b"])
+@pytest.mark.parametrize("path", ["/skills", "/library", "/skills?agent=a.b"])
 def test_a_place_inside_the_page_is_the_page(world: World, path: str) -> None:
     assert _get(world, path).text == HTML
 
@@ -98,7 +100,7 @@ def test_a_place_inside_the_page_is_the_page(world: World, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/nothing.js", "/.hidden.js", "/_notes/plan.html", "/build.py", "/link.html",
+        "/nothing", "/skills/more", "/nothing.js", "/.hidden.js", "/_notes/plan.html", "/build.py", "/link.html",
         "/../secret.html", "/js/../../secret.html", "/%2e%2e/secret.html", "/..%5csecret.html",
         "/js%2f..%2f..%2fsecret.html", "//secret.html", "/index.html/", "/index.html%00.js",
     ],

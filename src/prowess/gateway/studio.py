@@ -1,8 +1,8 @@
 """The files of the studio over HTTP: a table that is made once, and nothing beside it.
 
 No path of a request ever meets the disk: it is looked up among the files that were there at the
-start, so there is nothing to climb out of. A path that names no file and has no dot is a place
-inside the page (`/skills`), and gets the page; any other unknown path is not found.
+start, so there is nothing to climb out of. The path of a view (`/skills`) is a place inside the
+page, and gets the page; any other path that names no file is not found.
 """
 
 import gzip
@@ -21,6 +21,8 @@ from prowess.gateway.calls import Code
 from prowess.gateway.gate import problem_answer
 
 PAGE = "/index.html"
+# Each module in here is a view, and its name is the view's path.
+_VIEWS = "/js/views/"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -99,6 +101,8 @@ class StudioFiles:
     def __init__(self, files: Mapping[str, PageFile]) -> None:
         """Take the files; `PAGE` is among them."""
         self._files = files
+        views = (path.removeprefix(_VIEWS) for path in files if path.startswith(_VIEWS))
+        self._places = {"/", *(f"/{name.removesuffix('.js')}" for name in views)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -118,10 +122,7 @@ class StudioFiles:
         return _sent(file, headers)
 
     def _found(self, path: str) -> PageFile | None:
-        file = self._files.get(path)
-        if file is not None or "." in path:
-            return file
-        return self._files.get(PAGE)
+        return self._files.get(PAGE if path in self._places else path)
 
 
 def _sent(file: PageFile, headers: Headers) -> Response:
