@@ -61,4 +61,9 @@ def _print(found: Examination) -> None:
     if not problems and not warnings:
         print_text("All is well.", "green")
     else:
-        print_text(f"{problems} problems, {warnings} warnings.", "red" if problems else "yellow")
+        said = f"{_counted(problems, 'problem')}, {_counted(warnings, 'warning')}."
+        print_text(said, "red" if problems else "yellow")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

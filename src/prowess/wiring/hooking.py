@@ -10,9 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
+from prowess.errors import EncoderError
 from prowess.hooks.answers import answer
 from prowess.hooks.handover import packed
 from prowess.hooks.harness import HookCall, Moment
@@ -210,10 +212,8 @@ class _AheadEncoder:
         return self._own.encode(texts)
 
     def _begin(self) -> None:
-        try:
+        # It fails again where its answer is needed, and is told there.
+        with suppress(EncoderError):
             # As routing cuts it; with that, and numpy, this module is loaded by now.
             ask = import_module("prowess.routing.router").read(self._message).ask
             self._known[ask] = self._own.encode((ask,))
-        # It fails again where its answer is needed, and is told there.
-        except Exception:  # noqa: BLE001, S110
-            pass
