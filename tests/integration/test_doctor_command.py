@@ -160,7 +160,7 @@ def test_the_text_for_people_ends_with_a_conclusion(
 
     out = capsys.readouterr().out
     assert "codex\n  ✓ Codex is installed." in out
-    assert out.rstrip().endswith("0 problems, 1 warnings.")
+    assert out.rstrip().endswith("0 problems, 1 warning.")
 
 
 def test_nobody_gets_past_a_closed_folder_whatever_is_inside(tmp_path: Path) -> None:
