@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import click
 import httpx2
 import pytest
 from mcp import Client, MCPError
@@ -35,7 +34,7 @@ from tests.integration.mcp_world import (
 )
 from tests.integration.served_world import TOKEN, served
 
-from prowess.cli.mcp import mcp_command
+from prowess.cli.main import main
 
 NEWS = {
     "notifications/resources/list_changed",
@@ -353,8 +352,12 @@ async def _has_skills(client: Client) -> bool:
         return False
 
 
-def test_without_a_standard_input_nothing_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_standard_input_nothing_is_served(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
 
-    with pytest.raises(click.UsageError, match="no standard input"):
-        mcp_command.main([], standalone_mode=False)
+    code = main(["mcp"])
+
+    assert code == 2
+    assert "no standard input" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from tests.integration.sessions_world import (
 )
 
 from prowess.cli.main import main
-from prowess.cli.sessions import sessions_command
+from prowess.cli.terminal import app
 from prowess.errors import PathError
 from prowess.host.suites import read_suites
 from prowess.learning.proposal import State
@@ -42,7 +42,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def _text(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
     capsys.readouterr()
-    code = sessions_command.main(["--since", "all", *args], standalone_mode=False)
+    code = app.main(["sessions", "--since", "all", *args], standalone_mode=False)
     return code, capsys.readouterr().out
 
 

@@ -14,13 +14,11 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.workspace import WorkspaceState
 from prowess.safety.portable_paths import shown
 from prowess.settings import Precedence
-from prowess.skills.catalog import collation_key
-from prowess.skills.model import Diagnostic, Severity, Skill, Source, Tier
+from prowess.skills.catalog import OPENPOCKET_RANK, collation_key
+from prowess.skills.model import Diagnostic, Severity, Skill, Source
 
 MOST_FILE_BYTES = 262_144
 _SKILL_FILE = "skill.md"
-# With OpenPocket's precedence these stand above all others, in this order.
-_FIRST = (Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE)
 
 
 class Standing(StrEnum):
@@ -148,10 +146,7 @@ def in_order(sources: Sequence[Source], precedence: Precedence) -> list[Source]:
     if precedence is Precedence.OPENCLAW:
         return list(sources)[::-1]
     # The first of a source wins there, so equals stay as they came.
-    return sorted(
-        sources,
-        key=lambda one: _FIRST.index(one.tier) if one.tier in _FIRST else len(Tier) - one.tier,
-    )
+    return sorted(sources, key=lambda one: -OPENPOCKET_RANK[one.tier])
 
 
 def _entry(skill: Skill, state: WorkspaceState) -> Entry:

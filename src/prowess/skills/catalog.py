@@ -14,7 +14,7 @@ from prowess.settings import Precedence
 from prowess.skills.model import Skill, Tier
 
 # The three of OpenPocket come first and the first wins; what it does not know stands below them.
-_OPENPOCKET_RANK = {
+OPENPOCKET_RANK = {
     tier: rank
     for rank, tier in enumerate(
         (
@@ -93,5 +93,5 @@ def _ranked(found: Iterable[Skill], precedence: Precedence) -> list[Skill]:
     # First wins, so the first of a source must come last: sorting is stable, order matters.
     backwards = list(found)[::-1]
     return sorted(
-        backwards, key=lambda skill: (not skill.is_draft, _OPENPOCKET_RANK[skill.source.tier])
+        backwards, key=lambda skill: (not skill.is_draft, OPENPOCKET_RANK[skill.source.tier])
     )

@@ -7,7 +7,9 @@ such client pays nothing, and one that starts us gets its first answer before th
 import asyncio
 import functools
 import logging
-from collections.abc import AsyncIterator, Callable
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 
 # Where nothing tells of changes, they are looked for this often.
 _LOOK_EVERY_SECONDS = 3.0
+_SIGNALS = ("SIGTERM", "SIGHUP")
+_SIGNAL_BASE = 128
 
 
 def serve_stdio(workspace: str | None = None, agent: str | None = None) -> None:
@@ -42,7 +46,36 @@ def serve_stdio(workspace: str | None = None, agent: str | None = None) -> None:
     with open_runtime(workspace) as runtime:
         # Said before the client waits for an answer that could not come.
         agent_id = runtime.skills.agent(agent).id
-        asyncio.run(_stdio(runtime, agent_id))
+        ended_by = asyncio.run(_until_signal(_stdio(runtime, agent_id)))
+    if ended_by is not None:
+        raise SystemExit(_SIGNAL_BASE + ended_by)
+
+
+async def _until_signal(serving: Coroutine[None, None, None]) -> int | None:
+    """Serve to the end, or until a signal; return its number.
+
+    Left to the terminal, a signal would raise in the middle of whatever task runs.
+    """
+    loop, work = asyncio.get_running_loop(), asyncio.ensure_future(serving)
+    came: list[int] = []
+
+    def stop(number: int) -> None:
+        came.append(number)
+        work.cancel()
+
+    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    # Whoever started us with one ignored wants it ignored.
+    mine = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    # Loops of Windows have no signals: there it stays the terminal's.
+    with suppress(NotImplementedError):
+        for number in mine:
+            loop.add_signal_handler(number, stop, number)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not came:
+            raise
+    return came[0] if came else None
 
 
 async def _stdio(runtime: Runtime, agent_id: str) -> None:
