@@ -29,6 +29,14 @@ _QUIET = (
     # In a container the shared memory is small.
     "--disable-dev-shm-usage",
 )
+# A gateway may be gone, or going, before the page is closed: browsers say so by themselves.
+_GONE = (
+    "net::ERR_CONNECTION_REFUSED",
+    "net::ERR_CONNECTION_RESET",
+    "net::ERR_EMPTY_RESPONSE",
+    "Connection closed before receiving a handshake response",
+    "Unexpected response code: 503",
+)
 # Where screenshots are kept, for whoever wants to look at what a test saw.
 SHOTS = Path(os.environ.get("PROWESS_SCREENSHOTS", "test-artifacts/screenshots"))
 
@@ -58,9 +66,8 @@ class Visit:
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address = page, address
         self.problems: list[str] = []
-        # What a test expects to be complained about, as part of the message. A gateway may be gone
-        # before the page is closed, which every browser says of itself.
-        self.expected: list[str] = ["net::ERR_CONNECTION_REFUSED"]
+        # What a test expects to be complained about, as part of the message.
+        self.expected: list[str] = list(_GONE)
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.problems.append(f"{error}\n{error.stack}"))
         page.on("dialog", self._asked)
