@@ -15,9 +15,8 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from tools.browser import NAMES
 
-# As the system names it; Playwright's own download is not used.
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -42,9 +41,9 @@ SHOTS = Path(os.environ.get("PROWESS_SCREENSHOTS", "test-artifacts/screenshots")
 
 
 def chromium() -> str | None:
-    """Return where the system's Chromium is, or None where there is none."""
+    """Return where the system's Chromium is, or None; Playwright's own download is not used."""
     named = os.environ.get("PROWESS_CHROMIUM")
-    return named or next((path for name in _NAMES if (path := shutil.which(name))), None)
+    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager

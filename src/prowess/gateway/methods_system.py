@@ -7,7 +7,6 @@ from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, Rp
 from prowess.gateway.services import Services
 
 MAIN_SESSION = "main"
-# How the ids of clients begin that are gone as soon as they have their answer.
 
 
 def system_methods(services: Services) -> tuple[Method, ...]:
