@@ -81,13 +81,18 @@ class Client:
         self.socket.send(json.dumps(request))
         return f"r{self.sent}"
 
-    def answer(self, identity: str) -> Json:
-        """The response to this request."""
+    def response(self) -> Json:
+        """The next response; events that come before it are kept."""
         while True:
             found = self.frame()
             if found["type"] == "res":
-                assert found["id"] == identity, found
                 return found
+
+    def answer(self, identity: str) -> Json:
+        """The response to this request, which is the only one open."""
+        found = self.response()
+        assert found["id"] == identity, found
+        return found
 
     def ask(self, method: str, params: object = None) -> Json:
         """The whole response to a request."""

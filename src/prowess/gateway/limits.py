@@ -26,8 +26,9 @@ class Limits:
 
     frames_per_second: float = 60.0
     burst: int = 120
-    # Requests of one connection, and HTTP requests of all, that may run at the same time.
-    in_flight: int = 32
+    # Open requests of one connection, and of all over HTTP. They take turns in few threads; one
+    # connection may have a whole burst open, or a limit would refuse what another allows.
+    in_flight: int = 128
     http_in_flight: int = 64
     connections: int = 500
     # Of these, how many may be without a name: strangers never take every place.

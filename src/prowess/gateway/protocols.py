@@ -182,7 +182,32 @@ class GatewaySocket(WebSocketsSansIOProtocol):
         self._control = TokenBucket(limits.control_per_second, limits.control_burst, clock)
         self._pieces = TokenBucket(limits.pieces_per_second, limits.pieces_burst, clock)
         self._progress = _Progress(limits.progress_seconds)
-        self._cut = False
+        self._cut = self._deaf = False
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless nothing more is wanted."""
+        if not self._deaf:
+            super().data_received(data)
+
+    def handle_parser_exception(self) -> None:
+        """Say what is wrong, and let the other side finish before the line is cut.
+
+        A line that is cut with bytes unread loses the goodbye that is on its way.
+        """
+        fault = self.conn.close_sent
+        if self._deaf or fault is None:
+            return
+        self._deaf = self.close_sent = True
+        gone = {"type": "websocket.disconnect", "code": fault.code, "reason": fault.reason}
+        # As the other events of a socket, whose types are private to the server.
+        self.queue.put_nowait(gone)  # type: ignore[arg-type]
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(
+            self._hub.limits.goodbye_seconds, self.transport.close
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
