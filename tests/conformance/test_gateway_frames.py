@@ -8,7 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from .gateway_bench import READ, Client, Gateway, crowd, serving
-from .world import Json, World
+from .world import World
 
 LIMIT = 512 * 1024
 
