@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from prowess.routing.metrics import Collision, Outcome, SkillRow, Summary
 from prowess.routing.model import Match, Route
 from prowess.runtime.why_not import Absence
+from prowess.runtime.withheld import Withheld
 from prowess.skills.text import clean
 from prowess.wire import Json, steps
 
@@ -38,6 +39,18 @@ def match(value: Match) -> Json:
         "signals": dict(value.signals),
         "reasons": [clean(reason) for reason in value.reasons],
     }
+
+
+def not_ready(found: Sequence[Withheld]) -> list[Json]:
+    """Show the skills that fit a message and cannot be used, each with what keeps it."""
+    return [
+        {
+            **match(one.match),
+            "reason": clean(one.reason.detail),
+            "fix": clean(one.reason.fix) or None,
+        }
+        for one in found
+    ]
 
 
 def absence(value: Absence) -> Json:

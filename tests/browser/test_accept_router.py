@@ -30,11 +30,12 @@ def test_the_ranking_bars_and_line_are_the_numbers_of_the_gateway(
     expect(answer(page)).to_contain_text("Would load pdf-forms")
     expect(page.get_by_role("img", name=re.compile("^Score")).first).to_be_visible()
 
+    # Where typing takes long, what was typed until then is asked for and answered, too.
     route = tap.answer("skills.route", message=FITTING)
     assert all(call["dryRun"] for call in tap.calls("skills.route"))
     candidates = page.get_by_role("region", name="Candidates").get_by_role("listitem")
-    names = candidates.get_by_role("link").all_inner_texts()
-    assert names == [one["name"] for one in route["considered"]]
+    names = [one["name"] for one in route["considered"]]
+    expect(candidates.get_by_role("link")).to_have_text(names)
     for one in route["considered"]:
         entry = candidates.filter(has=page.get_by_role("link", name=one["name"], exact=True))
         expect(entry).to_contain_text(f"{one['score']:.2f}")
@@ -74,6 +75,20 @@ def test_none_is_a_decision_with_its_reason_and_not_an_error(
     expect(page.locator("main")).to_contain_text("Nothing asked yet")
 
 
+def test_a_skill_that_would_fit_and_is_not_ready_is_named_with_the_reason(
+    visiting: Open, shown: StudioWorld
+) -> None:
+    page = visiting(shown).go("/router?settingsAgentId=main")
+
+    message(page).fill("take stills out of this video")
+    named = answer(page).get_by_role("link", name="video-frames")
+
+    expect(answer(page)).to_contain_text("video-frames would fit, but is not ready")
+    expect(answer(page)).to_contain_text("prowess-frames")
+    named.click()
+    expect(page.locator("#why-title")).to_contain_text("video-frames")
+
+
 def test_a_message_without_a_match_is_listed_among_the_recent_ones(
     visiting: Open, shown: StudioWorld
 ) -> None:
@@ -98,7 +113,7 @@ def test_an_answer_that_comes_late_does_not_replace_a_later_one(
     page = visit.go("/router?settingsAgentId=main")
     tap.holding.add("skills.route")
     message(page).fill(FITTING)
-    tap.until(lambda: len(tap.held) == 1)
+    tap.until(lambda: bool(tap.held))
 
     message(page).fill(UNFITTING)
     tap.release()
@@ -186,7 +201,7 @@ def test_a_message_is_kept_as_a_test_run_and_removed(visiting: Open, world: Stud
     )
     saved.get_by_role("button", name=re.compile(f"Remove the test.*{FITTING}")).click()
     expect(saved).to_contain_text("1 test")
-    assert saved.get_by_text(FITTING).count() == 0
+    expect(saved.get_by_text(FITTING)).to_have_count(0)
 
 
 def test_a_saved_test_leaves_nothing_below_the_frame_of_a_small_window(

@@ -92,6 +92,7 @@ def test_the_skills_can_be_seen_routed_and_explained(quiet: Served) -> None:
         route = await gateway.route("write an invoice for the customer")
         why = await gateway.why("weather")
         not_routed = await gateway.why("weather", message="write an invoice")
+        called = await gateway.route("/weather in Oslo", not_ready=True)
         prompt = await gateway.prompt()
         detail = await gateway.detail("invoices")
 
@@ -103,6 +104,10 @@ def test_the_skills_can_be_seen_routed_and_explained(quiet: Served) -> None:
         assert route.matches[0].reasons
         assert (why.used, "WEATHER_KEY" in why.reason) == (False, True)
         assert not not_routed.used
+        assert route.not_ready == ()
+        assert [(one.name, "WEATHER_KEY" in one.reason) for one in called.not_ready] == [
+            ("weather", True)
+        ]
         assert "invoices" in prompt.included
         assert "<name>invoices</name>" in prompt.text
         assert detail.body.strip().startswith("# invoices")

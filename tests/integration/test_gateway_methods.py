@@ -268,6 +268,18 @@ def test_a_message_is_routed_and_its_use_is_counted(house: House, peer: Peer) ->
     assert [event["type"] for event in used["events"]] == ["routed"]
 
 
+def test_what_would_fit_if_it_were_ready_is_told_to_who_asks(shared: House, guest: Peer) -> None:
+    asked = {"message": "/needy now", "dryRun": True}
+
+    plain = shared.both(guest, "skills.route", asked)
+    more = shared.both(guest, "skills.route", {**asked, "notReady": True})
+
+    assert "notReady" not in plain
+    (found,) = more["notReady"]
+    assert found["name"] == "needy"
+    assert NO_PROGRAM in found["reason"]
+
+
 def test_usage_has_a_cursor(peer: Peer) -> None:
     for _ in range(3):
         _paid(peer.call("skills.route", {"message": "use alpha"}))

@@ -1,6 +1,7 @@
 """`route` and `why-not`: which skills a message needs, and why one is not among them."""
 
 import math
+from collections.abc import Sequence
 
 import click
 
@@ -11,6 +12,7 @@ from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
 from prowess.runtime.routing import Asked
 from prowess.runtime.why_not import Absence, why_not
+from prowess.runtime.withheld import Withheld, withheld
 from prowess.wiring import Runtime, open_runtime
 
 _STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}
@@ -87,10 +89,11 @@ def route_command(
     with open_runtime(workspace) as runtime:
         _prepare(runtime, agent)
         answer = runtime.routing.route(text, asked)
+        kept_out = withheld(runtime.skills, runtime.routing, text, asked)
     if as_json:
-        print_json(wire_routing.route(answer))
+        print_json({**wire_routing.route(answer), "notReady": wire_routing.not_ready(kept_out)})
     else:
-        _print_route(answer)
+        _print_route(answer, kept_out)
     return 0
 
 
@@ -103,12 +106,14 @@ def _prepare(runtime: Runtime, agent: str | None) -> None:
         bar.clear()
 
 
-def _print_route(answer: Route) -> None:
+def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
     names = ", ".join(match.skill.name for match in answer.matches)
-    head = f"{answer.decision.value}: {names}" if names else "none: no skill is needed"
-    print_text(head, _STYLES[answer.decision])
+    nothing = "no skill that is ready fits" if kept_out else "no skill is needed"
+    print_text(f"{answer.decision.value}: {names or nothing}", _STYLES[answer.decision])
     for match in answer.matches:
         _print_reasons(match)
+    for one in kept_out:
+        _print_withheld(one)
     rest = [match for match in answer.considered if match not in answer.matches]
     if rest:
         print_text()
@@ -126,6 +131,13 @@ def _print_route(answer: Route) -> None:
     degraded = answer.status is Status.DEGRADED
     for note in answer.notes:
         print_text(f"{'! degraded: ' if degraded else ''}{note}", "yellow" if degraded else "dim")
+
+
+def _print_withheld(found: Withheld) -> None:
+    name, score = found.match.skill.name, f"{found.match.score:.2f}"
+    print_text(f"  {name} would fit ({score}), but is not ready: {found.reason.detail}", "yellow")
+    if found.reason.fix:
+        print_text(f"    To change that: {found.reason.fix}.", "dim")
 
 
 def _print_reasons(match: Match) -> None:

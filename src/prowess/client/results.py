@@ -192,6 +192,29 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotReady:
+    """A skill that fits a message and cannot be used, and what would change that."""
+
+    name: str
+    score: float
+    reason: str
+    fix: str
+    raw: Json = field(repr=False)
+
+    @classmethod
+    def read(cls, raw: Json) -> "NotReady":
+        """Read one of what a route names besides its matches."""
+        found = Fields(raw)
+        return cls(
+            name=found.text("name"),
+            score=found.number("score"),
+            reason=found.text("reason"),
+            fix=found.text("fix"),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """Which skills a message needs."""
 
@@ -202,6 +225,8 @@ class Route:
     threshold: float
     took_ms: float
     notes: tuple[str, ...]
+    # Only for who asks for it.
+    not_ready: tuple[NotReady, ...]
     raw: Json = field(repr=False)
 
     @classmethod
@@ -215,6 +240,7 @@ class Route:
             threshold=found.number("threshold"),
             took_ms=found.number("tookMs"),
             notes=found.texts("notes"),
+            not_ready=tuple(NotReady.read(one) for one in found.objects("notReady")),
             raw=raw,
         )
 

@@ -36,10 +36,19 @@ class SkillCalls(Calls):
         *,
         files: Sequence[str] = (),
         limit: int | None = None,
+        not_ready: bool = False,
         agent: str | None = None,
     ) -> Route:
-        """Return the skills that a message needs, with reasons, or none."""
-        asked = {"message": message, "files": list(files) or None, "limit": limit}
+        """Return the skills that a message needs, with reasons, or none.
+
+        With `not_ready`, also those that would fit and cannot be used, each with what it lacks.
+        """
+        asked = {
+            "message": message,
+            "files": list(files) or None,
+            "limit": limit,
+            "notReady": not_ready or None,
+        }
         return Route.read(await self.request("skills.route", self.about(agent, asked)))
 
     async def why(self, name: str, *, message: str | None = None, agent: str | None = None) -> Why:

@@ -23,6 +23,7 @@ from prowess.routing.router import Context
 from prowess.runtime.routing import Asked
 from prowess.runtime.usage import Use
 from prowess.runtime.why_not import why_not
+from prowess.runtime.withheld import withheld
 from prowess.skills.eligibility import needed_bins
 from prowess.skills.sections import sections
 from prowess.skills.text import clean
@@ -139,10 +140,15 @@ class _Reads:
             considered=asked.limit,
             threshold=asked.threshold,
         )
-        found = self._services.routing().route(asked.message, wanted)
+        routing = self._services.routing()
+        found = routing.route(asked.message, wanted)
         if not asked.dry_run:
             self._note_route([one.skill.name for one in found.matches], asked.agent_id)
-        return wire_routing.route(found)
+        shown = wire_routing.route(found)
+        if asked.not_ready:
+            kept_out = withheld(self._services.skills, routing, asked.message, wanted)
+            shown["notReady"] = wire_routing.not_ready(kept_out)
+        return shown
 
     def _note_route(self, names: list[str], agent_id: str | None) -> None:
         agent = self._services.skills.agent(agent_id).id

@@ -77,6 +77,8 @@ class Route(ForAgent):
     threshold: float | None = Field(default=None, ge=0, le=1)
     # For somebody who tries messages out: nothing is counted as use.
     dry_run: bool = False
+    # Also what would fit if it were ready; that takes a second ranking.
+    not_ready: bool = False
 
 
 class Why(OneSkill):

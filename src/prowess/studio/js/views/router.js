@@ -26,7 +26,7 @@ let recentFilter = "all";
 let settling = 0;
 
 const route = new LiveAnswer(
-  ({ agent, message }) => gateway.request("skills.route", { agentId: agent, message, limit: SHOWN, dryRun: true }),
+  ({ agent, message }) => gateway.request("skills.route", { agentId: agent, message, limit: SHOWN, dryRun: true, notReady: true }),
   (asked, value) => {
     proposeTest(value.matches[0]?.name ?? "", asked);
     clearTimeout(settling);
@@ -99,8 +99,14 @@ function Sentence({ value }) {
   if (decision === "load") return h("p", { class: "answer-words" }, "Would load ", names(matches), ": ", matched(matches[0]), ".");
   if (decision === "offer") return h("p", { class: "answer-words" }, "Would offer ", names(matches), ", and the agent decides: ", matched(matches[0]), ".");
   if (!best) return h("p", { class: "answer-words" }, h("strong", null, "No skill"), ": there is none that this agent may use.");
-  return [h("p", { class: "answer-words" }, h("strong", null, "No skill"), ": the agent answers on its own."),
+  return [h("p", { class: "answer-words" }, h("strong", null, "No skill"), value.notReady.length ? " that is ready: the agent answers on its own." : ": the agent answers on its own."),
     h("p", { class: "answer-why" }, "The best, ", h("strong", null, best.name), `, scores ${scoreText(best.score)}; skills are offered from ${scoreText(value.offerThreshold)} and loaded from ${scoreText(value.threshold)} on.`)];
+}
+
+// The commonest reason why a skill "is not picked up": it fits, and something keeps it from the agent.
+function NotReady({ match }) {
+  return h("p", { class: "answer-blocked", key: match.name }, h(Icon, { name: "alert" }),
+    h("span", null, h("a", { class: "break", href: link({ ...place.query, why: match.name }, "router"), onclick: () => focusSoon("why-title") }, match.name), ` would fit, but is not ready: ${match.reason}.`));
 }
 
 const MARKS = { load: "arrow", offer: "help", none: "minus" };
@@ -109,7 +115,7 @@ function Answer() {
   const { value } = route;
   return h("div", { class: ["answer", `answer-${value.decision}`, route.isWaiting && "is-old"], "aria-busy": route.isWaiting ? "true" : undefined },
     h("div", { class: "answer-line" }, h("span", { class: "answer-mark" }, h(Icon, { name: MARKS[value.decision] })),
-      h("div", { role: "status" }, h(Sentence, { value }), value.notes.map((note) => h("p", { class: "meta break", key: note }, note)))),
+      h("div", { role: "status" }, h(Sentence, { value }), value.notReady.map((match) => h(NotReady, { match })), value.notes.map((note) => h("p", { class: "meta break", key: note }, note)))),
     canTest() && h(SaveTest, { message: draft.trim() }));
 }
 
