@@ -35,7 +35,7 @@ run: $(VENV)/.run ## Start the gateway on the skills of this folder and the bund
 
 test: $(VENV)/.dev ## Run every test, with coverage; those of the studio need Chromium, installed when root.
 	@$(BIN)/python tools/browser.py
-	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --cov --cov-report=term:skip-covered -q
+	@$(BIN)/python tools/run_tests.py
 
 check: lint types imports generated ## Everything but the tests: style, types, layers, generated pages.
 
