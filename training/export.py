@@ -5,6 +5,7 @@
 
 With `--judge` the weights are those of the cross-encoder. Eight-bit models scale their inner
 numbers by the largest of the whole batch, so a text among others gets another vector than alone.
+What the runtime would rewrite at every start is written here once: a hook waits for that start.
 """
 
 import argparse
@@ -67,7 +68,17 @@ def _write(model: nn.Module, feeds: dict[str, Tensor], output: str, path: Path) 
             opset_version=17,
             dynamo=False,
         )
-        quantize_dynamic(exact, path, per_channel=True, weight_type=QuantType.QInt8)
+        small = Path(folder) / "small.onnx"
+        quantize_dynamic(exact, small, per_channel=True, weight_type=QuantType.QInt8)
+        fuse(small, path)
+
+
+def fuse(model: Path, path: Path) -> None:
+    """Write `model` with its operators fused, as far as that holds for every processor."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(path)
+    onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
 def _both(model: nn.Module, feeds: dict[str, Tensor], path: Path) -> tuple[np.ndarray, np.ndarray]:
