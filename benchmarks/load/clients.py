@@ -30,6 +30,8 @@ _PROBE_PACE = 0.1
 _SLOW_REQUESTS, _SLOW_PACE, _SLOW_REST = 80, 1 / 40, 1.0
 _HOSTILE_REST = 0.05
 _FLOOD = 400
+# Far more than any of it takes: only a gateway that does not answer at all is waited for so long.
+_PATIENCE = 60
 STATUS, ROUTE, PROBE, ECHO = "skills.status", "skills.route", "health", "echo"
 
 
@@ -117,7 +119,12 @@ def is_fine(answer: bytes) -> bool:
 def opened(plan: Plan, *, most_waiting: int | None = 16) -> connect:
     """Return a connection to be entered."""
     return connect(
-        plan.url, max_size=None, compression=None, max_queue=most_waiting, close_timeout=1
+        plan.url,
+        max_size=None,
+        compression=None,
+        max_queue=most_waiting,
+        open_timeout=_PATIENCE,
+        close_timeout=1,
     )
 
 
@@ -131,12 +138,12 @@ async def _ready(plan: Plan, tally: Tally, stack: AsyncExitStack) -> Caller:
 
 
 async def _ask(caller: Caller, tally: Tally, number: int) -> None:
-    """Ask for status and routes in turn, half of the messages never heard before."""
+    """Ask for status and routes, each at least once, half of the messages never heard before."""
     chance, known, turn = random.Random(number), messages(100), 0
-    while not tally.over:
+    while turn < 2 or not tally.over:
         turn += 1
         method, params = STATUS, {}
-        if chance.random() < 0.5:
+        if turn == 2 or (turn > 2 and chance.random() < 0.5):
             message = chance.choice(known)
             fresh = f"{message} ({number} {turn})"
             method = ROUTE
@@ -170,13 +177,16 @@ async def _probe(plan: Plan, tally: Tally) -> None:
     async with opened(plan) as line:
         caller = Caller(line)
         await caller.greet(plan.token)
+        await _timed(caller, tally, PROBE, {})
         while not tally.over:
-            await _timed(caller, tally, PROBE, {})
             await asyncio.sleep(_PROBE_PACE)
+            await _timed(caller, tally, PROBE, {})
 
 
 async def _echo(caller: Caller, tally: Tally) -> None:
-    while not tally.over:
+    turn = 0
+    while turn < 1 or not tally.over:
+        turn += 1
         began = time.perf_counter()
         await caller.exchange()
         took = time.perf_counter() - began
@@ -218,7 +228,7 @@ async def _attack(plan: Plan, tally: Tally) -> None:
         [frame] * _FLOOD,
     ]
     turn = 0
-    while not tally.over:
+    while turn < 1 or not tally.over:
         turn += 1
         tally.counts["hostileRounds"] += 1
         try:
@@ -226,7 +236,7 @@ async def _attack(plan: Plan, tally: Tally) -> None:
                 await Caller(line).greet(plan.token)
                 for item in attacks[turn % len(attacks)]:
                     await line.send(item)
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(_PATIENCE):
                     while True:
                         await line.recv(decode=False)
         except ConnectionClosed:

@@ -1,11 +1,13 @@
 """The page's connection with somebody listening: answers can be kept back, refused and read."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, WebSocketRoute
+from tests.browser.browsing import PATIENCE_MS
 
 
 class Tap:
@@ -35,23 +37,30 @@ class Tap:
         return [one["params"] for one in self.sent if one["method"] == method]
 
     def until(self, seen: Callable[[], bool]) -> None:
-        """Wait for something to be seen, at most five seconds."""
-        for _ in range(250):
-            if seen():
-                return
+        """Wait for something to be seen."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not seen():
+            if time.monotonic() > end:
+                pytest.fail("the page did not ask for it")
             # Frames are handed over only while Playwright is at work.
             self._page.wait_for_timeout(20)
-        pytest.fail("the page did not ask for it")
 
     # Any JSON.
     def answer(self, method: str, **params: Any) -> Any:  # noqa: ANN401
-        """Return the last answer to a method that was called with these parameters."""
-        return [
-            payload
-            for asked, payload in self._answers
-            if asked["method"] == method
-            and all(asked["params"].get(name) == value for name, value in params.items())
-        ][-1]
+        """Wait for an answer to a method that was called with these parameters; the last counts."""
+        found: list[Any] = []
+
+        def is_answered() -> bool:
+            found[:] = [
+                payload
+                for asked, payload in self._answers
+                if asked["method"] == method
+                and all(asked["params"].get(name) == value for name, value in params.items())
+            ]
+            return bool(found)
+
+        self.until(is_answered)
+        return found[-1]
 
     def _opened(self, socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()

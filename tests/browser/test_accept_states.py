@@ -80,7 +80,7 @@ def test_a_gateway_that_is_started_again_on_its_port_is_found_with_what_changed(
     (folder / "SKILL.md").write_text(text, encoding="utf-8")
 
     with _serving(world, Choice(port=world.port)):
-        expect(page.locator("[data-skill=fresh-one]")).to_be_visible(timeout=20_000)
+        expect(page.locator("[data-skill=fresh-one]")).to_be_visible()
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(page.get_by_label("Search skills")).to_have_value("fresh")
         page.goto("about:blank")
@@ -94,7 +94,7 @@ def test_what_is_being_typed_outlives_news_from_the_gateway(
     create = f"/workshop?settingsAgentId=main&proposal={world.proposals['create']}"
     places = (
         ("/setup?settingsAgentId=main&configure=image-gen", "", "FAL_KEY"),
-        (create, "Revise…", "Text of SKILL.md"),
+        (create, "Revise…", "Text of the new skill"),
         ("/router?settingsAgentId=main", "", "Message"),
     )
     (world.roots["work"] / "aaa-new").mkdir()
@@ -181,6 +181,9 @@ def test_a_phone_and_a_page_at_twice_its_size_hide_nothing(
     page = settled(visit, view, "&m=please+fill+in+this+pdf+form" if view == "router" else "")
     if view == "router":
         expect(page.get_by_role("region", name="Candidates")).to_be_visible()
+        # A message that was tried is listed after a while, and makes the page longer.
+        recent = page.get_by_role("region", name="Recent messages")
+        expect(recent.get_by_role("button", name="please fill in this pdf form")).to_be_visible()
     moving = page.evaluate(
         """() => [...document.querySelectorAll('*')].filter((one) => {
           const style = getComputedStyle(one);

@@ -248,7 +248,7 @@ def test_a_text_that_was_begun_outlives_a_slip_of_the_mouse_and_escape(
     path = f"/workshop?proposal={shown.proposals['create']}"
     page = opened(visiting, shown, path)
     page.get_by_role("button", name="Revise…").click()
-    field = page.get_by_label("Text of SKILL.md")
+    field = page.get_by_label("Text of the new skill")
     field.fill("half a text")
     box = field.bounding_box()
     assert box is not None
@@ -261,16 +261,19 @@ def test_a_text_that_was_begun_outlives_a_slip_of_the_mouse_and_escape(
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name="Revise…").click()
 
-    expect(page.get_by_label("Text of SKILL.md")).to_have_value("half a text")
+    expect(page.get_by_label("Text of the new skill")).to_have_value("half a text")
 
 
 def test_a_double_click_opens_a_question_that_names_what_it_is_about_and_back_takes_it_away(
     visiting: Open, shown: StudioWorld
 ) -> None:
-    page = opened(visiting, shown, "/workshop")
+    visit = visiting(shown)
+    page = visit.go("/workshop?settingsAgentId=main")
     page.get_by_role("link", name="New skill: screenshot-diff").click()
+    expect(page.locator(".timeline")).to_be_visible()
     box = page.get_by_role("button", name="Reject…").bounding_box()
     assert box is not None
+    visit.stop_the_clock()
     page.mouse.dblclick(box["x"] + 9, box["y"] + 9, delay=30)
     expect(page.get_by_role("dialog")).to_contain_text("New skill: screenshot-diff")
     page.evaluate("history.back()")
@@ -287,6 +290,7 @@ def test_the_way_back_of_a_message_asks_to_roll_back_from_any_page(
     page.get_by_role("dialog").get_by_role("button", name="Create screenshot-diff").click()
     expect(page.get_by_text("screenshot-diff was written.")).to_be_visible()
     page.get_by_role("link", name="Router").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Router")
     page.get_by_role("button", name="Roll back").click()
     page.get_by_role("dialog").get_by_role("button", name="Roll back screenshot-diff").click()
 
@@ -299,6 +303,8 @@ def test_forced_colours_still_tell_on_from_off_and_here_from_there(
 ) -> None:
     page = opened(visiting, shown, forced_colors="active", reduced_motion="reduce")
     page.get_by_role("link", name="pdf-forms").click()
+    expect(page.locator(".row-chosen")).to_be_visible()
+    expect(page.locator(".toggle-on:enabled").first).to_be_visible()
     colours = page.evaluate(
         """() => {
           const of = (node) => getComputedStyle(node).backgroundColor;

@@ -69,7 +69,7 @@ def test_a_revision_is_scanned_again_and_a_refusal_keeps_what_was_typed(
 ) -> None:
     page = visiting(world).go(f"/workshop?proposal={world.proposals['create']}")
     page.get_by_role("button", name="Revise…").click()
-    field = page.get_by_label("Text of SKILL.md")
+    field = page.get_by_label("Text of the new skill")
 
     field.fill("---\nname: other-name\ndescription: [\n---\n")
     page.get_by_role("button", name="Save the new text").click()
@@ -92,7 +92,7 @@ def test_a_proposal_that_changes_under_the_reader_must_be_read_again(
 
     second = other.go(f"/workshop?proposal={ident}")
     second.get_by_role("button", name="Revise…").click()
-    second.get_by_label("Text of SKILL.md").fill("# Screenshot diff\n\nSomething else.\n")
+    second.get_by_label("Text of the new skill").fill("# Screenshot diff\n\nSomething else.\n")
     second.get_by_role("button", name="Save the new text").click()
 
     expect(page.get_by_role("alert")).to_contain_text("changed while you were reading")

@@ -581,7 +581,8 @@ def test_a_socket_that_does_not_answer_is_done_without(home: World, *, listening
         started = time.monotonic()
         result = hooked(home, CLAUDE.payload(home))
 
-    assert time.monotonic() - started < 5
+    # Nobody waits longer for a hook; on a machine that is idle it takes a second or two.
+    assert time.monotonic() - started < 20
     assert result.out == "" or "pdf-forms" in spoken(result, template(CLAUDE))
     assert (result.code, result.err) == (0, "")
     assert listening or result.out

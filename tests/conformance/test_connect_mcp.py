@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -443,7 +444,7 @@ async def _first_event(talk: Talk, change: Path, wanted: type[ServerEvent]) -> b
     async with talk.client.listen(prompts_list_changed=True, resources_list_changed=True) as events:
         await anyio.Path(change.parent).mkdir()
         await anyio.Path(change).write_text(NEWCOMER, encoding="utf-8")
-        with anyio.move_on_after(5):
+        with anyio.move_on_after(WAIT_S):
             async for event in events:
                 if isinstance(event, wanted):
                     return True
@@ -502,10 +503,11 @@ def test_older_clients_are_told_of_new_skills(old: Talk, old_world: World) -> No
 
 def _until(holds: object) -> None:
     """Wait until something holds; the client's own thread does the work meanwhile."""
-    ends = time.monotonic() + WAIT_S
+    ends, pause = time.monotonic() + WAIT_S, threading.Event()
     assert callable(holds)
     while not holds():
         assert time.monotonic() < ends, "it never held"
+        pause.wait(0.01)
 
 
 @pytest.mark.requirement("connect:mcp-read", "connect:mcp-changes")

@@ -329,7 +329,7 @@ def test_a_run_that_is_cancelled_while_it_begins_leaves_nothing_behind(world: Wo
     for pipe in (begun, release):
         os.mkfifo(pipe)
     script = f"echo begun > {begun}; read word < {release}; echo $word"
-    followed = {"source": "exec", "command": ["/bin/sh", "-c", script], "timeoutMs": 5000}
+    followed = {"source": "exec", "command": ["/bin/sh", "-c", script], "timeoutMs": 60_000}
     keyed_skill(world)
     configured(world, weather={"apiKey": followed, "env": {"UNITS": "si"}})
     entered = []
@@ -758,7 +758,7 @@ def test_a_reference_to_a_pipe_that_nobody_writes_to_does_not_wait(world: World)
         cwd=world.workspace,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
 

@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
@@ -32,6 +33,8 @@ from prowess.gateway.server import GatewayServer, gateway_server
 
 TOKEN = "canary-token-9f2b6c1d"  # noqa: S105 - of a gateway that lives for a test
 CANARY = "canary-secret-71c3"
+# Whoever waits longer waits for nothing, however busy the machine is.
+PATIENCE_S = 60
 SNAPSHOT: Json = {
     "health": {
         "agents": [{"agentId": "main", "name": "Main", "isDefault": True}],
@@ -65,6 +68,17 @@ class World:
     def url(self, path: str = "/ws") -> str:
         return f"ws://127.0.0.1:{self.port}{path}"
 
+    def until(self, happened: Callable[[], bool]) -> None:
+        """Wait until something has happened that nobody is told of."""
+        ends, pause = time.monotonic() + PATIENCE_S, threading.Event()
+        while not happened():
+            assert time.monotonic() < ends, "it did not happen"
+            pause.wait(0.01)
+
+    def clients(self) -> int:
+        """Return how many have said who they are and are still there."""
+        return int(self.hub.gauges()["clients"])
+
     def methods(self) -> list[Method]:
         rows: list[tuple[str, Scope | None, type[Params], Answering]] = [
             ("echo", Scope.READ, Echo, lambda call: {"text": call.params.text}),
@@ -89,7 +103,7 @@ class World:
 
     def _wait(self, _call: Call) -> Json:
         self.entered.release()
-        self.gate.wait(30)
+        self.gate.wait(PATIENCE_S)
         return {"waited": True}
 
 
@@ -150,7 +164,7 @@ def running(
     finally:
         world.gate.set()
         world.server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 
@@ -169,7 +183,14 @@ class Peer:
 
     def __init__(self, world: World, path: str = "/ws") -> None:
         self._stack = ExitStack()
-        opening = connect(world.url(path), max_size=None, compression=None, close_timeout=2)
+        opening = connect(
+            world.url(path),
+            max_size=None,
+            compression=None,
+            # What nobody asks for is read all the same: else pings and goodbyes would wait for it.
+            max_queue=None,
+            open_timeout=PATIENCE_S,
+        )
         self.socket: ClientConnection = self._stack.enter_context(opening)
         self.events: list[Json] = []
         self.challenge = self.receive()
@@ -186,12 +207,17 @@ class Peer:
         self.socket.send(frame if isinstance(frame, str | bytes) else json.dumps(frame))
 
     def receive(self) -> Json:
-        found: Json = json.loads(self.socket.recv(timeout=20))
+        found: Json = json.loads(self.socket.recv(timeout=PATIENCE_S))
         return found
 
-    def answer(self, request_id: str) -> Json:
+    def response(self) -> Json:
+        """Return the next answer, to whichever question."""
         while (frame := self.receive()).get("type") == "event":
             self.events.append(frame)
+        return frame
+
+    def answer(self, request_id: str) -> Json:
+        frame = self.response()
         assert frame["id"] == request_id
         return frame
 
@@ -203,11 +229,14 @@ class Peer:
         return self.answer(request_id)
 
     def event(self, name: str) -> Json:
+        # Of all frames together: the clock of the gateway goes on where nothing else comes.
+        ends = time.monotonic() + PATIENCE_S
         while True:
             for frame in self.events:
                 if frame["event"] == name:
                     self.events.remove(frame)
                     return frame
+            assert time.monotonic() < ends, f"no {name} among {self.events}"
             self.events.append(self.receive())
 
     def hello(self, **changes: Any) -> Json:  # noqa: ANN401 - whatever JSON holds
@@ -247,7 +276,7 @@ def ask(
     headers: dict[str, str] | None = None,
 ) -> Answer:
     """Send one HTTP request; a Host among the headers replaces the real one."""
-    line = http.client.HTTPConnection("127.0.0.1", world.port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", world.port, timeout=PATIENCE_S)
     given = dict(headers or {})
     try:
         line.putrequest(method, path, skip_host=True)

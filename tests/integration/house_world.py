@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.integration.gateway_world import TOKEN, Peer, World, ask, ready
+from tests.integration.gateway_world import PATIENCE_S, TOKEN, Peer, World, ask, ready
 
 from prowess.gateway.calls import Json
 from prowess.gateway.server import gateway_server
@@ -47,15 +47,21 @@ class House:
         given = {"name": name, "description": f"Does {name}. Use it for {name}."} | fields
         lines = [f"{key}: {json.dumps(value)}" for key, value in given.items()]
         text = "\n".join(["---", *lines, "---", "", f"# {name}", "", body, ""])
-        page.write_text(text, encoding="utf-8")
+        self._place(page, text)
         return page
 
     def configure(self, **values: Any) -> None:  # noqa: ANN401 - whatever a config holds
         """Write the config; what keeps tests quick is added."""
         skills = {**QUICK, **values.pop("skills", {})}
         text = json.dumps({"plugins": WORKSHOP, **values, "skills": skills}, indent=2)
-        self.config_file.write_text(text, encoding="utf-8")
+        self._place(self.config_file, text)
         self.config_file.chmod(0o600)
+
+    def _place(self, path: Path, text: str) -> None:
+        """Write a file in one step: who watches it sees no half of it."""
+        fresh = self.home / "fresh.tmp"
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
 
     # Any JSON.
     def config(self) -> Any:  # noqa: ANN401
@@ -125,7 +131,7 @@ def inhabited(
             yield house
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 

@@ -16,7 +16,7 @@ from prowess.wiring.serving import Gateway, ServeRequest, listening, open_gatewa
 TOKEN = "canary-token-41d7e0"  # noqa: S105 - of a gateway that lives for a test
 # Words alone find the skill: loading the encoder would take longer than the tests.
 QUICK: Mapping[str, object] = {"routing": {"encoder": "none"}}
-_STOP_SECONDS = 30
+_STOP_SECONDS = 60
 
 
 class Served:
@@ -45,7 +45,7 @@ class Served:
         lines = [f"{key}: {json.dumps(value)}" for key, value in (shown | fields).items()]
         page = folder / "SKILL.md"
         text = "\n".join(["---", *lines, "---", "", f"# {name}", "", "Do it.", ""])
-        page.write_text(text, encoding="utf-8")
+        self._place(page, text)
         return page
 
     def configure(self, **values: object) -> None:
@@ -53,7 +53,13 @@ class Served:
         given = values.pop("skills", {})
         skills = {**QUICK, **(given if isinstance(given, dict) else {})}
         text = json.dumps({**values, "skills": skills}, indent=2)
-        self.config_file.write_text(text, encoding="utf-8")
+        self._place(self.config_file, text)
+
+    def _place(self, path: Path, text: str) -> None:
+        """Write a file in one step: who watches it sees no half of it."""
+        fresh = self.home / "fresh.tmp"
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
 
     # Any JSON.
     def config(self) -> Any:  # noqa: ANN401

@@ -51,8 +51,9 @@ class Terminal:
         while words not in self.drawn[self._place :]:
             assert time.monotonic() < end, f"{words!r} did not come"
             self.type(CTRL_C)
-            # The terminal draws `^C` at once, which is no answer.
-            again = time.monotonic() + 2
+            # The terminal draws `^C` at once, which is no answer. One too many would go to whatever
+            # comes next, so that only one that was lost is pressed again.
+            again = time.monotonic() + SECONDS / 4
             while time.monotonic() < again and not self._came(words):
                 pass
         self.until(words)

@@ -24,6 +24,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 Json = dict[str, Any]
+PATIENCE_S = 60
 SCOPES = ["operator.admin", "operator.approvals", "operator.pairing"]
 CLIENT_ID, MODE, ROLE = "openclaw-control-ui", "webchat", "operator"
 TEXTS, FLAG = [str], bool
@@ -73,7 +74,11 @@ class Claw3D:
         # The proxy takes the address that a person typed, and calls its own origin localhost.
         url = f"ws://localhost:{self._world.port}"
         self._socket = self._stack.enter_context(
-            connect(url, origin=Origin(f"http://localhost:{self._world.port}"))
+            connect(
+                url,
+                origin=Origin(f"http://localhost:{self._world.port}"),
+                open_timeout=PATIENCE_S,
+            )
         )
         challenge = self._receive()
         assert (challenge["type"], challenge["event"]) == ("event", "connect.challenge")
@@ -104,7 +109,7 @@ class Claw3D:
         return caught.value, self.frames[-1]
 
     def _receive(self) -> Json:
-        frame: Json = json.loads(self._socket.recv(timeout=20))
+        frame: Json = json.loads(self._socket.recv(timeout=PATIENCE_S))
         self.frames.append(frame)
         return frame
 

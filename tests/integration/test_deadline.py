@@ -29,26 +29,26 @@ def test_work_that_takes_too_long_is_interrupted() -> None:
     with pytest.raises(TimeoutError, match=r"stopped after 0\.1 s"), deadline(0.1):
         _endless()
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 def test_an_interruption_that_is_swallowed_comes_again() -> None:
     swallowed: list[int] = []
 
-    with pytest.raises(TimeoutError), deadline(0.05):
+    with pytest.raises(TimeoutError), deadline(0.3):
         _stubborn(swallowed)
 
     assert swallowed == [1]
 
 
 def test_work_in_time_leaves_the_alarm_of_others_as_it_was() -> None:
-    handler, outer = signal.getsignal(signal.SIGALRM), signal.setitimer(signal.ITIMER_REAL, 50)
+    handler, outer = signal.getsignal(signal.SIGALRM), signal.setitimer(signal.ITIMER_REAL, 500)
     try:
-        with deadline(60):
-            assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+        with deadline(900):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] > 500
             time.sleep(0.1)
 
-        assert 40 < signal.getitimer(signal.ITIMER_REAL)[0] < 49.95
+        assert 400 < signal.getitimer(signal.ITIMER_REAL)[0] < 499.95
         assert signal.getsignal(signal.SIGALRM) is handler
     finally:
         signal.setitimer(signal.ITIMER_REAL, *outer)

@@ -630,7 +630,7 @@ def test_another_process_waits_for_the_lock(world: World) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(0.2)
 
-    assert child.communicate(timeout=20)[0] == "in\n"
+    assert child.communicate(timeout=60)[0] == "in\n"
 
 
 @FORMS

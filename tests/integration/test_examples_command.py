@@ -354,19 +354,20 @@ def on_terminal(typed: str, *words: str) -> str:
     with subprocess.Popen(command, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         os.write(ours, typed.encode())
-        drawn = "".join(iter(reader(ours), ""))
+        # Decoded as a whole: a piece may end within a character.
+        drawn = b"".join(iter(reader(ours), b"")).decode()
         assert process.wait(timeout=60) == 0, drawn
     os.close(ours)
     return drawn
 
 
-def reader(terminal: int) -> Callable[[], str]:
-    def read() -> str:
+def reader(terminal: int) -> Callable[[], bytes]:
+    def read() -> bytes:
         try:
-            return os.read(terminal, 65_536).decode()
+            return os.read(terminal, 65_536)
         except OSError:
             # A pseudo terminal ends with an error once nobody holds its other side.
-            return ""
+            return b""
 
     return read
 

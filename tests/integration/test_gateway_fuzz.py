@@ -9,7 +9,15 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.integration.gateway_world import Peer, World, ask, connect_params, ready, running
+from tests.integration.gateway_world import (
+    PATIENCE_S,
+    Peer,
+    World,
+    ask,
+    connect_params,
+    ready,
+    running,
+)
 from websockets.exceptions import ConnectionClosed
 
 from prowess.gateway.calls import Json
@@ -101,7 +109,7 @@ def test_bytes_that_are_no_websocket_frames_harm_nobody(world: World) -> None:
 
     with ready(world) as honest:
         for number in range(60):
-            with socket.create_connection(("127.0.0.1", world.port), timeout=20) as line:
+            with socket.create_connection(("127.0.0.1", world.port), timeout=PATIENCE_S) as line:
                 line.sendall(upgrade if number % 2 else b"")
                 if number % 2:
                     line.recv(1)

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 import pytest
 from starlette.responses import HTMLResponse
 from starlette.types import Receive, Scope, Send
-from tests.integration.gateway_world import CANARY, TOKEN, Answer, Peer, World, ask, ready, running
+from tests.integration.gateway_world import (
+    CANARY,
+    PATIENCE_S,
+    TOKEN,
+    Answer,
+    Peer,
+    World,
+    ask,
+    ready,
+    running,
+)
 
 from prowess.gateway.app import GatewayOptions
 from prowess.gateway.calls import Json
@@ -98,7 +108,7 @@ def test_a_broken_body_is_refused(world: World, body: str) -> None:
 
 def test_a_body_is_bounded_by_what_it_says_and_by_what_it_is(world: World) -> None:
     said = ask(world, "POST", "/rpc", "x" * 600_000, JSON)
-    with socket.create_connection(("127.0.0.1", world.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", world.port), timeout=PATIENCE_S) as line:
         line.sendall(
             f"POST /rpc HTTP/1.1\r\nHost: localhost:{world.port}\r\nTransfer-Encoding: chunked\r\n"
             f"Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\r\n".encode()
@@ -198,7 +208,7 @@ def test_only_pages_of_known_origins_are_served(
 
 
 def test_two_hosts_or_no_host_are_refused(world: World) -> None:
-    with socket.create_connection(("127.0.0.1", world.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", world.port), timeout=PATIENCE_S) as line:
         line.sendall(b"GET /health HTTP/1.0\r\n\r\n")
         answer = line.recv(100)
 
@@ -251,7 +261,7 @@ def test_what_breaks_inside_is_answered_and_never_told(caplog: pytest.LogCapture
 def test_while_it_stops_a_gateway_says_so() -> None:
     with running() as world, ready(world) as peer:
         peer.send({"type": "req", "id": "w", "method": "wait"})
-        assert world.entered.acquire(timeout=10)
+        assert world.entered.acquire(timeout=PATIENCE_S)
         world.server.should_exit = True
         peer.event("shutdown")
         health = ask(world, "GET", "/health")
@@ -268,8 +278,9 @@ def test_a_websocket_elsewhere_is_refused(world: World) -> None:
     assert ask(world, "GET", "/elsewhere", None, UPGRADE).status in {403, 404}
 
 
-def test_health_needs_no_token_and_metrics_count(world: World) -> None:
-    with ready(world) as peer:
+def test_health_needs_no_token_and_metrics_count() -> None:
+    # A world of its own: clients of other tests may be on their way out.
+    with running() as world, ready(world) as peer:
         peer.call("echo", {"text": "x"})
         peer.call("made-up-by-a-client")
         health = ask(world, "GET", "/health")

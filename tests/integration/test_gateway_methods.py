@@ -71,7 +71,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield house
 
 
-@pytest.fixture(scope="module")
+# Each test connects anew: all of them over one connection might send more than a client may.
+@pytest.fixture
 def guest(shared: House) -> Iterator[Peer]:
     with visited(shared) as peer:
         yield peer

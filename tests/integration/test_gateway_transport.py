@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.integration.gateway_world import (
     CANARY,
+    PATIENCE_S,
     SNAPSHOT,
     TOKEN,
     Peer,
@@ -316,7 +317,7 @@ def test_too_many_open_requests_are_refused_one_by_one() -> None:
             peer.send({"type": "req", "id": f"w{number}", "method": "wait"})
         refused = peer.answer("w2")
         world.gate.set()
-        answers = {peer.receive()["id"] for _ in range(2)}
+        answers = {peer.response()["id"] for _ in range(2)}
 
         assert refused["error"]["code"] == "RATE_LIMITED"
         assert answers == {"w0", "w1"}
@@ -336,41 +337,40 @@ def test_a_quick_answer_overtakes_a_slow_one(world: World) -> None:
 
 def test_who_does_not_read_is_dropped_and_the_others_get_everything() -> None:
     limits = Limits(queue_bytes=200_000, goodbye_seconds=0.2, presence_seconds=0.01)
-    with running(hub=Hub(limits=limits)) as world, ready(world) as other:
-        lazy = lazy_client(world)
+    with running(hub=Hub(limits=limits)) as world, ready(world) as other, lazy_client(world):
         while len(other.event("presence")["payload"]["presence"]) < 2:
             pass
         count = 0
-        while world.hub.gauges()["clients"] > 1 and count < 2000:
+        while world.clients() > 1 and count < 2000:
             world.hub.publish("skills.changed", {"number": count, "text": "x" * 60_000})
             assert other.event("skills.changed")["payload"]["number"] == count
             count += 1
 
         metrics = ask(world, "GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-        lazy.close()
 
     assert 0 < count < 2000
     assert "prowess_gateway_slow_consumers_dropped_total 1" in metrics.text
 
 
 def test_who_neither_reads_nor_asks_is_cut_off_for_good() -> None:
-    limits = Limits(queue_bytes=1000, goodbye_seconds=0.05, presence_seconds=0.01)
-    with running(hub=Hub(limits=limits)) as world, ready(world) as other:
-        world.server.sweep_every = 1
-        lazy = lazy_client(world)
-        silent = socket.create_connection(("127.0.0.1", world.port), timeout=20)
-        while world.hub.gauges()["clients"] < 2:
-            other.event("presence")
-        while world.hub.gauges()["clients"] > 1:
+    # Room for two of the events: who reads is never dropped, however late its turn comes.
+    limits = Limits(queue_bytes=2_000_000, goodbye_seconds=0.05)
+    with (
+        running(hub=Hub(limits=limits)) as world,
+        ready(world) as other,
+        lazy_client(world),
+        socket.create_connection(("127.0.0.1", world.port), timeout=PATIENCE_S) as silent,
+    ):
+        world.until(lambda: world.clients() == 2)
+        while world.clients() > 1:
             world.hub.publish("skills.changed", {"text": "x" * 900_000})
             other.event("skills.changed")
-        while len(world.server.server_state.connections) > 2:
-            ask(world, "GET", "/health")
+        # Only now: whoever connects would be cut off if it did not ask within moments.
+        world.server.sweep_every = 1
+        world.until(lambda: len(world.server.server_state.connections) == 1)
 
         assert silent.recv(1) == b""
         assert other.call("whoami")["ok"]
-        lazy.close()
-        silent.close()
 
 
 def test_an_answer_larger_than_the_queue_is_still_sent() -> None:
@@ -391,13 +391,16 @@ def test_a_full_gateway_refuses_before_the_upgrade() -> None:
 
 @pytest.mark.parametrize("limits", [Limits(strangers=2), Limits(connections=2)])
 def test_strangers_keep_no_client_out_the_oldest_makes_room(limits: Limits) -> None:
-    with running(hub=Hub(limits=limits)) as world, Peer(world) as oldest, Peer(world) as other:
-        client = ready(world)
+    with (
+        running(hub=Hub(limits=limits)) as world,
+        Peer(world) as oldest,
+        Peer(world) as other,
+        ready(world) as client,
+    ):
         ended, reason, _ = oldest.end()
 
         assert client.call("whoami")["ok"]
         assert other.hello()["ok"]
-        client.socket.close()
     assert ended == 1008
     assert "connect" in reason
 
@@ -468,7 +471,7 @@ def test_the_clock_ticks() -> None:
 def test_a_stop_waits_for_running_calls_and_tells_everybody() -> None:
     with running() as world, ready(world) as peer:
         peer.send({"type": "req", "id": "w", "method": "wait"})
-        assert world.entered.acquire(timeout=10)
+        assert world.entered.acquire(timeout=PATIENCE_S)
         world.server.should_exit = True
         shutdown = peer.event("shutdown")
         late = peer.call("echo", {"text": "late"})

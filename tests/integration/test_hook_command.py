@@ -16,6 +16,7 @@ import pytest
 from prowess.hooks.harness import Harness
 from prowess.hooks.samples import SAMPLES, Sample
 from prowess.host.encoder_onnx import OnnxEncoder
+from prowess.host.hook_client import ask
 from prowess.host.hook_log import FILE_NAME, HookLog
 from prowess.host.hook_socket import Asked, HookSocket
 from prowess.runtime.ports import Vectors
@@ -85,6 +86,12 @@ class World:
         said: list[str] = []
         answer_alone(given, self.environ, str(self.work), str(self.state), said.append)
         return "".join(said)
+
+    def asked(self, given: bytes) -> str:
+        """Ask the gateway as the hook does, but wait for as long as a busy machine takes."""
+        said = ask(str(self.state), given, self.environ, str(self.work), seconds=60)
+        assert said is not None
+        return said.decode()
 
     def payload(self, event: str = "UserPromptSubmit", **fields: object) -> bytes:
         common = {"session_id": "one", "cwd": str(self.work), "hook_event_name": event}
@@ -333,18 +340,21 @@ def test_after_a_compaction_the_next_prompt_of_that_session_brings_the_index_aga
 
 def test_a_running_gateway_answers_as_the_hook_would_alone(world: World) -> None:
     alone = world.hook(world.payload())
-    begun = world.hook(world.payload("SessionStart", source="startup"))
+    started = world.payload("SessionStart", source="startup")
+    begun = world.hook(started)
     size = len(world.log().splitlines())
 
     with (
         open_runtime(None, home=world.state, environ=world.environ) as runtime,
         serving_hooks(runtime),
     ):
-        warm = world.hook(world.payload())
-        warm_begun = world.hook(world.payload("SessionStart", source="startup"))
+        warm, warm_begun = world.asked(world.payload()), world.asked(started)
+        after = len(world.log().splitlines())
+        through_a_process = world.hook(world.payload())
 
     assert (warm, warm_begun) == (alone, begun)
-    assert len(world.log().splitlines()) == size + 2
+    assert after == size + 2
+    assert through_a_process == alone
 
 
 @pytest.mark.parametrize("is_named", [True, False])

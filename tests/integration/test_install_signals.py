@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,15 @@ from prowess.safety.install_arguments import node_plan
 
 PROWESS = (sys.executable, "-m", "prowess")
 PATIENCE_S = 60
+# Waits long for its children to end by themselves: what is to come meanwhile comes in time.
+_PATIENT = (
+    "import sys\n"
+    "from prowess.host.processes import ChildProcesses\n"
+    f"ChildProcesses.__init__.__kwdefaults__['grace'] = {PATIENCE_S}\n"
+    "from prowess.cli.main import main\n"
+    "sys.exit(main())"
+)
+PATIENT = (sys.executable, "-c", _PATIENT)
 # Says who it is, starts somebody else, and stays.
 STAYING = "sleep 600 & echo $! > {child}; echo begun >&2; sleep 600"
 
@@ -39,10 +48,12 @@ def stand_in(world: World, name: str, script: str) -> None:
 
 
 @contextmanager
-def started(world: World, *args: str) -> Iterator[subprocess.Popen[str]]:
+def started(
+    world: World, *args: str, program: Sequence[str] = PROWESS
+) -> Iterator[subprocess.Popen[str]]:
     environ = {**os.environ, **world.environ, "PROWESS_HOME": str(world.state)}
     with subprocess.Popen(
-        [*PROWESS, *args],
+        [*program, *args],
         cwd=world.work,
         env=environ,
         stdout=subprocess.PIPE,
@@ -126,7 +137,7 @@ def test_the_second_signal_ends_at_once(world: World) -> None:
     stand_in(world, "npm", script.format(child=world.folder / "child"))
     world.skill({"kind": "node", "package": "framer"})
 
-    with started(world, "install", "frames", "--yes") as process:
+    with started(world, "install", "frames", "--yes", program=PATIENT) as process:
         until_begun(process)
         process.send_signal(signal.SIGTERM)
         while _catches(process.pid, signal.SIGTERM):

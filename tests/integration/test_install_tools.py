@@ -432,10 +432,16 @@ def test_an_install_that_takes_too_long_is_ended_with_all_that_it_started(world:
     stand_in(world, "npm", "echo begun; sleep 600 & sleep 600")
     world.skill({"kind": "node", "package": "framer"})
 
-    result = world.install(timeout_ms=1000)
+    # It needs some of its time to begin: how much depends on what else the machine has to do.
+    for seconds in (1, 30):
+        result = world.install(timeout_ms=1000 * seconds)
+        if result.stdout:
+            break
 
     assert (result.ok, result.code) == (False, None)
-    assert "took longer than 1 s" in result.message
+    assert f"took longer than {seconds} s" in result.message
+    # It is said to people at a terminal and to programs.
+    assert all(name in result.message for name in ("--timeout", "timeoutMs"))
     assert result.stdout == "begun\n"
 
 

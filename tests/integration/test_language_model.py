@@ -169,7 +169,7 @@ def test_an_answer_without_an_end_is_given_up(server: Server) -> None:
 
 def test_a_model_that_never_answers_is_given_up(server: Server) -> None:
     def wait(_handler: BaseHTTPRequestHandler) -> None:
-        assert server.over.wait(30)
+        assert server.over.wait(100)
 
     server.answers = [wait]
 

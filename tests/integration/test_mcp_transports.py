@@ -24,6 +24,7 @@ from mcp_types import TextResourceContents
 from tests.integration.mcp_world import (
     LEGACY,
     MODERN,
+    SECONDS,
     McpWorld,
     plainly,
     said,
@@ -298,7 +299,7 @@ def test_a_signal_ends_a_server_whose_client_is_silent(world: McpWorld) -> None:
     assert "result" in server.hello()
 
     server.process.send_signal(signal.SIGTERM)
-    server.process.wait(20)
+    server.process.wait(SECONDS)
     out, err = server.process.communicate()
 
     assert (server.process.returncode, out) == (128 + signal.SIGTERM, b"")
@@ -311,7 +312,7 @@ def test_the_end_of_the_input_ends_the_server_and_nothing_but_the_protocol_was_p
     server = _Process(world)
     assert "result" in server.hello()
 
-    out, err = server.process.communicate(b"this is no JSON\n\n\xff\xfe\n", timeout=20)
+    out, err = server.process.communicate(b"this is no JSON\n\n\xff\xfe\n", timeout=SECONDS)
 
     assert server.process.returncode == 0
     assert err == b""
@@ -321,7 +322,7 @@ def test_the_end_of_the_input_ends_the_server_and_nothing_but_the_protocol_was_p
 def test_who_asks_for_an_agent_that_is_not_there_is_told_at_once(world: McpWorld) -> None:
     server = _Process(world, "--agent", "nobody")
 
-    out, err = server.process.communicate(timeout=20)
+    out, err = server.process.communicate(timeout=SECONDS)
 
     assert (server.process.returncode, out) == (1, b"")
     assert b'unknown agent id "nobody"' in err

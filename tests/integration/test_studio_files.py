@@ -48,7 +48,7 @@ def world(folder: Path) -> Iterator[World]:
 
 
 def _raw(world: World, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
-    line = http.client.HTTPConnection("127.0.0.1", world.port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", world.port, timeout=60)
     try:
         line.request("GET", path, headers={key.replace("_", "-"): headers[key] for key in headers})
         answer = line.getresponse()

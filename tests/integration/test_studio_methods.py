@@ -46,7 +46,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioWorld]:
         yield one
 
 
-@pytest.fixture(scope="module")
+# Each test connects anew: all of them over one connection might send more than a client may.
+@pytest.fixture
 def guest(shared: StudioWorld) -> Iterator[Peer]:
     with _connected(shared) as peer:
         yield peer

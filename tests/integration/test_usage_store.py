@@ -34,9 +34,12 @@ ALL = UsageQuery(most_events=100_000)
 # Notes one use after the other and says so after each.
 WRITER = """
 import sys
+from prowess.host import usage_store
 from prowess.host.usage_store import SqliteUsage
 from prowess.runtime.usage import UsageLog, Use
 
+# Others write at the same time, and a machine may be slow: here nothing is put off.
+usage_store._BUSY_S = 60
 path, name, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
 log = UsageLog(SqliteUsage(path), known=lambda _agent: {name}, now_ms=lambda: 1_700_000_000_000)
 print("ready", flush=True)

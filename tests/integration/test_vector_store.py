@@ -25,8 +25,11 @@ NOBODY = 65_534
 WRITER = """
 import sys
 import numpy as np
+from prowess.host import vector_store
 from prowess.host.vector_store import SqliteVectors
 
+# Others write at the same time, and a machine may be slow.
+vector_store._BUSY_S = 60
 path, name, batches = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = SqliteVectors(path)
 print("ready", flush=True)

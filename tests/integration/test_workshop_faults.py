@@ -146,8 +146,8 @@ _KILLED = """
     import test_workshop_faults as faults
 
     base, action, start = Path(sys.argv[1]) / "place", sys.argv[2], sys.argv[3]
-    # What a new skill leads to takes no other steps, only more or fewer of them.
-    old, stride = (faults.OLD, 1) if start == "skill" else ({{}}, 3)
+    first, stride = int(sys.argv[4]), 3
+    old = faults.OLD if start == "skill" else {{}}
     place = faults.Place(base).begin(old)
     proposal = place.suggest()
     if action == "rollback":
@@ -166,7 +166,7 @@ _KILLED = """
         assert code in (0, -signal.SIGKILL), code
         return code != 0
 
-    ends, number, is_over = set(), -stride, False
+    ends, number, is_over = set(), first - stride, False
     while not is_over:
         number += stride
         shutil.copytree(begun, base)
@@ -213,7 +213,11 @@ def quick_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-@pytest.mark.parametrize("start", ["skill", "none"])
+# A third of the steps each, for they are many. What a new skill leads to takes no other steps, only
+# more or fewer of them: there a third is enough.
+@pytest.mark.parametrize(
+    ("start", "first"), [("skill", 0), ("skill", 1), ("skill", 2), ("none", 0)]
+)
 @pytest.mark.parametrize(
     ("action", "ends"),
     [
@@ -222,13 +226,13 @@ def quick_folder(tmp_path: Path) -> Iterator[Path]:
     ],
 )
 def test_a_process_killed_at_any_step_leaves_the_old_or_the_new_and_the_log_says_which(
-    quick_folder: Path, start: str, action: str, ends: list[str]
+    quick_folder: Path, start: str, first: int, action: str, ends: list[str]
 ) -> None:
     here = Path(__file__)
     script = textwrap.dedent(_KILLED).format(tests=str(here.parent), root=str(here.parents[2]))
 
     done = subprocess.run(
-        [sys.executable, "-c", script, str(quick_folder), action, start],
+        [sys.executable, "-c", script, str(quick_folder), action, start, str(first)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -316,7 +320,7 @@ def test_who_comes_in_the_middle_of_a_write_waits_and_is_told(tmp_path: Path) ->
     second = threading.Thread(target=come)
 
     Place(tmp_path, once("staged", second.start)).workshop.apply(proposal.id)
-    second.join(30)
+    second.join(100)
 
     assert told == ["applied proposal cannot be applied"]
 
@@ -331,7 +335,7 @@ def test_two_proposals_for_one_skill_do_not_undo_each_other(tmp_path: Path) -> N
     other = threading.Thread(target=lambda: Place(tmp_path).workshop.apply(second.id))
 
     Place(tmp_path, once("noted", other.start)).workshop.apply(first.id)
-    other.join(30)
+    other.join(100)
 
     assert {one.state for one in place.workshop.list()} == {State.APPLIED}
     page = (place.notes / "SKILL.md").read_text()

@@ -171,8 +171,8 @@ class Hub:
         ]
 
     def gauges(self) -> dict[str, float]:
-        """Return what is true right now, for metrics."""
-        clients = sum(1 for one in self._members if one.client is not None)
+        """Return what is true right now, for metrics; safe from any thread."""
+        clients = sum(1 for one in tuple(self._members) if one.client is not None)
         return {
             "connections": len(self._members),
             "clients": clients,

@@ -478,7 +478,7 @@ def test_a_second_writer_waits_and_then_finds_its_change_stale(root: Path) -> No
 
     def wait() -> None:
         reached.set()
-        assert go_on.wait(20)
+        assert go_on.wait(100)
 
     def second() -> None:
         try:
@@ -490,7 +490,7 @@ def test_a_second_writer_waits_and_then_finds_its_change_stale(root: Path) -> No
         target=make, args=(folder_of(root, once("staged", wait)), {"SKILL.md": b"first\n"})
     )
     first.start()
-    assert reached.wait(20)
+    assert reached.wait(60)
     other = threading.Thread(target=second)
     other.start()
     other.join(0.2)
@@ -522,7 +522,7 @@ def test_another_process_waits_for_the_lock(root: Path, tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(0.3)
 
-    assert child.communicate(timeout=20)[0] == "in\n"
+    assert child.communicate(timeout=60)[0] == "in\n"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "/", "CON", "a\0b", "x\u202ey"])

@@ -15,9 +15,9 @@ _CRAFTED = "[" + "a" * 26
 
 
 def _seconds(text: str) -> float:
-    begun = time.perf_counter()
+    begun = time.process_time()
     _NAIVE.search(text)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def test_g34_crafted_text_makes_a_careless_pattern_explode_and_ours_does_not() -> None:

@@ -39,7 +39,7 @@ def test_all_of_a_closed_input_is_read(pipe: Pipe, given: bytes) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    found = read_input(pipe.reads, MOST)
+    found = read_input(pipe.reads, MOST, silence_s=60.0, all_s=60.0)
     writer.join()
 
     assert found == given
@@ -62,7 +62,7 @@ def test_what_only_looks_complete_is_waited_for(pipe: Pipe) -> None:
 
     rest = threading.Timer(0.05, write_the_rest)
     rest.start()
-    found = read_input(pipe.reads, MOST)
+    found = read_input(pipe.reads, MOST, silence_s=60.0, all_s=60.0)
     rest.join()
 
     assert found == WHOLE

@@ -153,6 +153,8 @@ def test_a_strict_draft_is_valid_without_a_word_and_clean(trace: Trace) -> None:
     text = written(trace)
 
     assert checked(trace, text).diagnostics == ()
+    # The standard has no such key, and a strict draft keeps to it.
+    assert "disable-model-invocation" not in text
     report = scan({"SKILL.md": text.encode()}, Profile.PROPOSAL)
     assert (report.verdict, report.findings) == (ScanVerdict.CLEAN, ())
 
@@ -495,6 +497,22 @@ def test_a_coarse_fingerprint_counts_where_neither_has_a_fine_one() -> None:
     assert same_draft(plain_one, replace(FACTS, task="Something else")) == ""
 
 
+def test_off_a_device_a_fine_fingerprint_needs_the_same_task_too() -> None:
+    one = replace(FACTS, on_device=False, task="Generate the invoices for October")
+
+    assert same_draft(replace(one, task="Retrain the spam classifier"), one) == ""
+    assert same_draft(replace(one, task="generate invoices for october!"), one) == "fingerprint"
+
+
+def test_off_a_device_the_same_way_with_another_file_is_one_draft() -> None:
+    one = replace(FACTS, on_device=False, task="Convert data/sales.csv to JSON and count rows")
+
+    other = replace(one, task="Convert stock.csv to JSON and count rows")
+
+    assert same_draft(other, one) == "fingerprint"
+    assert same_draft(replace(one, task="Delete stock.csv"), one) == ""
+
+
 def test_off_a_device_a_coarse_fingerprint_needs_the_same_task() -> None:
     one = replace(CODING, flow="")
 
@@ -538,6 +556,15 @@ def test_a_promoted_skill_says_nothing_of_having_been_a_draft() -> None:
     for gone in ("Draft", "draft", AT, "fingerprint", "Checklist", "Outcome", "scripts/auto"):
         assert gone not in body
     assert "## Procedure\n" in body
+
+
+def test_a_promoted_skill_says_how_its_replay_is_run() -> None:
+    text = written(ON_PHONE, script="scripts/auto/x.sh")
+
+    _, body = promoted(text, name="turn-on-wifi", replay="scripts/replay.sh")
+
+    assert body.startswith("# Turn on wifi\n\n- Replay script: `bash scripts/replay.sh` shows")
+    assert body.count("Replay script:") == 1
 
 
 def test_what_a_person_wrote_into_a_draft_is_kept() -> None:

@@ -84,6 +84,49 @@ def test_files_and_programs_keep_coding_flows_apart() -> None:
     assert tests != flow(run("git commit -am x", "a.py"), on_device=False)
 
 
+PATCH = "*** Begin Patch\n*** {how} File: {name}\n+x\n*** End Patch"
+
+
+def patched(name: str, how: str = "Update") -> dict[str, list[Step]]:
+    """Return the ways in which one patch is handed over, each between the same commands."""
+    text = PATCH.format(how=how, name=name)
+    ways = {
+        "input": step("", "apply_patch", input=text),
+        "diff": step("", "apply_patch", patch=f"--- a/{name}\n+++ b/{name}\n+x"),
+        "command": step("", "shell", command=["apply_patch", text]),
+        "lines": step("", "shell", command=f"apply_patch <<'EOF'\n{text}\nEOF"),
+    }
+    around = step("", "Bash", command="git status"), step("", "Bash", command="pytest -q")
+    return {way: [around[0], one, around[1]] for way, one in ways.items()}
+
+
+@pytest.mark.parametrize("way", ["input", "diff", "command", "lines"])
+def test_a_patch_is_known_by_its_files(way: str) -> None:
+    docs, login = patched("docs/export.md")[way], patched("src/login.py")[way]
+
+    assert behaviour(docs) == behaviour(login)
+    assert flow(docs, on_device=False) != flow(login, on_device=False)
+    assert flow(docs, on_device=False) == flow(patched("docs/export.md")[way], on_device=False)
+
+
+@pytest.mark.parametrize("how", ["Add", "Delete"])
+def test_a_file_that_a_patch_adds_or_deletes_counts_too(how: str) -> None:
+    one, other = (flow(patched(name, how)["input"], on_device=False) for name in ("a.py", "b.py"))
+
+    assert one != other
+
+
+def test_the_script_behind_an_interpreter_keeps_flows_apart_and_its_input_does_not() -> None:
+    def run(script: str, given: str) -> str:
+        commands = (f"cat {given}", f"python {script} {given}", "git add -A")
+        return flow([step("", "Bash", command=one) for one in commands], on_device=False)
+
+    invoices = run("make_invoices.py", "october.csv")
+
+    assert invoices == run("tools/make_invoices.py", "november.csv")
+    assert invoices != run("train_spam.py", "mails.csv")
+
+
 def test_one_command_alone_is_too_little_to_compare() -> None:
     assert flow([step("", "Bash", command="git status")], on_device=False) == ""
 
@@ -93,7 +136,13 @@ def test_one_command_alone_is_too_little_to_compare() -> None:
     [
         ("git commit -m 'a; b | c'", "git commit"),
         ("cd /srv && FOO=1 sudo /usr/bin/python3 run.py data.csv 2>&1 | tail -5",
-         "cd | python3 *.csv *.py | tail"),
+         "cd | python3 run.py *.csv | tail"),
+        ("python3 -u tools/train.py mails.csv", "python3 train.py *.csv"),
+        ("python -m http.server", "python http.server"),
+        ("python -c 'print(1)'", "python"),
+        ("bash deploy.sh", "bash deploy.sh"),
+        ("npm run build", "npm run build"),
+        ("uv run python tools/a.py b.csv", "uv run a.py *.csv"),
         ("cat > a.txt <<'EOF'\nrm everything\nEOF\nwc a.txt", "cat *.txt | wc *.txt"),
         ("", ""),
         ("'unclosed", "unclosed"),

@@ -121,6 +121,48 @@ def test_digits_on_a_pad_are_hidden_with_their_places() -> None:
     assert '"OK"' in found
 
 
+NUMBERED = (("3", "Settings"), ("7", "Network & internet"), ("2", "Wi-Fi"), ("5", "Home"))
+
+
+def counted(number: str, text: str = "", resource_id: str = "", thought: str = "") -> Step:
+    """A tap on an element that the harness knows by the place it has on the screen."""
+    target = UiTarget(element_id=number, text=text, label=text, resource_id=resource_id)
+    action = Action("tap_element", {"elementId": number})
+    return Step(number=1, action=action, result="ok", target=target, thought=thought)
+
+
+def test_the_numbers_that_a_harness_gives_to_elements_are_no_pad() -> None:
+    found = shown(*(counted(number, text) for number, text in NUMBERED), task="Join the network")
+
+    assert HIDDEN not in found
+    assert all(text in found for _, text in NUMBERED)
+
+
+def test_numbers_of_elements_in_a_thought_or_a_field_are_no_pad() -> None:
+    thoughts = [
+        counted(number, resource_id=f"com.x:id/{text}", thought=f"Tap element {number} to go on")
+        for number, text in NUMBERED
+    ]
+    fields = [step("mobile_tap", elementId=number) for number, _ in NUMBERED]
+
+    assert HIDDEN not in shown(*thoughts, task="Join the network")
+    assert HIDDEN not in shown(*fields, task="Join the network")
+
+
+@pytest.mark.parametrize("number", ["7", "19"])
+def test_a_pad_is_known_by_its_words_whatever_numbers_its_elements_have(number: str) -> None:
+    found = shown(*(counted(number, digit) for digit in "7391"), task="Unlock it")
+
+    assert found.count(HIDDEN) >= 4
+    assert not any(f'"text": "{digit}"' in found for digit in "7391")
+
+
+def test_a_pad_whose_keys_have_no_words_is_known_by_their_names() -> None:
+    keys = [counted("19", resource_id=f"com.android.systemui:id/key{digit}") for digit in "7391"]
+
+    assert "id/key" not in shown(*keys, task="Unlock it")
+
+
 def test_digits_of_a_calculator_are_shown() -> None:
     pad = [
         tap(digit, resource_id=f"key_{digit}", app="com.android.calculator2") for digit in "7391"

@@ -251,7 +251,38 @@ def test_rollouts_without_envelopes_are_read_as_well() -> None:
     ]
 
 
-def test_arguments_that_are_no_json_stay_as_they_were_written() -> None:
+REFUSED = "failed to parse function arguments: EOF while parsing a value"
+
+
+def _broken(at: str = "b1") -> list[Line]:
+    return [
+        _item("function_call", name="shell", arguments='{"command": ["ls', call_id=at),
+        _item("function_call_output", call_id=at, output=REFUSED),
+    ]
+
+
+def test_a_call_that_was_refused_is_no_step() -> None:
+    work = _call({"command": ["bash", "-lc", "ls"]}, "a\nb")
+
+    reading = _read(META, _user("look"), *_broken(), *work, _agent("Two files."))
+
+    (trace,) = reading.traces
+    assert [step.result for step in trace.steps] == ["a\nb"]
+    assert trace.ok
+    assert reading.skipped == {NO_ARGUMENTS: 1}
+
+
+def test_a_task_whose_last_call_was_refused_did_not_go_well() -> None:
+    work = _call({"command": ["bash", "-lc", "ls"]}, "a\nb")
+
+    told = _read(META, _user("look"), *work, *_broken(), _agent("Two files."))
+    silent = _read(META, _user("look"), *work, _agent("Now the rest."), *_broken())
+
+    assert [trace.problem for trace in told.traces] == [LAST_FAILED]
+    assert [trace.problem for trace in silent.traces] == [NO_END]
+
+
+def test_a_call_without_arguments_is_a_step() -> None:
     reading = _read(
         META,
         _user("run"),
@@ -264,11 +295,7 @@ def test_arguments_that_are_no_json_stay_as_they_were_written() -> None:
     )
 
     (trace,) = reading.traces
-    assert [dict(step.action.fields) for step in trace.steps] == [
-        {"arguments": "{not json"},
-        {},
-        {},
-    ]
+    assert [dict(step.action.fields) for step in trace.steps] == [{}]
     assert reading.skipped == {NO_ARGUMENTS: 2, NO_MESSAGE: 2}
 
 

@@ -747,14 +747,14 @@ def test_an_agent_does_not_wait_for_the_index_of_another(
 
     def take_long() -> None:
         started.set()
-        go_on.wait(timeout=10)
+        go_on.wait(timeout=100)
 
     encoder.before = take_long
     with ThreadPoolExecutor(2) as pool:
         other = pool.submit(service.index, "clerk")
-        started.wait(timeout=10)
+        assert started.wait(timeout=60)
         mine = pool.submit(service.route, "/bread-baker")
-        done, _ = wait([mine], timeout=3)
+        done, _ = wait([mine], timeout=60)
         go_on.set()
         other.result()
 

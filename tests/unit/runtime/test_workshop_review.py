@@ -59,7 +59,7 @@ class Stuck:
     def ask(self, _instructions: str, _question: str, _seconds: float) -> str:
         self.times += 1
         self.asked.set()
-        self.go.wait(30)
+        self.go.wait(100)
         return NOTHING
 
 
@@ -400,9 +400,11 @@ def test_a_model_that_hangs_does_not_hold_the_turn() -> None:
     begun = time.monotonic()
 
     first, second = scene.turn(8), scene.turn(8)
+    took = time.monotonic() - begun
+    assert stuck.asked.wait(60)
     stuck.go.set()
 
-    assert time.monotonic() - begun < 10
+    assert took < 60
     assert first.note == "reviewer skipped: no answer within 0.1 s (reviewTimeoutMs)"
     assert second.note == "reviewer skipped: the last question is still unanswered"
     assert stuck.times == 1
@@ -415,7 +417,7 @@ def test_one_review_runs_at_a_time_and_what_happens_meanwhile_is_counted() -> No
     outcomes: list[ReviewOutcome] = []
     first = threading.Thread(target=lambda: outcomes.append(scene.turn(5)))
     first.start()
-    assert stuck.asked.wait(10)
+    assert stuck.asked.wait(60)
 
     meanwhile = scene.turn(2)
     stuck.go.set()

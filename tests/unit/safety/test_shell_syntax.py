@@ -45,9 +45,9 @@ def test_any_text_is_read(text: str) -> None:
 def test_time_grows_with_the_size_of_the_text(piece: str) -> None:
     def took(size: int) -> float:
         text = piece * (size // len(piece))
-        start = time.perf_counter()
+        start = time.process_time()
         read_shell(View.raw("x", text))
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     took(1_000)
     assert took(40_000) < 10 * took(10_000) + 0.5
