@@ -1,5 +1,6 @@
 """The shapes that clients see of learning from traces: traces, drafts, goals and clean-ups."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from prowess.skills.text import clean
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         Lesson,
         Promoted,
         Removed,
+        TrashedDraft,
     )
 
     # It brings the scanner along, which most commands never need.
@@ -65,6 +67,21 @@ def cleaned(value: "Cleaned") -> Json:
         "dryRun": value.dry_run,
         "removed": [_removed(one) for one in value.drafts],
         "scripts": [_removed(one) for one in value.scripts],
+    }
+
+
+def trashed(value: "Sequence[TrashedDraft]") -> Json:
+    """Show what was removed and can be brought back."""
+    return {
+        "trash": [
+            {
+                "trash": one.id,
+                "path": clean(one.path),
+                "script": one.has_script,
+                "removedAt": datetime.fromtimestamp(one.removed_at, UTC).isoformat(),
+            }
+            for one in value
+        ]
     }
 
 

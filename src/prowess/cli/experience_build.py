@@ -82,15 +82,13 @@ def build_command(
     workspace, replay scripts under scripts/auto; a script does nothing without --execute. What the
     scanner refuses is not written.
 
-    Exit code 0 when something was learned or is known, 1 when nothing could be.
+    Exit code 0 when something was learned or is known, 1 when nothing could be or a TRACE cannot
+    be read; the others are built all the same.
 
     Example: prowess experience build session.jsonl --dry-run
     """
     heap = _read(paths, None if shape == "auto" else TraceShape(shape))
-    with (
-        open_runtime(workspace) as runtime,
-        open_experience(runtime, rehearse=dry_run) as service,
-    ):
+    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
         bar = ProgressBar()
         built = service.build(
             heap.traces, agent_id=agent or "", again=again, dry_run=dry_run, progress=bar
@@ -110,17 +108,18 @@ def _read(paths: Iterable[str], shape: TraceShape | None) -> _Heap:
     Raises:
         PathError: there is only one, and it cannot be read.
     """
-    heap = _Heap()
+    heap, read = _Heap(), 0
     files = [file for path in paths for file in _files(path, heap)]
     bar = ProgressBar()
     for done, file in enumerate(files):
         bar("reading", done, len(files))
         try:
             heap.add(_reading(file, shape))
+            read += 1
         except PathError as error:
             heap.problems.append(error)
     bar.clear()
-    if len(heap.problems) == 1 and len(files) <= 1:
+    if len(heap.problems) == 1 and not read:
         raise heap.problems[0]
     return heap
 
@@ -184,6 +183,8 @@ def _print_draft(one: DraftOutcome) -> None:
     print_text(text, _STYLES[one.status])
     if one.script:
         print_text(f"  replay: {one.script}", "dim")
+    elif one.status is DraftStatus.WOULD_WRITE and not one.reason:
+        print_text("  replay: none, since no step can be repeated", "dim")
     if one.replaced:
         print_text(f"  in place of {', '.join(one.replaced)}", "dim")
     if one.reason:

@@ -1,5 +1,8 @@
 """`experience list`, `promote`, `clean` and `restore`: what becomes of drafts."""
 
+import time
+from collections.abc import Sequence
+
 import click
 
 from prowess import wire_experience
@@ -7,7 +10,7 @@ from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text, shortened
 from prowess.cli.workshop_words import next_steps
 from prowess.errors import ProwessError
-from prowess.runtime.experience_ports import Cleaned, Removed
+from prowess.runtime.experience_ports import Cleaned, Removed, TrashedDraft
 from prowess.wiring import open_runtime
 from prowess.wiring.experience import open_experience
 
@@ -85,10 +88,7 @@ def promote_command(
 
     Example: prowess experience promote 20260101-101500-open-mail --name open-mail
     """
-    with (
-        open_runtime(workspace) as runtime,
-        open_experience(runtime, rehearse=dry_run) as service,
-    ):
+    with open_runtime(workspace) as runtime, open_experience(runtime) as service:
         done = service.promote(draft_id, name=name, agent_id=agent or "", dry_run=dry_run)
     if as_json:
         print_json(wire_experience.promoted(done))
@@ -97,7 +97,10 @@ def promote_command(
     print_text(f"{word}: {done.draft} -> {done.skill}", "green")
     print_text(f"  {done.path}", "dim")
     if done.proposal is not None:
-        next_steps([f"`prowess workshop rollback {done.proposal.id}` takes it back."])
+        steps = [f"`prowess workshop rollback {done.proposal.id}` takes it back."]
+        if done.trash:
+            steps.append(f"`prowess experience restore {done.trash}` brings back the draft.")
+        next_steps(steps)
     return 0
 
 
@@ -136,19 +139,45 @@ def _print_cleaned(done: Cleaned) -> None:
 
 
 @click.command("restore")
-@click.argument("trash_id", metavar="CODE")
+@click.argument("trash_id", metavar="[CODE]", required=False)
 @common
 def restore_command(
-    trash_id: str, workspace: str | None, agent: str | None, *, as_json: bool
+    trash_id: str | None, workspace: str | None, agent: str | None, *, as_json: bool
 ) -> int:
     """Bring back the draft that went to the trash under CODE, over nothing.
+
+    Without CODE, list what is in the trash.
 
     Example: prowess experience restore 202601011015-0a1b2c3d4e5f
     """
     with open_runtime(workspace) as runtime, open_experience(runtime) as service:
+        if trash_id is None:
+            trashed = service.trashed(agent_id=agent or "")
+            if as_json:
+                print_json(wire_experience.trashed(trashed))
+            else:
+                _print_trash(trashed)
+            return 0
         path = service.restore(trash_id, agent_id=agent or "")
     if as_json:
         print_json({"path": path})
     else:
         print_text(f"restored: {path}", "green")
     return 0
+
+
+def _print_trash(trashed: Sequence[TrashedDraft]) -> None:
+    if not trashed:
+        print_text("No draft is in the trash.")
+        return
+    columns = (Column("Code"), Column("Removed"), Column("What", flexible=True))
+    rows = [
+        (
+            Cell(one.id),
+            Cell(time.strftime("%Y-%m-%d %H:%M", time.localtime(one.removed_at)), "dim"),
+            Cell(f"{one.path}{' and its replay' if one.has_script else ''}"),
+        )
+        for one in trashed
+    ]
+    print_table(columns, rows)
+    next_steps(["`prowess experience restore CODE` brings one back."])

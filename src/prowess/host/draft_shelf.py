@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.containment import TEMPORARY_PREFIX, Hook, Root
-from prowess.host.draft_trash import DraftTrash, Item, files_of
+from prowess.host.draft_trash import DraftTrash, files_of
+from prowess.host.draft_trash_records import Item, Trashed
 from prowess.host.folder_steps import is_folder
 from prowess.host.private_files import locked
 from prowess.learning.replay_template import HEAD
@@ -123,8 +124,7 @@ class DraftShelf:
         _refuse_stem(stem)
         body, commands = _encoded(stem, text), _encoded(stem, script or "")
         place = f"{_DRAFTS}/{stem}"
-        draft = f"{place}/{_SKILL_FILE}" if as_folder else f"{place}{_DRAFT_END}"
-        replay = f"{_SCRIPTS}/{stem}{_SCRIPT_END}"
+        draft, replay = _places(stem, as_folder=as_folder)
         with self._opened(create=True) as root:
             for taken in (place, f"{place}{_DRAFT_END}", replay):
                 _refuse_taken(root, taken)
@@ -139,6 +139,11 @@ class DraftShelf:
                 stack.pop_all()
             self._hook("draft-written")
             return str(root.path / draft), "" if script is None else str(root.path / replay)
+
+    def places(self, stem: str, *, scripted: bool, as_folder: bool) -> tuple[str, str]:
+        """Return where `write` would put a draft and its script; empty for what it has not."""
+        draft, replay = _places(stem, as_folder=as_folder)
+        return str(self._workspace / draft), str(self._workspace / replay) if scripted else ""
 
     def remove(self, draft: "ShelvedDraft", *, now: float) -> str:
         """Move a draft that was listed and its script to the trash, and return the id there.
@@ -165,6 +170,14 @@ class DraftShelf:
             state = dict(_entries(root, _DRAFTS)).get(place.rpartition("/")[2])
             inner = _skill_file(root, place) if state is not None and is_folder(state) else ""
             return str(root.path / place / inner)
+
+    def trashed(self) -> tuple[Trashed, ...]:
+        """Return what of this workspace is in the trash, newest first.
+
+        Raises:
+            PathError: the trash cannot be read.
+        """
+        return self._trash.listed(self._workspace)
 
     def orphan_scripts(self) -> tuple[str, ...]:
         """Return the scripts of drafts that are gone; what a person put there does not count.
@@ -198,6 +211,12 @@ class DraftShelf:
                 problem = "has become a link since it was looked at: try again."
                 raise ContainmentError(shown(str(self._workspace)), problem)
             yield root
+
+
+def _places(stem: str, *, as_folder: bool) -> tuple[str, str]:
+    """Return where a draft of that name and its script lie in a workspace."""
+    end = f"/{_SKILL_FILE}" if as_folder else _DRAFT_END
+    return f"{_DRAFTS}/{stem}{end}", f"{_SCRIPTS}/{stem}{_SCRIPT_END}"
 
 
 def _entries(root: Root, folder: str) -> list[tuple[str, os.stat_result]]:

@@ -16,46 +16,34 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from prowess.errors import PathError
 from prowess.host import folder_move
 from prowess.host.containment import TEMPORARY_PREFIX, Hook, Root
+from prowess.host.draft_trash_records import (
+    ID,
+    MAIN,
+    RECORD,
+    SCRIPT,
+    Entry,
+    Item,
+    Trashed,
+    dump,
+    json_in,
+    load,
+    shown_entry,
+)
 from prowess.host.folder_move import Place
 from prowess.host.folder_steps import BY_HANDLE, is_folder, reported
 from prowess.safety.contents import content_hash
 from prowess.safety.portable_paths import shown
 
-SOURCE = "workspace-draft"
 MOST_FILES, MOST_DEPTH, MOST_BYTES = 200, 8, 8 * 1024 * 1024
-# The first of the two decides where the second belongs.
-_MAIN, _SCRIPT, _RECORD, _NOTE = "skill", "script", "record.json", "open.json"
-_ID = re.compile(r"[0-9]{12}-[0-9a-f]{12}\Z")
-_PLACE = re.compile(r"(?:skills|scripts)/auto/(?!\.)[^/\\\0]+\Z")
-_HASH = re.compile(r"[0-9a-f]{64}\Z")
+_NOTE = "open.json"
 # What a write, or a move to another disk, leaves behind where it was killed.
 _STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}(?:\.tmp)?\Z")
 _CLAIM = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-_MAX_RECORD = 64 * 1024
 _PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
-
-
-class Item(NamedTuple):
-    """Something in a workspace, by its place, and the hash that it was seen with."""
-
-    place: str
-    hash: str
-
-
-class _Entry(NamedTuple):
-    """One entry of the trash: what belongs in it, by the name that it has there."""
-
-    id: str
-    items: Mapping[str, Item]
-
-    def kept(self, name: str) -> str:
-        """Return where one of its items is in the trash."""
-        return f"{self.id}/{name}"
 
 
 def files_of(root: Root, place: str, *, in_folder: bool) -> dict[str, bytes]:
@@ -88,16 +76,16 @@ class DraftTrash:
             PathError: either is not what was seen, or cannot be moved; both are where they were.
         """
         self.settle(workspace)
-        items = {_MAIN: main} if script is None else {_MAIN: main, _SCRIPT: script}
+        items = {MAIN: main} if script is None else {MAIN: main, SCRIPT: script}
         for item in items.values():
             if _hash(workspace, item.place) != item.hash:
                 raise _changed(item.place)
-        entry = _Entry(f"{max(int(now), 0):012d}-{secrets.token_hex(6)}", items)
+        entry = Entry(f"{max(int(now), 0):012d}-{secrets.token_hex(6)}", items)
         with self._opened(workspace) as trash, self._noted(entry.id):
             try:
                 trash.make_folder(entry.id, mode=_PRIVATE_FOLDER)
-                record = _dump(entry, workspace, trash, now)
-                trash.write(entry.kept(_RECORD), record, mode=_PRIVATE)
+                record = dump(entry, workspace, trash, now)
+                trash.write(entry.kept(RECORD), record, mode=_PRIVATE)
                 self._hook("recorded")
                 for name, item in items.items():
                     _store(workspace, trash, item, entry.kept(name))
@@ -115,7 +103,7 @@ class DraftTrash:
         """
         self.settle(workspace)
         with self._opened(workspace) as trash:
-            entry = _load(workspace, trash, removed)
+            entry = load(workspace.path, trash, removed)
             kept = [name for name in entry.items if trash.exists(entry.kept(name))]
             there = {name: entry.items[name] for name in kept}
             _refuse_taking(workspace, trash, entry, there)
@@ -128,7 +116,22 @@ class DraftTrash:
                 except BaseException as error:
                     _attempt(error, lambda: _finish(workspace, trash, entry))
                     raise
-        return entry.items[_MAIN].place
+        return entry.items[MAIN].place
+
+    def listed(self, workspace: Path) -> tuple[Trashed, ...]:
+        """Return what of a workspace could be taken back, newest first.
+
+        What is damaged or was changed since is left out: `take` would refuse it, and says why.
+
+        Raises:
+            PathError: the trash cannot be read.
+        """
+        if not self._trash.is_dir():
+            return ()
+        with Root.open(self._trash, swap_hook=self._hook) as trash:
+            names = sorted((name for name, _ in trash.list("") if ID.match(name)), reverse=True)
+            found = (shown_entry(workspace, trash, name) for name in names)
+            return tuple(one for one in found if one is not None)
 
     def settle(self, workspace: Root) -> None:
         """Bring to its end what was cut off: draft and script are in the trash, or out of it.
@@ -142,11 +145,11 @@ class DraftTrash:
             _sweep(notes, "")
             if not notes.exists(_NOTE):
                 return
-            removed = str(_json(notes, _NOTE).get("entry", ""))
+            removed = str(json_in(notes, _NOTE).get("entry", ""))
             with self._opened(workspace) as trash:
-                if _ID.match(removed) and trash.exists(f"{removed}/{_RECORD}"):
-                    _finish(workspace, trash, _load(workspace, trash, removed))
-                elif _ID.match(removed) and trash.exists(removed):
+                if ID.match(removed) and trash.exists(f"{removed}/{RECORD}"):
+                    _finish(workspace, trash, load(workspace.path, trash, removed))
+                elif ID.match(removed) and trash.exists(removed):
                     _drop(trash, removed)
             notes.unlink(_NOTE)
 
@@ -169,8 +172,8 @@ class DraftTrash:
             notes.unlink(_NOTE)
 
 
-def _refuse_taking(workspace: Root, trash: Root, entry: _Entry, there: Mapping[str, Item]) -> None:
-    if _MAIN not in there:
+def _refuse_taking(workspace: Root, trash: Root, entry: Entry, there: Mapping[str, Item]) -> None:
+    if MAIN not in there:
         raise PathError(entry.id, "is not in the trash any more.")
     for name, item in there.items():
         if _hash(trash, entry.kept(name)) != item.hash:
@@ -180,22 +183,22 @@ def _refuse_taking(workspace: Root, trash: Root, entry: _Entry, there: Mapping[s
             raise PathError(entry.id, problem)
 
 
-def _finish(workspace: Root, trash: Root, entry: _Entry) -> None:
+def _finish(workspace: Root, trash: Root, entry: Entry) -> None:
     """Let the script follow the draft, wherever the cut left the two."""
     for name, item in entry.items.items():
         if _hash(workspace, item.place) != item.hash:
             _bring_back(trash, entry.kept(name), item.hash)
         _drop_claim(workspace, item.place, is_kept=trash.exists(entry.kept(name)))
         _bring_back(workspace, item.place, item.hash)
-    main = entry.items[_MAIN]
-    is_out = _hash(workspace, main.place) == main.hash or not trash.exists(entry.kept(_MAIN))
+    main = entry.items[MAIN]
+    is_out = _hash(workspace, main.place) == main.hash or not trash.exists(entry.kept(MAIN))
     is_changed = any(
         trash.exists(entry.kept(name)) and _hash(trash, entry.kept(name)) != item.hash
         for name, item in entry.items.items()
     )
     if is_out or is_changed:
         _give_back(workspace, trash, entry)
-    elif _SCRIPT in entry.items:
+    elif SCRIPT in entry.items:
         _follow(workspace, trash, entry)
     for name, item in entry.items.items():
         if item.hash in (_hash(workspace, item.place), _hash(trash, entry.kept(name))):
@@ -203,9 +206,9 @@ def _finish(workspace: Root, trash: Root, entry: _Entry) -> None:
             _sweep(trash, entry.id)
 
 
-def _follow(workspace: Root, trash: Root, entry: _Entry) -> None:
+def _follow(workspace: Root, trash: Root, entry: Entry) -> None:
     """Move the script to the draft in the trash, unless somebody has another one by now."""
-    script, kept = entry.items[_SCRIPT], entry.kept(_SCRIPT)
+    script, kept = entry.items[SCRIPT], entry.kept(SCRIPT)
     if _hash(workspace, script.place) != script.hash:
         return
     if trash.exists(kept):
@@ -214,7 +217,7 @@ def _follow(workspace: Root, trash: Root, entry: _Entry) -> None:
         _store(workspace, trash, script, kept)
 
 
-def _give_back(workspace: Root, trash: Root, entry: _Entry) -> None:
+def _give_back(workspace: Root, trash: Root, entry: Entry) -> None:
     """Put everything back that is in the trash, over nothing, and drop the entry."""
     for name in reversed(list(entry.items)):
         item, kept = entry.items[name], entry.kept(name)
@@ -299,7 +302,7 @@ def _link(old: Place, new: Place) -> bool:
 
 def _drop(trash: Root, removed: str) -> None:
     """Remove an entry, unless something that somebody could want back is still in it."""
-    if not any(trash.exists(f"{removed}/{name}") for name in (_MAIN, _SCRIPT)):
+    if not any(trash.exists(f"{removed}/{name}") for name in (MAIN, SCRIPT)):
         trash.remove_tree(removed)
 
 
@@ -334,51 +337,3 @@ def _hash(root: Root, place: str) -> str:
     except PathError:
         # A link, too large, not readable: whatever it is, it is not what was seen.
         return ""
-
-
-def _dump(entry: _Entry, workspace: Root, trash: Root, now: float) -> bytes:
-    main = entry.items[_MAIN]
-    fields: dict[str, Any] = {
-        "id": entry.id,
-        "path": str(trash.path / entry.kept(_MAIN)),
-        "original": str(workspace.path / main.place),
-        "source": SOURCE,
-        "removed_at": now,
-        "hash": main.hash,
-        "workspace": str(workspace.path),
-        "items": {name: item._asdict() for name, item in entry.items.items()},
-    }
-    return json.dumps(fields, indent=2).encode()
-
-
-def _load(workspace: Root, trash: Root, removed: str) -> _Entry:
-    if not _ID.match(removed) or not trash.exists(f"{removed}/{_RECORD}"):
-        raise PathError(shown(removed), "is not in the trash.")
-    record = _json(trash, f"{removed}/{_RECORD}")
-    # The record is a file like any other: it may choose neither the workspace nor the folder.
-    if record.get("source") != SOURCE or record.get("workspace") != str(workspace.path):
-        raise PathError(removed, f"is no draft that was removed from {workspace.path}.")
-    try:
-        items = {
-            name: Item(_checked(_PLACE, found["place"]), _checked(_HASH, found["hash"]))
-            for name, found in sorted(record["items"].items(), key=lambda one: one[0] != _MAIN)
-            if name in (_MAIN, _SCRIPT)
-        }
-        return _Entry(removed, {_MAIN: items.pop(_MAIN), **items})
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PathError(removed, "has a damaged record: move it back by hand.") from error
-
-
-def _checked(form: re.Pattern[str], text: str) -> str:
-    if not form.match(text):
-        raise ValueError(text)
-    return text
-
-
-def _json(root: Root, path: str) -> dict[str, Any]:
-    try:
-        found = json.loads(root.read(path, _MAX_RECORD))
-    except (ValueError, RecursionError) as error:
-        problem = "is damaged: look at it, then move it away."
-        raise PathError(shown(str(root.path / path)), problem) from error
-    return found if isinstance(found, dict) else {}

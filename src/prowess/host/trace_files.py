@@ -24,7 +24,7 @@ from prowess.learning.trace_reading import (
     read_markdown,
     read_records,
 )
-from prowess.learning.traces import TraceShape
+from prowess.learning.traces import Trace, TraceShape
 
 MOST_LINE_BYTES = 16_000_000
 MOST_FILES, MOST_ENTRIES, DEEPEST = 2_000, 100_000, 10
@@ -59,7 +59,18 @@ def read_trace_file(path: str, shape: TraceShape | None = None) -> TraceReading:
         raise PathError(path, "does not exist: give the file of a trace.")
     if not isinstance(found, Content):
         raise PathError(path, f"{found.message}: give the file of a trace.")
-    return read_trace_stream(io.BytesIO(found.data), path, shape)
+    reading = read_trace_stream(io.BytesIO(found.data), path, shape)
+    return replace(reading, traces=tuple(_placed(trace, path) for trace in reading.traces))
+
+
+def _placed(trace: Trace, path: str) -> Trace:
+    """Return a trace whose session is its own file under the name that leads there from anywhere.
+
+    What a document says of its session is left as it is: nobody knows from where that counts.
+    """
+    if trace.session_path != path:
+        return trace
+    return replace(trace, session_path=os.path.abspath(path))
 
 
 def read_trace_stream(stream: BinaryIO, name: str, shape: TraceShape | None = None) -> TraceReading:

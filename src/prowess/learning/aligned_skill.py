@@ -24,6 +24,9 @@ MOST_BODY = 20_000
 _QUOTE, _MOST_PHRASES = 300, 3
 _MOST_STEPS, _MOST_SOURCES, _LONGEST_SOURCE = 60, 12, 140
 _SHORT, _MOST_TOOLS, _SAYS_SOMETHING = 120, 4, 12
+_MOST_OTHERWISE = 6
+# Of more runs than that, a step of two of them is left out as well.
+_MANY = 10
 # A step that says so much tells of its task, and two of them are enough to know it by.
 _TELLS, _SURELY = 1.0, 2
 _APP = re.compile(r"[\w.-]{1,100}")
@@ -81,8 +84,9 @@ def goal_key(aligned: Aligned) -> str:
     """Return the hash by which a goal is known again when it is learned anew, perhaps otherwise.
 
     It depends on the set of the steps that most runs took and that say something about their task:
-    a program with its mode, a script by its name, an element, an app, a tool, and never what they
-    were given. Where fewer than two of them belong to few tasks only, it also depends on the words
+    a program with its mode and what most runs told it to do, a script by its name, an element, an
+    app, a tool, and never other values; and on what most tasks undo, since the same switch turns on
+    and off. Where fewer than two of them belong to few tasks only, it also depends on the words
     that at least half of the tasks share, without values, politeness, plurals, and words that stand
     in a step, which may be given another time.
 
@@ -92,10 +96,12 @@ def goal_key(aligned: Aligned) -> str:
     telling steps are the same goal.
     """
     usual = [step for step in aligned.steps if step.usual]
-    deeds = {f"{step.kind} {step.script}" for step in usual if step.weight >= _TELLS}
+    deeds = {
+        " ".join((step.kind, step.script, *step.modes)) for step in usual if step.weight >= _TELLS
+    }
     is_sure = sum(map(_is_own, usual)) >= _SURELY
     words = [] if is_sure else sorted(aligned.goal_words)
-    known = [sorted(deeds or {step.kind for step in usual}), words]
+    known = [sorted(deeds or {step.kind for step in usual}), words, *sorted(aligned.undone)]
     return hashlib.sha256(json.dumps(known).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -195,8 +201,11 @@ def _table(parameters: Sequence[Parameter]) -> Iterator[str]:
     yield "| Name | What | Examples |"
     yield "| --- | --- | --- |"
     for one in parameters:
-        examples = ", ".join(code(example).replace("|", "\\|") for example in one.examples)
-        yield f"| `{one.name}` | {one.about} | {examples or 'none'} |"
+        examples = [code(example).replace("|", "\\|") for example in one.examples]
+        shown = ", ".join(examples) or "none"
+        if one.usual:
+            shown = f"mostly {examples[0]}; also {', '.join(examples[1:])}"
+        yield f"| `{one.name}` | {one.about} | {shown} |"
 
 
 def _preconditions(aligned: Aligned) -> Iterator[str]:
@@ -209,9 +218,12 @@ def _preconditions(aligned: Aligned) -> Iterator[str]:
         yield f"- What is given is there: {_names(files)}."
     if any(one.is_secret for one in aligned.parameters):
         yield "- The person gives the secrets when they are needed."
-    given = (one for one in aligned.parameters if _is_given(one) and not one.is_asked)
-    if others := [f"{{{one.name}}}" for one in given]:
+    given = [one for one in aligned.parameters if _is_given(one) and not one.is_asked]
+    if others := [f"{{{one.name}}}" for one in given if not one.usual]:
         yield f"- Where the task does not say it, find out: {_names(others)}."
+    for one in (one for one in given if one.usual):
+        most = f"most runs had {code(one.usual)}"
+        yield f"- Where the task does not say `{{{one.name}}}`, {most}."
 
 
 def _names(words: Sequence[str]) -> str:
@@ -231,9 +243,7 @@ def _procedure(aligned: Aligned, room: _Room) -> Iterator[str]:
 
 
 def _optional(step: AlignedStep, of: int) -> str:
-    if not step.optional:
-        return ""
-    return "(Optional.) " if step.seen_in == of else f"(Optional, {step.seen_in} of {of} runs.) "
+    return f"(Optional, {step.seen_in} of {of} runs.) " if step.optional else ""
 
 
 def _check(aligned: Aligned) -> Iterator[str]:
@@ -249,10 +259,19 @@ def _pitfalls(aligned: Aligned) -> Iterator[str]:
         instead = f" What worked: {one.remedy}" if one.remedy else ""
         failed = f"- This went wrong in {one.seen_in} of {of} runs: {one.text.rstrip('.')}"
         yield f"{failed}{said}{instead}"
+    for other in aligned.otherwise[:_MOST_OTHERWISE]:
+        yield f"- One run took step {other.step + 1} otherwise: {other.text}"
     if aligned.detours:
-        count = len({one.trace for one in aligned.detours})
-        runs = "one run" if count == 1 else f"{count} runs"
-        yield f"- Steps that only {runs} took are left out."
+        yield _left_out(len({one.trace for one in aligned.detours}), of)
+
+
+def _left_out(count: int, of: int) -> str:
+    """Return that steps are left out, and whose; of many runs, also what a few of them took."""
+    if of > _MANY:
+        return "- Steps that hardly any run took are left out."
+    if count == 1:
+        return "- Steps that only one run took are left out."
+    return f"- {count} of {of} runs took steps that no other run took; these are left out."
 
 
 def _sources(aligned: Aligned) -> Iterator[str]:
@@ -265,4 +284,6 @@ def _sources(aligned: Aligned) -> Iterator[str]:
 
 
 def _tail(path: str) -> str:
-    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+    parts = path.replace("\\", "/").rsplit("/", 2)
+    # An absolute path of two parts has nothing before its slash, and is shown whole.
+    return "/".join(parts[-2:] if parts[0] else parts)

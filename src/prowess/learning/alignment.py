@@ -8,13 +8,15 @@ in it: what is shown was taken from traces without them.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.learning.command_shapes import programs_of, script_of
+from prowess.learning.command_shapes import options_of, plain_operands, programs_of, script_of
 from prowess.learning.deeds import Deed
 from prowess.learning.goal_words import GAP, without_values
 from prowess.learning.goals import goal_words, masked_task, stems_of, words_alike
+from prowess.learning.opposites import undone_in
+from prowess.learning.parameter_book import MOST
 from prowess.learning.parameter_names import Source
 from prowess.learning.parameters import Parameter, Parametrized, Varying, parametrized
 from prowess.learning.secret_fields import is_secret_target
@@ -24,6 +26,7 @@ from prowess.learning.step_columns import Column, columns_of, typical
 from prowess.learning.step_orders import order_of
 from prowess.learning.step_shapes import MOST_MOVES, Failure, Move, failures_of, moves_of
 from prowess.learning.traces import Trace, UiTarget
+from prowess.learning.typed_fields import target_of
 from prowess.learning.value_kinds import Kind, values_in
 from prowess.skills.text import one_line
 
@@ -35,7 +38,7 @@ _NEARLY_ALL = 0.75
 _COMMON, _SAYS_ENOUGH = 0.34, 0.5
 # What fewer of many traces did is noise and no option.
 _SOME, _USUAL = 0.2, 0.6
-_MOST_DETOURS, _MOST_PITFALLS = 12, 6
+_MOST_DETOURS, _MOST_PITFALLS, _MOST_WAYS = 12, 6, 3
 _NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
@@ -61,6 +64,8 @@ class AlignedStep:
     script: str = ""
     # How much it says about the task, from 0 to 1.
     weight: float = 1.0
+    # What most runs told a program to do, by options and plain words, or what an element says.
+    modes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,16 @@ class Detour:
 
     # The place of the trace among the aligned ones.
     trace: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Otherwise:
+    """A step that a single run took in another way, which is none of the ways of the procedure."""
+
+    # The place of the trace among the aligned ones, and of the step in the procedure.
+    trace: int
+    step: int
     text: str
 
 
@@ -102,6 +117,10 @@ class Aligned:
     sessions: tuple[str, ...]
     # What at least half of the tasks say beside values, without what their steps used.
     goal_words: frozenset[str] = frozenset()
+    # What was done in another way by one run each.
+    otherwise: tuple[Otherwise, ...] = ()
+    # What most tasks undo: it tells them from those that do it.
+    undone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +145,9 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
     kept = [column for column in columns if len(column.members) >= fewest]
     varying = [one for column in kept for one in _varying(column, runs)]
     found = parametrized([run.task for run in runs], varying)
-    texts = iter(found.texts)
-    steps = tuple(_step(column, texts, len(runs)) for column in kept)
+    texts = iter(zip(found.texts, found.otherwise, strict=True))
+    laid = [_step(column, texts, len(runs)) for column in kept]
+    steps = tuple(step for step, _ in laid)
     done = [_done(run) for run in runs]
     goals = without_values(found.goals, done)
     best, *others = _by_goal(runs)
@@ -146,6 +166,12 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
         tasks=tuple(one_line(run.shown.task) for run in runs),
         sessions=tuple(one_line(run.shown.session_path) for run in runs),
         goal_words=_shared_words(runs, done),
+        otherwise=tuple(
+            Otherwise(trace=trace, step=at, text=text)
+            for at, (_, others) in enumerate(laid)
+            for trace, text in sorted(others.items())
+        )[:_MOST_DETOURS],
+        undone=_undone(runs),
     )
 
 
@@ -205,35 +231,65 @@ def _typed_into(column: Column, runs: Sequence[_Run]) -> UiTarget | None:
     """Return the element that is typed into; where the step does not know, the tap before does."""
     if column.first.shape.deed is not Deed.TYPE:
         return None
+    found = []
     for at in sorted(column.members):
         move, moves = column.members[at], runs[at].moves
         before = next(place for place, one in enumerate(moves) if one is move)
         near = (one.target for one in (move, *reversed(moves[:before])) if one.target)
-        if (target := next(near, None)) is not None:
-            return target
-    return None
+        found += list(near)[:1]
+    return target_of(found)
 
 
-def _step(column: Column, texts: Iterator[str], of: int) -> AlignedStep:
-    named = {name: next(texts) for name in _field_names(column)}
-    said = {name: text for name, text in named.items() if text}
+def _step(
+    column: Column, texts: Iterator[tuple[str, Mapping[int, str]]], of: int
+) -> tuple[AlignedStep, Mapping[int, str]]:
+    """Return a step, and how single runs took it otherwise; where several did, the step says so."""
+    laid = {name: next(texts) for name in _field_names(column)}
+    said = {name: text for name, (text, _) in laid.items() if text}
     move, seen = column.first, len(column.members)
     order = order_of(move, said)
     command = said.get("command", "") if move.shape.deed is Deed.SHELL else ""
     script = script_of(command)
-    used = _NAME.findall(" ".join(said.values()))
-    return AlignedStep(
-        text=order.text,
+    apart = laid["command"][1] if "command" in laid and not move.is_look else {}
+    counts = Counter(apart.values())
+    others = [text for text, count in counts.most_common(_MOST_WAYS) if count >= _FEWEST]
+    ways = "".join(
+        f" Or, as {counts[text]} of {of} runs did: {order_of(move, {'command': text}).text}"
+        for text in others
+    )
+    used = _NAME.findall(" ".join((*said.values(), *others)))
+    step = AlignedStep(
+        text=order.text + ("" if order.block else ways),
         block=order.block,
         seen_in=seen,
-        optional=seen < of or move.is_look,
+        optional=seen < of,
         usual=seen >= _USUAL * of and not move.is_look,
         parameters=tuple(dict.fromkeys(used)),
         kind=" ".join(filter(None, (move.shape.deed.value, move.shape.name, move.shape.ending))),
         programs=programs_of(command),
         script="" if _NAME.search(script) else script,
         weight=move.weight,
+        modes=_usual_modes(column),
     )
+    shown = {} if order.block else {at: text for at, text in apart.items() if counts[text] == 1}
+    return step, {at: order_of(move, {"command": text}).text for at, text in shown.items()}
+
+
+def _usual_modes(column: Column) -> tuple[str, ...]:
+    given: Counter[str] = Counter()
+    for move in column.members.values():
+        command, label = move.fields.get("command", ""), move.fields.get("element", "")
+        given.update({*options_of(command), *plain_operands(command), one_line(label)})
+    return _of_most(given, len(column.members))
+
+
+def _undone(runs: Sequence[_Run]) -> frozenset[str]:
+    counts = Counter(word for run in runs for word in undone_in(masked_task(run.task)))
+    return frozenset(_of_most(counts, len(runs)))
+
+
+def _of_most(counts: Counter[str], of: int) -> tuple[str, ...]:
+    return tuple(sorted(word for word, count in counts.items() if word and count >= MOST * of))
 
 
 def _used(parameters: Sequence[Parameter], steps: Sequence[AlignedStep]) -> tuple[Parameter, ...]:

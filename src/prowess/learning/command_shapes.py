@@ -7,7 +7,9 @@ behind a pipe. A line that cannot be taken apart is one command, never an error.
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from prowess.learning.value_kinds import ending_of
@@ -55,6 +57,22 @@ _WITH_MODES = frozenset(
      "helm", "poetry", "dotnet", "conda", "bun", "deno", "docker-compose", "just", "gradle", "mvn",
      "flutter", "glab", "prowess", "am", "pm", "input", "settings", "cmd")
 )  # fmt: skip
+# Options that take a word, which is no mode.
+_GIVEN: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "kubectl": frozenset(("-n", "--namespace", "--context")),
+        "helm": frozenset(("-n", "--namespace", "--kube-context")),
+        "git": frozenset(("-C", "-c")),
+        "docker": frozenset(("--context", "-H")),
+        "adb": frozenset(("-s",)),
+        "make": frozenset(("-C", "-f")),
+        "npm": frozenset(("--prefix", "-w", "--workspace")),
+        "gh": frozenset(("-R", "--repo")),
+        "aws": frozenset(("--profile", "--region")),
+        "gcloud": frozenset(("--project", "--account")),
+        "systemctl": frozenset(("-H", "--host", "-M")),
+    }
+)
 _TWO_MODES = frozenset(
     ("docker compose", "npm run", "pnpm run", "yarn run", "gh pr", "gh release", "gh issue",
      "aws s3", "gh repo", "git stash", "git remote", "docker image", "docker container")
@@ -88,6 +106,14 @@ _GENERAL = _USUAL | _LOOKS | {
 }  # fmt: skip
 # Programs that are written for the moment: what they are is in their text.
 _AT_HAND = frozenset(("python -c", "python here", "node -c", "bash -c", "sh -c"))
+# A longer command holds a text, in which a dash is no option.
+_MOST_TOLD, _LONGEST_CLUSTER = 400, 5
+_OPTION = re.compile(r"--?[A-Za-z][A-Za-z-]*")
+_IN_FILTER = re.compile(rf"\|\s*(?:{'|'.join(sorted(_FILTERS))})(?:\s[^|]*)?\Z")
+_SHORTENED = re.compile(
+    r"\s*(?:2>&1|[12&]?>\s?/dev/null"
+    rf"|\|\s*(?:{'|'.join(sorted(_FILTERS - {'tee'}))})(?=\s|\Z)[^|]*)"
+)
 _LOOK_WEIGHT, _USUAL_WEIGHT, _AT_HAND_WEIGHT, _WEIGHT = 0.1, 0.4, 0.5, 1.0
 
 
@@ -138,6 +164,48 @@ def programs_of(part: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable))
 
 
+def options_of(part: str) -> tuple[str, ...]:
+    """Return the options of one command by name, whatever they are given."""
+    named = (_OPTION.match(word) for word in _arguments(part))
+    return tuple(dict.fromkeys(_option_name(hit[0]) for hit in named if hit))
+
+
+def plain_operands(part: str) -> tuple[str, ...]:
+    """Return the operands of one command that could be a mode: `plugin` and `activate`."""
+    return tuple(dict.fromkeys(word for word in _arguments(part) if _MODE.fullmatch(word)))
+
+
+def without_filters(part: str) -> str:
+    """Return a command without what only shortens or hides what it says."""
+    return _SHORTENED.sub("", part).strip()
+
+
+def is_filtered(before: str) -> bool:
+    """Return whether what stands behind a part of a command belongs to a filter after a pipe."""
+    return bool(_IN_FILTER.search(before))
+
+
+@lru_cache(maxsize=1_024)
+def _arguments(part: str) -> tuple[str, ...]:
+    return tuple(word for one in _telling(part) for word in _unwrapped(_words(one))[1:])
+
+
+def _telling(part: str) -> list[str]:
+    """Return the commands of a pipe but for its filters; nothing of one with a body of its own."""
+    if "\n" in part or len(part) > _MOST_TOLD or _COMPOUND.match(part):
+        return []
+    if "|" not in part:
+        return [part]
+    first, *others = [*_piped(part), ""]
+    return [first, *(one for one in others if _program(one) not in _FILTERS)]
+
+
+def _option_name(word: str) -> str:
+    # The letters of a cluster stand in any order.
+    is_cluster = word[1:2] != "-" and len(word) <= _LONGEST_CLUSTER
+    return f"-{''.join(sorted(word[1:]))}" if is_cluster else word
+
+
 def script_of(part: str) -> str:
     """Return the name of the script that one command runs by an interpreter; empty where none."""
     for word in _words(part[:_MOST_READ])[:_MOST_PARTS]:
@@ -172,7 +240,12 @@ def _program(part: str) -> str:
         return how if how not in {"-c", "here", "script"} else f"{name} {how}"
     if name not in _WITH_MODES:
         return _script(name)
-    modes = [word for word in words[1:] if _MODE.fullmatch(word)]
+    given = _GIVEN.get(name, frozenset())
+    modes = [
+        word
+        for at, word in enumerate(words[1:])
+        if _MODE.fullmatch(word) and words[at] not in given
+    ]
     mode = f"{name} {modes[0]}" if modes else name
     return f"{mode} {modes[1]}" if mode in _TWO_MODES and len(modes) > 1 else mode
 

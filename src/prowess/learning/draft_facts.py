@@ -48,6 +48,7 @@ _ALIKE = 0.9
 # Letters of scripts that do not part words: they are compared in pairs.
 _UNPARTED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_UNPARTED}]+|[^\W_{_UNPARTED}]+")
+_FILE_NAME = re.compile(r"(?<![\w/.-])[\w/.-]{1,200}\.([A-Za-z][A-Za-z0-9]{0,7})\b")
 _SMALL = frozenset(
     ("a", "an", "and", "the", "to", "of", "in", "on", "for", "with", "my", "me", "please", "then")
 )
@@ -204,12 +205,15 @@ def seal(text: str) -> str:
 
 def same_draft(new: DraftFacts, old: DraftFacts) -> str:
     """Return why one of two drafts is enough: `fingerprint`, `task`, or empty where it is not."""
+    asked = new.task, old.task
     if new.flow or old.flow:
         is_same_way = new.flow == old.flow
+        # The same done to another file is the same work, as it is to the fingerprint.
+        asked = _FILE_NAME.sub(r"\1", new.task), _FILE_NAME.sub(r"\1", old.task)
     else:
         is_same_way = bool(new.behaviour) and new.behaviour == old.behaviour
-        is_same_way &= (new.on_device and old.on_device) or tasks_alike(new.task, old.task)
-    if is_same_way:
+    # Off a device many tasks go the same way: look, change, test, commit.
+    if is_same_way and ((new.on_device and old.on_device) or tasks_alike(*asked)):
         return "fingerprint"
     is_same_task = mixed_slug(new.task) == mixed_slug(old.task) and tasks_alike(new.task, old.task)
     return "task" if is_same_task else ""

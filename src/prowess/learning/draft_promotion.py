@@ -2,7 +2,8 @@
 
 A person may have edited the draft, so this goes by its headings and takes out only what every
 draft has: the labels below the title, the outcome of the one run, and the checklist. Anything else
-is the person's, and is kept.
+is the person's, and is kept. The replay comes along under another name, so its label is written
+anew; a skill's files are not written as programs, so the line says what runs it.
 """
 
 import re
@@ -26,22 +27,25 @@ _LABEL = re.compile(
 _LEFT_OUT = frozenset(("refinement checklist", "last known outcome"))
 _RENAMED = MappingProxyType({"procedure (draft)": "## Procedure"})
 _SECTION = 2
+_REPLAY = "`bash {path}` shows the recorded steps, and does them with `--execute` (see `--help`)"
 _GAPS = re.compile(r"\n{3,}")
 
 
-def promoted(text: str, *, name: str, description: str = "") -> tuple[str, str]:
+def promoted(text: str, *, name: str, description: str = "", replay: str = "") -> tuple[str, str]:
     """Return the description and the body of the skill that a draft becomes.
 
     Args:
         text: the draft, as it is by now.
         name: the skill's name, from which its title is made.
         description: what a person wrote for it; empty to make one from the task.
+        replay: the file of its replay in the skill; empty where it has none.
     """
     front = frontmatter.read(unix(text))
     said = _by_person(description) or _described(front, draft_facts(text))
     kept = "\n".join(_kept(front.body.split("\n"))).strip("\n")
     title = plain(re.sub(r"[-_]+", " ", name), _MOST_TASK).strip().capitalize()
-    return said, f"# {title or 'Skill'}\n\n{_GAPS.sub(chr(10) * 2, kept)}\n"
+    label = f"- Replay script: {_REPLAY.format(path=replay)}\n\n" if replay else ""
+    return said, f"# {title or 'Skill'}\n\n{label}{_GAPS.sub(chr(10) * 2, kept)}\n"
 
 
 def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:

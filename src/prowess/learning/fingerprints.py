@@ -3,7 +3,8 @@
 `behaviour` is the coarse one, which other tools compute too: apps and kinds of actions, nothing
 else. Two flows in one app can share it. `flow` also covers what was touched, read, run and filled
 in; where a trace says too little of that, it is empty and must not be compared. Neither depends on
-coordinates, typed text or results.
+coordinates, typed text or results. Off a device even equal flows can be different work: most of
+what an agent does there is to look at files and to commit them.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from prowess.learning.deeds import Deed, command_of, deed_of, path_of
+from prowess.learning.patches import FIELDS, patched_names
 from prowess.learning.traces import Action, Step
 
 DIGITS = 12
@@ -39,6 +41,16 @@ _BUILT_IN = frozenset(
 )  # fmt: skip
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]{1,24}")
 _SUFFIX = re.compile(r"[^\s/]\.([A-Za-z][A-Za-z0-9]{0,7})$")
+# Programs that are nothing without the script or the task that they are given.
+_INTERPRETER = re.compile(
+    r"(?:python|pypy|node|ruby|perl|php|lua|bash|sh|zsh|ksh|dash|deno|bun|tsx|ts-node|rscript|julia"
+    r"|java|osascript|pwsh|powershell)[0-9.]*(?:\.exe)?",
+    re.IGNORECASE,
+)
+_STARTS = frozenset(("run", "exec"))
+# What an interpreter reads from its own line.
+_INLINE = frozenset(("-c", "-e", "-lc", "-ec", "--eval", "-Command"))
+_MODULE = frozenset(("-m", "-jar"))
 # Words before a program that only say how it runs.
 _RUNNERS = frozenset(
     ("sudo", "env", "time", "nohup", "exec", "command", "then", "do", "uvx", "npx")
@@ -82,10 +94,20 @@ def _target(step: Step, *, on_device: bool) -> str:
         return " ".join(f"{shown} {'' if target.resource_id else target.class_name}".split())
     deed = deed_of(step.action, on_device=on_device)
     if deed in (Deed.SHELL, Deed.DEVICE_SHELL, Deed.SCRIPT):
-        return command_shape(command_of(step.action))
+        command = command_of(step.action)
+        # A patch is handed to a command too, in lines that are no commands.
+        return " ".join((command_shape(command), *map(_base, patched_names(command)))).strip()
     if deed in _FILES:
-        return path_of(step.action).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+        return _base(path_of(step.action)) or " ".join(map(_base, _patched(step.action)))
     return _asked(step.action) if deed is Deed.TOOL else ""
+
+
+def _patched(action: Action) -> tuple[str, ...]:
+    return patched_names(action.text(*FIELDS) or command_of(action))
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
 
 
 def command_shape(command: str) -> str:
@@ -114,9 +136,27 @@ def _simple_commands(command: str) -> list[list[str]]:
 
 def _shape(words: list[str]) -> str:
     program = words[0].rsplit("/", 1)[-1]
-    kinds = {found[1].lower() for word in words[1:] if (found := _SUFFIX.search(word))}
     called = words[1] if len(words) > 1 and _SUBCOMMAND.fullmatch(words[1]) else ""
-    return " ".join(filter(None, (program, called, *sorted(f"*.{kind}" for kind in kinds))))
+    script = _script(program, called, words[1:])
+    others = [word for word in words[1:] if word != script]
+    kinds = {found[1].lower() for word in others if (found := _SUFFIX.search(word))}
+    named = (program, called, _base(script) if script != called else "")
+    return " ".join(filter(None, (*named, *sorted(f"*.{kind}" for kind in kinds))))
+
+
+def _script(program: str, called: str, words: Sequence[str]) -> str:
+    """Return the script or task that a program is there to run; empty where it runs none."""
+    rest = iter(words[1:] if called in _STARTS else words)
+    is_runner = called in _STARTS or _INTERPRETER.fullmatch(program) is not None
+    for word in rest if is_runner else ():
+        if word in _INLINE:
+            return ""
+        if word in _MODULE:
+            return next(rest, "")
+        if not word.startswith("-"):
+            is_another = called in _STARTS and _INTERPRETER.fullmatch(word) is not None
+            return _script(word, "", list(rest)) if is_another else word
+    return ""
 
 
 def _asked(action: Action) -> str:

@@ -35,6 +35,7 @@ _NO_PART = frozenset(("a", "an", "the", "my", "our", "your", "me", "us", "please
 _NO_END = frozenset(
     ("to", "in", "of", "for", "and", "with", "from", "on", "at", "by", "as", "into", "or", "then")
 )
+_SAYING = frozenset(("saying", "says", "called", "named", "titled", "reading"))
 _RESERVED = re.compile(r"anthropic|claude")
 # What stands for a word that was another one in each run, and says nothing by itself.
 GAP = "\u2026"
@@ -126,6 +127,8 @@ def plain_goal(goal: str, parameters: Sequence[Parameter]) -> str:
         ):
             return GAP
         said = set(_SIGNS.sub(" ", sentence.replace(hit[0], " ")).casefold().split())
+        if hit[1] in said and not hit[2]:
+            return GAP
         return hit[2].upper() if hit[2] else _kind_word(known.get(hit[1]), hit[1], said)
 
     plain = one_line(_SIGNS.sub(" ", _NAMED.sub(word, sentence)))
@@ -145,8 +148,8 @@ def _says_nothing(parameter: Parameter | None, name: str) -> bool:
 
 
 def _close(words: list[str]) -> None:
-    """Take away what led to a word that is left out: `to`, `as the`."""
-    for small in (_NO_PART, _NO_END):
+    """Take away what led to a word that is left out: `to`, `as the`, `saying`."""
+    for small in (_SAYING, _NO_PART, _NO_END):
         if len(words) > 1 and words[-1].casefold() in small:
             words.pop()
 

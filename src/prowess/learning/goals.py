@@ -2,7 +2,8 @@
 
 What varies from run to run (names, dates, addresses) is taken out of a task before it is compared.
 The same words with other steps are another task, and other words with the same telling steps are
-the same one. A group does not depend on the order in which its traces were given.
+the same one, unless they ask for the opposite, or go together with other options, modes or elements
+(see `opposites` and `goal_splits`). A group does not depend on the order of its traces.
 """
 
 import json
@@ -15,8 +16,10 @@ from itertools import combinations, combinations_with_replacement, product
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.learning.deeds import command_of
-from prowess.learning.step_shapes import Shape, moves_of
+from prowess.learning.deeds import Deed, command_of
+from prowess.learning.goal_splits import Run, parts_of
+from prowess.learning.opposites import Sides, are_opposed, joined, sides_of
+from prowess.learning.step_shapes import Move, Shape, moves_of
 from prowess.learning.traces import Action, Trace
 from prowess.learning.value_kinds import Kind, ending_of, values_in
 
@@ -58,6 +61,10 @@ _SMALL = frozenset(
         " los las por para con una que"
     )
 )
+# Small words that may turn a goal round.
+_WAYS = frozenset(
+    ("on", "off", "up", "down", "in", "out", "into", "to", "from", "no", "not", "all")
+)
 # Kinds stand for themselves in a task, and say little.
 _KIND_WORDS = frozenset(kind.value for kind in Kind)
 _KIND_WEIGHT = 0.3
@@ -73,6 +80,8 @@ class _Seen:
     id: str
     task: str
     steps: "_Steps"
+    sides: Sides
+    moves: tuple[Move, ...]
 
 
 class _Steps(NamedTuple):
@@ -91,6 +100,7 @@ class _Lump(NamedTuple):
 
     task: str
     steps: _Steps
+    sides: Sides
     places: tuple[int, ...]
 
 
@@ -142,9 +152,25 @@ def grouped(
     alike = cache(likeness)
     lumps = _lumps(seen, alike)
     groups = _joined(lumps, _affinities(lumps, alike))
-    large = [group for group in groups if len(group) >= fewest]
+    large = [part for group in groups for part in _parts(group, seen) if len(part) >= fewest]
     large.sort(key=lambda group: (-len(group), seen[group[0]].id))
     return tuple(tuple(seen[at].trace for at in group) for group in large)
+
+
+def _parts(group: Sequence[int], seen: Sequence[_Seen]) -> list[list[int]]:
+    runs = [Run(_told_words(seen[at].task), seen[at].moves) for at in group]
+    return [[group[place] for place in part] for part in parts_of(runs)]
+
+
+def _told_words(masked: str) -> tuple[str, ...]:
+    """Return the words of a task that can tell what to do: `off` can, `please` cannot."""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(masked.casefold()):
+        if word in _WAYS:
+            found[word] = None
+        elif word not in _KIND_WORDS:
+            found |= dict.fromkeys(_features(word))
+    return tuple(found)
 
 
 def masked_task(task: str) -> str:
@@ -172,7 +198,14 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
             continue
         kinds = Counter((move.shape, move.weight) for move in moves)
         steps = _as_bits(kinds, numbers)
-        one = _Seen(trace=trace, id=trace.id, task=masked_task(trace.task), steps=steps)
+        one = _Seen(
+            trace=trace,
+            id=trace.id,
+            task=masked_task(trace.task),
+            steps=steps,
+            sides=sides_of(_untyped(trace.task, moves)),
+            moves=moves,
+        )
         content = _content(trace)
         copied = known.get(content)
         is_new = copied is not None and copied.id != one.id and not _is_telling(trace)
@@ -180,6 +213,14 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
         if key not in known or _rank(one) < _rank(known[key]):
             known[key] = one
     return list(known.values())
+
+
+def _untyped(task: str, moves: Sequence[Move]) -> str:
+    """Return a task without its values: what is looked for may well be how to turn it off."""
+    for move in moves:
+        typed = move.fields.get("text", "") if move.shape.deed is Deed.TYPE else ""
+        task = task.replace(typed, " ") if " " in typed else task
+    return masked_task(task)
 
 
 def _rank(one: _Seen) -> tuple[str, str]:
@@ -228,12 +269,12 @@ def _is_telling(trace: Trace) -> bool:
 
 def _lumps(seen: Sequence[_Seen], likeness: Likeness) -> list[_Lump]:
     """Put together what is asked for in the same words and done by the same steps."""
-    alike: dict[tuple[str, _Steps], list[int]] = {}
+    alike: dict[tuple[str, _Steps, Sides], list[int]] = {}
     for at, one in enumerate(seen):
-        alike.setdefault((one.task, one.steps), []).append(at)
+        alike.setdefault((one.task, one.steps, one.sides), []).append(at)
     found: list[_Lump] = []
-    for (task, steps), places in alike.items():
-        lump = _Lump(task, steps, tuple(places))
+    for (task, steps, sides), places in alike.items():
+        lump = _Lump(task, steps, sides, tuple(places))
         # Where even the same says too little, each stands for itself.
         proof = _proof(steps, steps)
         is_sure = len(places) > 1 and _affinity(task, task, proof, likeness) >= _SAME_GOAL
@@ -299,6 +340,7 @@ class _Groups:
         self._of = list(range(len(lumps)))
         self._members = {at: [at] for at in self._of}
         self._places = [lump.places for lump in lumps]
+        self._sides = {at: lump.sides for at, lump in enumerate(lumps)}
         self._sizes = {at: len(lump.places) for at, lump in enumerate(lumps)}
         self._sums: dict[int, dict[int, float]] = {at: {} for at in self._of}
         for (one, other), affinity in pairs.items():
@@ -306,9 +348,9 @@ class _Groups:
             self._sums[one][other] = self._sums[other][one] = total
 
     def join(self, first: int, second: int) -> None:
-        """Join the groups of two lumps, if most pairs of their traces agree."""
+        """Join the groups of two lumps, if most pairs of their traces agree and none is opposed."""
         one, other = self._of[first], self._of[second]
-        if one == other:
+        if one == other or are_opposed(self._sides[one], self._sides[other]):
             return
         agreed = self._sums[one].get(other, 0.0) / (self._sizes[one] * self._sizes[other])
         if agreed >= _SAME_GOAL:
@@ -326,6 +368,7 @@ class _Groups:
         for at in self._members[gone]:
             self._of[at] = kept
         self._members[kept] += self._members.pop(gone)
+        self._sides[kept] = joined(self._sides[kept], self._sides.pop(gone))
         self._sizes[kept] += self._sizes.pop(gone)
         mine, theirs = self._sums[kept], self._sums.pop(gone)
         for other, total in theirs.items():

@@ -1,22 +1,32 @@
 """The parameters found so far, and texts of several traces made into one text with marks in it.
 
 A mark names an entry and how its value is used (see `Derivation`). A text becomes marked by looking
-for values that are known already; what still differs then is known under another form, a habit of
-most traces, or a new entry.
+for values that are known already; what still differs then is known under another form, a habit in
+how a program is called, or a new entry. A habit stays as most had it, and a command is never put
+together from the habits of several traces: it is one that some trace ran.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from prowess.learning.command_shapes import is_filtered, without_filters
 from prowess.learning.credentials import STARS
+from prowess.learning.deeds import Deed
 from prowess.learning.derived_values import Derivation, derived
 from prowess.learning.parameter_names import Source, secret_name, snake
 from prowess.learning.secret_steps import HIDDEN
 from prowess.learning.short_traces import MARK, MARK_END, TOO_LONG
 from prowess.learning.value_kinds import ending_of, without_ending
+from prowess.learning.value_places import (
+    is_telling,
+    places,
+    shared_ends,
+    stands_in,
+    with_marks,
+)
 from prowess.learning.value_templates import pieces_of
 
 # By the number of the trace.
@@ -29,13 +39,18 @@ _SECRET = re.compile(
 _SECRET_NAMES: Mapping[str, str] = MappingProxyType(
     {"bearer": "token", "basic": "token", "authorization": "token", "auth": "token"}
 )
-_SHORTEST = 2
 # Nobody can give more than that.
 _MOST_ENTRIES = 60
 # A longer value, or one of several lines, is content: told of and not quoted.
 _CONTENT = 200
-# From here on a value that nobody asked for is a habit.
-_MOST, _ASKED = 0.6, 0.6
+# From here on most have the same.
+MOST, _ASKED = 0.6, 0.6
+# What stands before the name of a program.
+_BEFORE_PROGRAM = re.compile(r"(?:\A|[|;&(]|(?:\A|\s)(?:sudo|env|time|nohup|exec))\s*\Z")
+_NUMBERED = re.compile(r"(-[A-Za-z]*)(\d+)")
+# A number that is written in groups is one value.
+_PHONE = re.compile(r"\+?\d[\d ()./-]{4,24}\d")
+_FEWEST_TRACES = 3
 _MOST_APART = 2
 _HOST = 2
 _LONG_FIELDS = frozenset(("content", "old", "new", "command", "script"))
@@ -86,6 +101,26 @@ class ParameterBook:
             return next(iter(marked.values()))
         if any(TOO_LONG in text for text in marked.values()):
             return self._content(hidden, source)
+        if source.deed is Deed.TYPE and all(map(_PHONE.fullmatch, hidden.values())):
+            return self.fill(hidden, source)
+        done = self._pieced(marked, source, hidden)
+        if source.field in _WORD_FIELDS and len(self._otherwise(done, hidden)) == len(hidden):
+            return _most_common({at: self.marked(at, text) for at, text in hidden.items()})
+        return done
+
+    def otherwise(self, told: str, values: Values, source: Source) -> dict[int, str]:
+        """Return the texts, with marks, of the traces that did not have what all are told by."""
+        hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
+        return self._otherwise(told, hidden)
+
+    def _otherwise(self, told: str, hidden: Values) -> dict[int, str]:
+        return {
+            at: self.marked(at, text)
+            for at, text in hidden.items()
+            if _plainly(self._raw(at, told)) != _plainly(self._raw(at, text))
+        }
+
+    def _pieced(self, marked: Values, source: Source, hidden: Values) -> str:
         order = sorted(marked)
         is_prose = source.field not in _WORD_FIELDS
         pieces = pieces_of([marked[at] for at in order], is_prose=is_prose)
@@ -112,9 +147,9 @@ class ParameterBook:
         parts, at = [], 0
         # What is marked already stays as it is.
         for hit in _MARK.finditer(text):
-            parts += [_with_marks(text[at : hit.start()], marks), hit[0]]
+            parts += [with_marks(text[at : hit.start()], marks), hit[0]]
             at = hit.end()
-        return "".join([*parts, _with_marks(text[at:], marks)])
+        return "".join([*parts, with_marks(text[at:], marks)])
 
     def fill(self, values: Values, source: Source) -> str:
         """Return what stands in a gap: a mark, a habit, or nothing where most leave it out."""
@@ -125,6 +160,9 @@ class ParameterBook:
             return next(iter(present.values()))
         if any(MARK in value for value in present.values()):
             return _most_common(present)
+        if numbered := _numbered(present, source):
+            option, numbers = numbered
+            return option + self.fill(numbers, replace(source, before=f"{option} "))
         if all(value.endswith("/") for value in present.values()):
             inside = replace(source, is_folder=True)
             return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
@@ -176,7 +214,7 @@ class ParameterBook:
 
     def _around_asked(self, values: Values) -> tuple[str, Values, str] | None:
         """Return what values share around a part that the tasks name: `ann` of `ann@x.org`."""
-        before, after = _shared_ends(list(values.values()))
+        before, after = shared_ends(list(values.values()))
         if not (before or after):
             return None
         cores = {at: value[len(before) : len(value) - len(after)] for at, value in values.items()}
@@ -202,7 +240,7 @@ class ParameterBook:
         return ""
 
     def _is_asked(self, values: Values) -> bool:
-        named = sum(_stands_in(value, self._tasks.get(at, "")) for at, value in values.items())
+        named = sum(stands_in(value, self._tasks.get(at, "")) for at, value in values.items())
         return named >= _ASKED * len(values)
 
     def _without_secrets(self, text: str, source: Source) -> str:
@@ -245,7 +283,7 @@ class ParameterBook:
         for number, entry in enumerate(self.entries):
             for way, texts in entry.ways.items():
                 text = texts.get(trace, "")
-                if _is_telling(text):
+                if is_telling(text):
                     found.append((text, mark(number, way)))
         yield from reversed(found)
 
@@ -261,76 +299,55 @@ def marks_in(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
         yield int(hit["entry"]), Derivation[hit["way"]], hit.start(), hit.end()
 
 
-def _with_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Put marks in place of the texts that have one; of several at one place the longest counts."""
-    hits = [
-        (start, -len(wanted), wanted)
-        for wanted in marks
-        if wanted in text
-        for start in _places(wanted, text)
-    ]
-    parts, done = [], 0
-    for start, _, wanted in sorted(hits):
-        if start >= done:
-            parts += [text[done:start], marks[wanted]]
-            done = start + len(wanted)
-    return "".join([*parts, text[done:]])
-
-
-def _places(wanted: str, text: str) -> Iterator[int]:
-    """Yield where a text stands as a word of its own; a version may have its `v` before it."""
-    start = text.find(wanted)
-    while start >= 0:
-        if _is_word(text, start, start + len(wanted)):
-            yield start
-        start = text.find(wanted, start + 1)
-
-
-def _is_word(text: str, start: int, end: int) -> bool:
-    if _is_letter(text[end : end + 1]):
-        return False
-    first, before = text[start], text[start - 1 : start] if start else ""
-    if not first.isalnum() or not _is_letter(before):
-        return True
-    begins_word = not re.match(r"\w", text[start - 2 : start - 1] if start > 1 else "")
-    return first.isdigit() and before == "v" and begins_word
-
-
-def _is_letter(sign: str) -> bool:
-    return sign.isascii() and sign.isalnum()
-
-
-def _is_telling(text: str) -> bool:
-    """Return whether a text can be looked for: one letter is only a word in some scripts."""
-    return len(text) >= _SHORTEST or (bool(text) and not text.isascii())
-
-
-def _stands_in(value: str, task: str) -> bool:
-    names = {value.casefold(), value.rstrip("/").rsplit("/", 1)[-1].casefold()}
-    return any(next(_places(name, task), -1) >= 0 for name in names if name)
-
-
 def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str] | None:
     """Return what stands before and behind an entry's text in every one of `values`."""
     around: set[tuple[str, str]] = set()
-    if not exactly and not any(map(_is_telling, texts.values())):
+    if not exactly and not any(map(is_telling, texts.values())):
         return None
     for at, value in values.items():
         text = texts.get(at, "")
         if not text or text not in value or (exactly and value != text):
             return None
-        start = next(_places(text, value), -1)
+        start = next(places(text, value), -1)
         if start < 0:
             return None
         around.add((value[:start], value[start + len(text) :]))
     return around.pop() if len(around) == 1 else None
 
 
+def usual_value(values: Values) -> str:
+    """Return the value that most traces have; empty where none is."""
+    ((value, count),) = Counter(values.values()).most_common(1)
+    return value if count >= max(MOST * len(values), 2) else ""
+
+
 def _is_habit(values: Values, source: Source) -> bool:
-    """Return whether what varies is how an agent likes to work, and no input of the task."""
-    counts = Counter(values.values()).most_common(1)
-    is_option = source.field == "command" and any(text.startswith("-") for text in values.values())
-    return is_option or counts[0][1] >= max(_MOST * len(values), 2)
+    """Return whether what varies is how a program is called, and no input of the task.
+
+    Whatever a program is given is an input, however many traces gave it the same.
+    """
+    if source.field != "command":
+        return False
+    if all(text.startswith("-") for text in values.values()):
+        # An option that is another one each time is chosen for the task.
+        return len(values) < _FEWEST_TRACES or len(set(values.values())) < len(values)
+    if _BEFORE_PROGRAM.search(source.before):
+        return bool(usual_value(values))
+    return is_filtered(source.before)
+
+
+def _numbered(values: Values, source: Source) -> tuple[str, Values] | None:
+    """Return an option and the numbers that it is given without a space: `-j` of `-j4`."""
+    hits = {at: _NUMBERED.fullmatch(value) for at, value in values.items()}
+    found = {at: hit for at, hit in hits.items() if hit}
+    options = {hit[1] for hit in found.values()}
+    if source.field != "command" or len(found) < len(values) or len(options) > 1:
+        return None
+    return options.pop(), {at: hit[2] for at, hit in found.items()}
+
+
+def _plainly(text: str) -> str:
+    return without_filters(" ".join(text.split()))
 
 
 def _stems(values: Values) -> Values:
@@ -339,20 +356,6 @@ def _stems(values: Values) -> Values:
     if len(endings) > 1 or "" in endings or any("/" in value for value in values.values()):
         return {}
     return {at: without_ending(value) for at, value in values.items()}
-
-
-def _shared_ends(values: Sequence[str]) -> tuple[str, str]:
-    """Return how all values begin and end, as far as that is whole words."""
-    before = _shared_begin(values)
-    after = _shared_begin([value[len(before) :][::-1] for value in values])[::-1]
-    before = re.sub(r"[A-Za-z0-9]+\Z", "", before)
-    return before, re.sub(r"\A[A-Za-z0-9]+", "", after)
-
-
-def _shared_begin(values: Sequence[str]) -> str:
-    first, last = min(values), max(values)
-    ends = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
-    return first[: next(ends, len(first))]
 
 
 def _most_common(values: Values) -> str:

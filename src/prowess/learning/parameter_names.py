@@ -7,7 +7,7 @@ task, or by its kind: the surest of these that there is.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -41,6 +41,7 @@ _TAKEN_BY: Mapping[str, str] = MappingProxyType(
         "apt install": "package", "apt-get install": "package", "uv add": "package",
         "cargo add": "package", "systemctl restart": "service", "systemctl status": "service",
         "gh issue view": "issue", "gh pr view": "pull_request", "gh pr checkout": "pull_request",
+        "ssh": "host", "ping": "host",
     }
 )  # fmt: skip
 _SURE_KINDS = frozenset((Kind.URL, Kind.EMAIL, Kind.DATE, Kind.VERSION, Kind.FOLDER, Kind.PACKAGE))
@@ -62,12 +63,19 @@ _ARTICLES = frozenset(("the", "a", "an", "my", "our", "this", "that", "new"))
 _NO_NAMES = frozenset(
     re.findall(
         r"\w+",
-        "about after and as at before by call called contact find for from get in into is it make"
+        "about after and as at before by call called find for from get in into is it make"
         " named of on only open or play please put read run saying search see send set show take"
         " text than them then to type use using want with word words write",
     )
 )
 _SHORTEST, _MOST_WORD = 3, 20
+# Between a thing and what it is: `a message saying X`, `a list called X`.
+_BETWEEN = frozenset(("saying", "says", "reading", "called", "named", "titled"))
+# Whoever is named right behind these, or behind a `to` after them, is who gets it.
+_GIVING = frozenset(("send", "text", "message", "email", "mail", "write", "tell", "forward"))
+_CALLING = frozenset(("call", "phone", "dial", "ring"))
+# What a field is called that takes anything.
+_ANY_TEXT = "search_text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +105,7 @@ def name_of(values: Sequence[str], sources: Iterable[Source], tasks: Sequence[st
         given = f"{name}_file" if rank == 0 and name in _IN_AND_OUT else ""
         return given or (f"{snake(ending)}_file" if ending else "file")
     if name and rank <= 1:
-        return name
+        return (_beside(values, tasks, _person) if name == _ANY_TEXT else "") or name
     if kind in _SURE_KINDS:
         return _KIND_NAMES[kind]
     is_folder = kind is Kind.TEXT and any(source.is_folder for source in known)
@@ -204,25 +212,49 @@ def _by_element(target: UiTarget | None) -> str:
     for named in (tail, target.content_desc, target.label, target.text):
         words = [word for word in snake(named).split("_") if word and word not in _PLAIN_PARTS]
         if words:
-            return "search_text" if "search" in words else "_".join(words[:3])
+            return _ANY_TEXT if "search" in words else "_".join(words[:3])
     return ""
 
 
-def _beside(values: Sequence[str], tasks: Sequence[str]) -> str:
+def _nobody(_before: Sequence[str]) -> str:
+    return ""
+
+
+def _beside(
+    values: Sequence[str],
+    tasks: Sequence[str],
+    person_of: Callable[[Sequence[str]], str] = _nobody,
+) -> str:
     """Return the word before the values in their tasks, or behind them where an article is."""
     found: Counter[str] = Counter()
     for value, task in zip(values, tasks, strict=True):
         hit = re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", task, re.IGNORECASE)
         if hit is None:
             continue
-        before = re.findall(r"[^\W_]+", task[: hit.start()])
+        before = [word.lower() for word in re.findall(r"[^\W_]+", task[: hit.start()])]
         after = re.match(r"[\"'\u201d]?\s+([^\W\d_]+)", task[hit.end() :])
-        if len(before) > 1 and before[-1].lower() not in _ARTICLES:
-            found[before[-1].lower()] += 1
-        elif before and before[-1].lower() in _ARTICLES and after:
+        if person := person_of(before):
+            found[person] += 1
+        elif len(before) > 1 and before[-1] not in _ARTICLES:
+            found[_thing(before)] += 1
+        elif before and before[-1] in _ARTICLES and after:
             found[after[1].lower()] += 1
     best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:1]
     return next((name for word, count in best if (name := _named(word, count, len(values)))), "")
+
+
+def _thing(before: Sequence[str]) -> str:
+    """Return what a value is, of the words before it."""
+    near = [word for word in before if word not in _BETWEEN and word != "that"]
+    return near[-1] if near and before[-1] in _BETWEEN else before[-1]
+
+
+def _person(before: Sequence[str]) -> str:
+    """Return what somebody is who is named behind these words: of a call or of a message."""
+    if before and before[-1] in _GIVING | _CALLING:
+        return "contact" if before[-1] in _CALLING else "recipient"
+    is_to = before[-1:] == ["to"] and bool(_GIVING.intersection(before))
+    return "recipient" if is_to else ""
 
 
 def _named(word: str, count: int, of: int) -> str:

@@ -1,9 +1,9 @@
 """What varies between traces of one goal, as named parameters.
 
 The same values over the traces are the same parameter wherever they stand, and a value that follows
-from another is told through it. What nobody asked for and most traces share is a habit, and stays
-as most had it. Give it traces without secrets: what is hidden there becomes a parameter that shows
-no value.
+from another is told through it. How a program is called may be a habit, which stays as most had it;
+`otherwise` has who did not. Give it traces without secrets: what is hidden there becomes a
+parameter that shows no value.
 """
 
 import re
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from prowess.learning.deeds import Deed
 from prowess.learning.derived_values import Derivation, derived
-from prowess.learning.parameter_book import Entry, ParameterBook, Values, marks_in
+from prowess.learning.parameter_book import Entry, ParameterBook, Values, marks_in, usual_value
 from prowess.learning.parameter_names import (
     Source,
     common_ending,
@@ -22,6 +22,7 @@ from prowess.learning.parameter_names import (
     name_of,
     snake,
 )
+from prowess.learning.secret_steps import HIDDEN
 from prowess.learning.value_kinds import Kind, ending_of, values_in
 from prowess.skills.text import one_line
 
@@ -55,19 +56,32 @@ class Parameter:
     is_content: bool = False
     # The ending of the file, or the kind of thing.
     kind: str = ""
+    # What most runs had, where the tasks do not name it; the first example then.
+    usual: str = ""
 
 
 class Parametrized:
     """Texts with names in place of what varies, and what the names stand for."""
 
-    def __init__(self, book: ParameterBook, tasks: Sequence[str], texts: Sequence[str]) -> None:
+    def __init__(
+        self,
+        book: ParameterBook,
+        tasks: Sequence[str],
+        texts: Sequence[str],
+        others: Sequence[Mapping[int, str]] = (),
+    ) -> None:
         self._book = book
         self._tasks = tasks
         self._marked = tuple(texts)
+        self._others = tuple(others)
         self._goals = tuple(book.marked(at, task) for at, task in enumerate(tasks))
         self._names = self._named()
         self.texts = tuple(self._shown(text) for text in texts)
         self.goals = tuple(self._shown(task) for task in self._goals)
+        # For each text, what the traces say that do not say it.
+        self.otherwise = tuple(
+            {at: self._shown(text) for at, text in one.items()} for one in self._others
+        )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -91,7 +105,8 @@ class Parametrized:
         """Name what is used; what only a task uses follows, so that a goal can be told."""
         named: dict[int, str] = {}
         uses: dict[_Use, str] = {}
-        for text in (*self._marked, *self._goals):
+        others = (text for one in self._others for text in one.values())
+        for text in (*self._marked, *self._goals, *others):
             for number, way, _, _ in marks_in(text):
                 if (number, way) in uses:
                     continue
@@ -129,10 +144,12 @@ class Parametrized:
             base = self._names[number, Derivation.SAME]
             about = f"`{base}` {way.value}"
             return Parameter(name=name, about=about, examples=_examples(values), derived_from=base)
+        usual = "" if entry.is_asked else usual_value(entry.values)
         return Parameter(
             name=name,
             about=_about(values, name, is_asked=entry.is_asked),
-            examples=_examples(values),
+            examples=_examples([usual, *values] if usual else values),
+            usual=one_line(usual)[:_LONGEST_EXAMPLE],
             is_asked=entry.is_asked,
             kind=common_ending(values) or common_kind(values).value,
         )
@@ -150,9 +167,13 @@ def parametrized(tasks: Sequence[str], fields: Sequence[Varying]) -> Parametrize
         book.one_text(one.values, one.source)
     # Once more: what was found last may stand in what was read first.
     texts = [book.one_text(one.values, one.source) for one in fields]
+    others = [
+        book.otherwise(text, one.values, one.source) if one.source.field == "command" else {}
+        for text, one in zip(texts, fields, strict=True)
+    ]
     for text, one in zip(texts, fields, strict=True):
         _note_sources(book, text, one.source)
-    return Parametrized(book, tasks, texts)
+    return Parametrized(book, tasks, texts, others)
 
 
 def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -> None:
@@ -166,6 +187,7 @@ def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -
             same = found.setdefault((value.kind, ending), [])
             same.extend([text] if text not in same else [])
         by_kind.append(found)
+    _sow_typed(book, tasks, fields)
     used = ["\n".join(one.values.get(at, "") for one in fields) for at in range(len(tasks))]
     for key in sorted(set().union(*by_kind)) if by_kind else []:
         rows = [found.get(key, []) for found in by_kind]
@@ -177,6 +199,19 @@ def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -
             tails = (value.rstrip("/").rsplit("/", 1)[-1] for value in column)
             if all(tail in text for tail, text in zip(tails, used, strict=True)):
                 book.fill(values, _NOWHERE)
+
+
+def _sow_typed(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -> None:
+    """Begin with what is typed as one text: one value, however many numbers or names it has."""
+    typed = (one for one in fields if one.source.deed is Deed.TYPE)
+    for one in (one for one in typed if len(one.values) == len(tasks)):
+        whole = {at: text.strip() for at, text in one.values.items()}
+        if all(_is_named_whole(text, tasks[at]) for at, text in whole.items()):
+            book.fill(whole, one.source)
+
+
+def _is_named_whole(text: str, task: str) -> bool:
+    return (" " in text or text.startswith("+")) and HIDDEN not in text and text in task
 
 
 def _note_sources(book: ParameterBook, text: str, source: Source) -> None:

@@ -19,6 +19,7 @@ from prowess.learning.replay_android import (
 )
 from prowess.learning.replay_host import (
     edit_part,
+    patch_part,
     read_part,
     script_part,
     shell_part,
@@ -129,6 +130,7 @@ _PARTS: Mapping[Deed, Callable[[Action, Around], Part]] = {
     Deed.SCRIPT: script_part,
     Deed.WRITE: write_part,
     Deed.EDIT: edit_part,
+    Deed.PATCH: patch_part,
 }
 
 

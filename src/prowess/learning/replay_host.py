@@ -1,10 +1,12 @@
 """Steps where the agent runs as parts of a replay: commands, and files read, written and edited.
 
 Paths below the folder of the trace become relative, so that the replay can work in another folder.
-What cannot be repeated exactly is left to a person: a text that was cut when it was read, a patch,
-a tool that nobody knows here, a program that was left running.
+What cannot be repeated exactly is left to a person: a text that was cut when it was read, a patch
+that moves or deletes, a tool that nobody knows here, a program that was left running. The person is
+shown all that the step was asked to do.
 """
 
+import json
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +17,13 @@ from prowess.learning.destructive import Judgement, judged
 from prowess.learning.destructive_places import is_delicate, joined
 from prowess.learning.destructive_scene import Scene
 from prowess.learning.destructive_written import names_of
+from prowess.learning.patches import (
+    FIELDS,
+    PatchedFile,
+    patch_in_command,
+    patched_names,
+    read_patch,
+)
 from prowess.learning.replay_parts import (
     Around,
     Part,
@@ -24,6 +33,7 @@ from prowess.learning.replay_parts import (
     host_part,
     note,
     spelled,
+    together,
     with_value,
     without_marks,
 )
@@ -35,6 +45,9 @@ _MOST_CONTENT = 64_000
 _MOST_EDITS = 50
 _MOST_TOLD = 200
 _MOST_SHOWN = 2_000
+# What a person is shown of all fields of a step, and of a whole patch.
+_MOST_ASKED = 8_000
+_MOST_LINE = 100
 _FOLDER_NAMES = ("workdir", "cwd", "working_directory", "directory", "dir_path")
 _CONTENT_NAMES = ("content", "contents", "file_text", "text")
 _LEFT_RUNNING = ("run_in_background", "is_background", "background")
@@ -43,9 +56,6 @@ _SHEBANG = re.compile(r"#![^\n]*")
 _SHELL_SHEBANG = re.compile(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # An edit that takes away so many times what it puts in, and so many characters more, is no edit.
 _MOST_TIMES, _MOST_FEWER = 4, 400
-_PATCHED = re.compile(
-    r"(?m)^(?:\*\*\* (?:Add|Update|Move to)[^:\n]*:|\+\+\+)[ \t]*(?:b/)?(\S[^\n\t]*)"
-)
 # Tools that only look something up, or keep the agent's own notes.
 _LOOKUPS = frozenset(
     ("grep", "glob", "ls", "list_dir", "list_directory", "list_files", "search", "find",
@@ -73,6 +83,8 @@ def shell_part(action: Action, around: Around) -> Part:
     if not command.strip():
         return note("a command that is empty")
     where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    if patch := patch_in_command(command):
+        return _patch_part(patch, where, around)
     scene = Scene(root=around.folder, folder=where, written=around.written)
     found = judged(without_marks(command), scene)
     around.written.add(found.written)
@@ -121,9 +133,50 @@ def edit_part(action: Action, around: Around) -> Part:
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
         return _written(path, edits[0].new, around)
+    return _edited(path, edits, around) or by_hand(
+        f"edit {path or 'a file'}; the edit cannot be written here", _asked(action)
+    )
+
+
+def patch_part(action: Action, around: Around) -> Part:
+    """Return a patch as the files that it writes and edits; by hand where that is not exact."""
+    patch = action.text(*FIELDS) or command_of(action)
+    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    return _patch_part(patch, where, around) if patch else tool_part(action, around)
+
+
+def _patch_part(patch: str, where: str, around: Around) -> Part:
+    def placed(path: str) -> str:
+        return _relative(path if where == "." else posixpath.join(where, path), around.folder)
+
+    for name in patched_names(patch):
+        around.written.add(names_of(placed(name)))
+    files = read_patch(patch) if _fits(patch) else ()
+    known = len(around.secrets.names)
+    found = [(f"{one.how} File", _patched(one, placed(one.path), around)) for one in files]
+    parts = [(how, part) for how, part in found if part is not None and part.is_command]
+    if files and len(parts) == len(files):
+        return parts[0][1] if len(parts) == 1 else together(f"patches {len(files)} files:", parts)
+    # Nothing asks for these any more.
+    del around.secrets.names[known:]
+    named = ", ".join(patched_names(patch))
+    return by_hand(f"apply this patch: {named}" if named else "apply this patch", _cut(patch))
+
+
+def _patched(one: PatchedFile, path: str, around: Around) -> Part | None:
+    if one.how == "Delete":
+        return None
+    if one.how == "Add":
+        return _written(path, one.content, around)
+    edits = [_Edit(change.old, change.new, is_everywhere=False) for change in one.changes]
+    return _edited(path, edits, around)
+
+
+def _edited(path: str, edits: Sequence[_Edit], around: Around) -> Part | None:
+    """Return the edits of one file; None where they cannot be written."""
     can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
     if not can_edit or len(edits) > _MOST_EDITS:
-        return by_hand(f"edit {path or 'a file'}; the edit cannot be written here")
+        return None
     asks: list[str] = []
     words: list[str] = []
     for edit in edits:
@@ -148,13 +201,10 @@ def tool_part(action: Action, around: Around) -> Part:
     if kind.casefold() in _LOOKUPS:
         return note(f"{kind}: only looked something up; left out")
     around.written.add(names_of(path_of(action)))
-    for patch in _texts(action):
-        for found in _PATCHED.finditer(patch):
-            around.written.add(names_of(found[1].strip()))
-    asked = action.text("question", "instruction", "prompt", "description", "capability", "input")
-    path = path_of(action)
-    told = ", ".join(text for text in (path, asked) if text)
-    return by_hand(f"{kind or 'a tool'} has no command", told[:_MOST_SHOWN])
+    for text in _texts(action):
+        for name in patched_names(text):
+            around.written.add(names_of(name))
+    return by_hand(f"{kind or 'a tool'} has no command", _asked(action))
 
 
 def _command_part(command: str, where: str, found: Judgement, secrets: Secrets) -> Part:
@@ -238,6 +288,29 @@ def _edit(fields: Mapping[str, Json]) -> _Edit:
     everywhere = fields.get("replace_all") is True or fields.get("replaceAll") is True
     old = action.text("old_string", "old_str", "oldText", "oldString")
     return _Edit(old, action.text("new_string", "new_str", "newText", "newString"), everywhere)
+
+
+def _asked(action: Action) -> str:
+    """Return all fields of an action as JSON: on one line where they fit, each text cut."""
+    fields = {name: _short(value) for name, value in action.fields.items() if name != "type"}
+    if not fields:
+        return ""
+    line = json.dumps(fields, ensure_ascii=False, default=str)
+    if len(line) <= _MOST_LINE:
+        return line
+    return _cut(json.dumps(fields, ensure_ascii=False, default=str, indent=2))
+
+
+def _short(value: Json) -> Json:
+    if isinstance(value, str):
+        return _cut(value, _MOST_SHOWN)
+    if isinstance(value, Mapping):
+        return {name: _short(inner) for name, inner in value.items()}
+    return [_short(inner) for inner in value] if isinstance(value, Sequence) else value
+
+
+def _cut(text: str, most: int = _MOST_ASKED) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n..."
 
 
 def _told(edit: _Edit) -> str:

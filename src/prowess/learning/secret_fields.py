@@ -6,10 +6,10 @@ field for a secret one costs a readable draft; to miss one shows a password. So 
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 
 from prowess.learning.credentials import masked
+from prowess.learning.secret_names import plain_words
 from prowess.learning.secret_words import CODES, PARTS, WORDS
 from prowess.learning.traces import Json, UiTarget
 
@@ -22,8 +22,6 @@ _FIELD_NAMES = (
     "element", "selector", "field", "label", "name", "placeholder", "locator", "resourceId",
     "resource_id", "id", "elementId", "contentDesc", "className", "hint", "target", "question",
 )  # fmt: skip
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[\W_]+")
 # A name that makes a secret of some values: a token is one, a `next_token: 7` is not.
 _MAYBE = re.compile(r"(?i)token|key|auth|cred|login|session")
 _USER = re.compile(
@@ -50,7 +48,7 @@ _OTHER = re.compile(r"\b(?:user ?names?|e ?mail|search|query|address|then|before
 
 def names_secret(text: str) -> bool:
     """Return whether a name or a label says that what stands there is a secret."""
-    words = _words(text[:_MOST_LABEL])
+    words = plain_words(text[:_MOST_LABEL])
     return _has_part(words) or not _WORDS.isdisjoint(words.split())
 
 
@@ -61,22 +59,22 @@ def is_secret_target(target: UiTarget | None) -> bool:
 
 def names_user(text: str) -> bool:
     """Return whether a label is that of a user's name, which mostly a password follows."""
-    return bool(_USER.search(_words(text[:_MOST_LABEL])))
+    return bool(_USER.search(plain_words(text[:_MOST_LABEL])))
 
 
 def names_other(text: str) -> bool:
     """Return whether a label is surely that of a field for something else."""
-    return not names_secret(text) and bool(_OTHER_FIELD.search(_words(text[:_MOST_LABEL])))
+    return not names_secret(text) and bool(_OTHER_FIELD.search(plain_words(text[:_MOST_LABEL])))
 
 
 def is_beside_secret(text: str) -> bool:
     """Return whether a label is that of a helper of a password: to show, forget or reset it."""
-    return bool(_BESIDE.search(_words(text)))
+    return bool(_BESIDE.search(plain_words(text)))
 
 
 def means_secret(thought: str) -> bool:
     """Return whether a thought says that a secret is typed now."""
-    words = _words(thought[:_MOST_THOUGHT])
+    words = plain_words(thought[:_MOST_THOUGHT])
     meant = (_OTHER.split(hit["what"])[0] for hit in _MEANT.finditer(words))
     if any(names_secret(what) for what in meant):
         return True
@@ -98,7 +96,7 @@ def field_labels(fields: Mapping[str, Json]) -> tuple[str, ...]:
 
 def asks_for_code(question: str) -> bool:
     """Return whether a person is asked for a code; of which kind, a question seldom says."""
-    return bool(re.search(r"\b(?:code|codigo|kod|sms)\b", _words(question)))
+    return bool(re.search(r"\b(?:code|codigo|kod|sms)\b", plain_words(question)))
 
 
 def is_secret_value(name: str, value: str) -> bool:
@@ -106,7 +104,7 @@ def is_secret_value(name: str, value: str) -> bool:
     if not value or name in _FIELD_NAMES:
         return False
     said = f"{name}={value}"
-    words = _words(name)
+    words = plain_words(name)
     is_named = _has_part(words) or not (_WORDS - _LABEL_WORDS).isdisjoint(words.split())
     return is_named or bool(_MAYBE.search(name) and masked(said) != said)
 
@@ -122,24 +120,11 @@ def _has_part(words: str) -> bool:
     return any(part in words for part in _PARTS) or bool(_CODE.search(words))
 
 
-def _words(text: str) -> str:
-    """Return the words in small letters without accents, a space between each two."""
-    apart = _NO_WORD.sub(
-        " ", _CAMEL.sub(" ", text if text.isascii() else unicodedata.normalize("NFKC", text))
-    )
-    if apart.isascii():
-        return apart.casefold()
-    letters = unicodedata.normalize("NFD", apart.casefold())
-    # Only of Latin letters: in other scripts a mark makes another letter.
-    plain = "".join(letter for letter in letters if not "\u0300" <= letter <= "\u036f")
-    return unicodedata.normalize("NFC", plain)
-
-
-_PARTS = tuple(dict.fromkeys(_words(part) for part in PARTS))
-_WORDS = frozenset(_words(word) for word in WORDS)
+_PARTS = tuple(dict.fromkeys(plain_words(part) for part in PARTS))
+_WORDS = frozenset(plain_words(word) for word in WORDS)
 # Words that also name what is no secret where a call has them: `next_token`, `tan`.
 _LABEL_WORDS = frozenset(("token", "parole", "parola", "clave", "tan"))
 _CODE = re.compile(
-    rf"\b(?:{'|'.join(_words(word) for word in CODES)}) ?(?:codes?|kod|codigo)\b"
+    rf"\b(?:{'|'.join(plain_words(word) for word in CODES)}) ?(?:codes?|kod|codigo)\b"
     r"|\A(?:(?:enter|the|input|et|edit|txt|text|field) ){0,3}(?:code|codigo)(?: eingeben)?\Z"
 )

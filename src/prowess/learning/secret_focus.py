@@ -50,6 +50,18 @@ _LOGIN = re.compile(
 _COUNTING = re.compile(r"(?i)calc|dialer|phone|contacts|clock|timer|sudoku")
 _KEY_NAMES = ("keycode", "keyCode", "key", "text", "keys")
 _FEWEST_DIGITS = 4
+# A digit, or the name of a key that writes one.
+_PAD_KEY = re.compile(
+    r"(?i)(?:(?:key|digit|num(?:ber|pad)?|pin)(?:[_ ]?(?:key|btn|button))?[_ ]?)?(?P<digit>\d)"
+)
+_THOUGHT_KEY = re.compile(r"(?<!\w)(?:digit |key |number )?['\"]?(\d)['\"]?(?!\w)")
+_TOUCHING = re.compile(r"(?i)\W*(?:tap|press|touch|enter|digit)")
+# Numbers by which a harness or a person counts what is on a screen.
+_COUNTED = re.compile(
+    r"(?i)\b(?:element|item|option|entry|row|index|tab|page|result)s?(?: id| no\.?| number)?"
+    r"[ :=]{0,2}#?['\"]?\d+"
+)
+_NUMBERS = frozenset(("id", "elementId", "element_id", "ref", "index"))
 
 
 def way_of(action: Action) -> Deed:
@@ -166,16 +178,32 @@ def digit_of(step: Step) -> str:
     """Return the digit of the key on the screen that a step touches; empty for anything else."""
     if way_of(step.action) is not Deed.GESTURE:
         return ""
-    target = step.target
-    named = labels(step)[1:] if target is not None and target.is_known else labels(step)
-    digits = (label.strip() for label in named)
-    found = next((one for one in digits if len(one) == 1 and one.isdigit()), "")
+    named = _key_labels(step)
+    digits = (hit["digit"] for label in named if (hit := _PAD_KEY.fullmatch(label.strip())))
+    found = next(digits, "")
     if found or named:
         return found
-    hit = re.search(r"(?<!\w)(?:digit |key |number )?['\"]?(\d)['\"]?(?!\w)", step.thought)
-    return (
-        hit[1] if hit and re.match(r"(?i)\W*(?:tap|press|touch|enter|digit)", step.thought) else ""
-    )
+    thought = _THOUGHT_KEY.search(_COUNTED.sub("", step.thought))
+    return thought[1] if thought and _TOUCHING.match(step.thought) else ""
+
+
+def _key_labels(step: Step) -> tuple[str, ...]:
+    """Return what may stand on the key that a step touches.
+
+    Never the number that a harness gave an element: that counts what is on the screen.
+    """
+    target = step.target
+    if target is not None and target.is_known:
+        # Of an id only one that says by itself that it is a key: the keys of a lock screen have no
+        # words of their own.
+        own = target.resource_id.rsplit("/", 1)[-1]
+        named = (target.text, target.content_desc, target.label)
+        is_key = len(own) > 1 and _PAD_KEY.fullmatch(own) is not None
+        return tuple(filter(None, (*named, own if is_key else "")))
+    if deed_of(step.action, on_device=True) is not Deed.TOOL:
+        return ()
+    fields = step.action.fields
+    return field_labels({name: fields[name] for name in fields if name not in _NUMBERS})
 
 
 def pad_steps(steps: Sequence[Step], focused: Sequence[Focus]) -> dict[int, str]:

@@ -181,10 +181,16 @@ class _Rollout:
         call_id = payload.get("call_id") or payload.get("id")
         if kind == "function_call" or "arguments" in payload:
             name = payload.get("name") or kind.removesuffix(_CALL)
-            fields = _arguments(payload.get("arguments"), self._left_out)
+            given = _arguments(payload.get("arguments"))
+            if given is None:
+                self.results.take(call_id)
+                self._left_out[NO_ARGUMENTS] += 1
+                self.reader.refused()
+                return
+            fields = given
         elif kind == "custom_tool_call":
-            given = payload.get("input")
-            name, fields = payload.get("name"), {"input": given} if given is not None else {}
+            text = payload.get("input")
+            name, fields = payload.get("name"), {"input": text} if text is not None else {}
         else:
             done = payload.get("action")
             name = kind.removesuffix(_CALL)
@@ -215,16 +221,12 @@ def request_in(text: str) -> tuple[str, bool]:
     return request.strip(), _REQUEST.search(request) is not None
 
 
-def _arguments(value: object, left_out: LeftOut) -> dict[str, object]:
-    if isinstance(value, dict):
-        return dict(value)
-    found = _json(value) if isinstance(value, str) else None
+def _arguments(value: object) -> dict[str, object] | None:
+    """Return the arguments of a call; None where nobody could have called with them."""
+    found = _json(value) if isinstance(value, str) else value
     if isinstance(found, dict):
         return dict(found)
-    if value is None or value == "":
-        return {}
-    left_out[NO_ARGUMENTS] += 1
-    return {"arguments": value} if isinstance(value, str) else {}
+    return {} if value is None or value == "" else None
 
 
 def _returned(payload: Entry, left_out: LeftOut) -> Returned:

@@ -147,6 +147,11 @@ class TurnReader:
         else:
             self._add(self._turns[-1], name, fields, returned)
 
+    def refused(self) -> None:
+        """Take that a call was refused before anything was done: it is no step, and no end."""
+        if self._turns:
+            self._turns[-1].has_ended = False
+
     def stopped(self, problem: str) -> None:
         """Take that something broke off; what the agent does afterwards takes that back."""
         if self._turns:

@@ -13,7 +13,7 @@ from prowess.learning.short_traces import MARK, MARK_END
 
 _MOST_WORDS = 400
 # So much of a text must be shared, else the texts are simply different ones.
-_SHARED = 0.3
+_SHARED, _SAME_WORDS = 0.3, 0.5
 _LONG = 24
 _TOKEN = re.compile(
     rf"\s*(?:{MARK}[^{MARK_END}]*{MARK_END}"
@@ -40,7 +40,10 @@ def pieces_of(texts: Sequence[str], *, is_prose: bool) -> tuple[Piece, ...] | No
     shared = sum(len(piece.shared.strip()) for piece in found)
     mean = sum(len(text) for text in texts) / len(texts)
     if len(found) > 1 and mean > _LONG and shared < _SHARED * mean:
-        return None
+        # Of a command the words count, however long the paths are that it is given.
+        words = sum(bool(piece.shared.strip()) for piece in found)
+        is_same = not is_prose and len(rows) * words >= _SAME_WORDS * sum(map(len, rows))
+        return found if is_same else None
     return found
 
 
@@ -104,8 +107,17 @@ def _runs(rows: Sequence[list[str]]) -> Iterator[tuple[str, ...]]:
     for segment in _segments(rows):
         if len({len(part) for part in segment}) == 1:
             yield from zip(*segment, strict=True)
+        elif len({len(part) - _options_before(part) for part in segment}) == 1:
+            # An option that some have is no part of what follows it.
+            yield tuple("".join(part[: _options_before(part)]) for part in segment)
+            yield from zip(*(part[_options_before(part) :] for part in segment), strict=True)
         else:
             yield tuple("".join(part) for part in segment)
+
+
+def _options_before(part: Sequence[str]) -> int:
+    others = (at for at, token in enumerate(part) if not token.strip().startswith("-"))
+    return next(others, len(part))
 
 
 def _segments(rows: Sequence[list[str]]) -> Iterator[list[list[str]]]:

@@ -23,7 +23,8 @@ from prowess.runtime.applying import SKILL_FILE, check_result
 from prowess.safety.contents import content_hash
 from prowess.safety.model import ScanReport, ScanVerdict
 
-LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000})
+LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000, "goal": 2000})
+_UNREASONED = "Proposed through the gateway"
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 
 
@@ -41,6 +42,10 @@ class Draft:
     evidence: tuple[Evidence, ...] = ()
     agent_id: str = ""
     session_id: str = ""
+    # What whoever asks is after, where they say it.
+    goal: str = ""
+    # What all lessons for one goal have in common.
+    lesson: str = ""
     # What makes it the same wish as another; by default the edit and the files.
     payload: str = ""
     # Whether skills that say nearly the same are looked for before a new one is made.
@@ -52,6 +57,38 @@ class Draft:
     def wish(self) -> str:
         """The hash by which the same wish is known again."""
         return self.payload or payload_hash(self.skill, self.edit, self.files)
+
+
+def reason_of(goal: str) -> str:
+    """Return the reason of what is proposed for a goal, where nobody gives another."""
+    return goal[: LONGEST_WORDS["reason"]] or _UNREASONED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What a pending proposal says from now on, beside its edit; None leaves a part as it is."""
+
+    files: Mapping[str, bytes] | None = None
+    goal: str | None = None
+    evidence: tuple[Evidence, ...] | None = None
+
+    def of(self, draft: Draft) -> Draft:
+        """Return a draft with these parts in place of its own."""
+        if self.files is not None:
+            draft = replace(draft, files=self.files)
+        if self.evidence is not None:
+            draft = replace(draft, evidence=self.evidence)
+        if self.goal is None:
+            return draft
+        # Where the reason is the goal, it follows it; what else stands in it stays.
+        old = reason_of(draft.goal)
+        is_goal = draft.reason.startswith(old)
+        rest = draft.reason.removeprefix(old)
+        reason = (reason_of(self.goal) + rest)[: LONGEST_WORDS["reason"]]
+        return replace(draft, goal=self.goal, reason=reason if is_goal else draft.reason)
+
+
+NOTHING_ELSE = Revision()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +156,7 @@ def plan(
     try:
         check_result(change, result)
     except PathError as error:
-        raise ProposalInputError(str(error)) from error
+        raise ProposalInputError(str(error), field="supportFiles") from error
     refuse_known_secrets({path: body.decode(errors="replace") for path, body in news.items()})
     report = _scanned(draft, result, scan)
     return Plan(change=change, base_hash=content_hash(current), report=report)
@@ -134,20 +171,32 @@ def _scanned(
     report = scan(draft.skill, result)
     if refusal_of(report):
         return report
-    words = f"\n\n{draft.title}\n\n{draft.reason}\n".encode()
+    said = dict.fromkeys((draft.title, draft.reason, draft.goal))
+    words = "".join(f"\n\n{text}" for text in said if text).encode() + b"\n"
     told = scan(draft.skill, {**result, SKILL_FILE: result[SKILL_FILE] + words})
     return told if refusal_of(told) else report
 
 
 def check_words(texts: Mapping[str, str]) -> None:
-    """Refuse a title or a reason that is too long to be read as one.
+    """Refuse a title, a reason or a goal that is too long to be read as one.
 
     Raises:
         ProposalInputError: one is.
     """
     for name, text in texts.items():
         if len(text) > LONGEST_WORDS[name]:
-            raise ProposalInputError(f"{name} exceeds {LONGEST_WORDS[name]} characters")
+            problem = f"{name} exceeds {LONGEST_WORDS[name]} characters"
+            raise ProposalInputError(problem, field=name)
+
+
+def check_note(note: str) -> None:
+    """Refuse words about a decision that are too long, or hold a credential.
+
+    Raises:
+        ProposalError: they are, or do.
+    """
+    check_words({"reason": note})
+    refuse_secrets({"reason": note})
 
 
 def draft_of(proposal: Proposal) -> Draft:
@@ -162,6 +211,8 @@ def draft_of(proposal: Proposal) -> Draft:
         evidence=proposal.evidence,
         agent_id=proposal.agent_id,
         session_id=proposal.session_id,
+        goal=proposal.goal,
+        lesson=proposal.lesson,
         payload=proposal.payload,
     )
 
@@ -179,13 +230,15 @@ def _support(proposal: Proposal) -> dict[str, bytes]:
 def _check_sizes(files: Mapping[str, bytes], most: int) -> None:
     for path, body in files.items():
         if len(body) > most:
-            what = "skill" if path == SKILL_FILE else "support file"
-            raise ProposalInputError(f"{what} exceeds {most} bytes")
+            is_page = path == SKILL_FILE
+            problem = f"{'skill' if is_page else 'support file'} exceeds {most} bytes"
+            raise ProposalInputError(problem, field="content" if is_page else "supportFiles")
 
 
 def _texts(draft: Draft) -> dict[str, str]:
     """Return every text of a draft that would be stored, by a name for messages."""
     named = {"skillName": draft.skill, "title": draft.title, "reason": draft.reason}
+    named["goal"] = draft.goal
     if draft.edit is not None:
         named |= {part.name: getattr(draft.edit, part.name) for part in fields(draft.edit)}
     named |= {f"evidence {number}": one.quote for number, one in enumerate(draft.evidence)}

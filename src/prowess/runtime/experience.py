@@ -5,6 +5,7 @@ before changes nothing, whatever became of its draft since, unless somebody asks
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from prowess.errors import DraftError
@@ -31,6 +32,7 @@ from prowess.runtime.experience_ports import (
     Promoted,
     Removed,
     ShelvedDraft,
+    TrashedDraft,
 )
 from prowess.safety.portable_paths import shown
 from prowess.skills.model import Document, Severity, Source, Tier
@@ -72,18 +74,18 @@ class ExperienceService:
         if not self._tools.enabled():
             return Built(enabled=False)
         workspace = self._tools.workspace(agent_id)
-        memory = self._tools.memory(workspace)
+        memory, shelf = self._tools.memory(workspace), self._tools.shelf(workspace)
         known = {trace.id: trace for trace in memory.all()}
-        shelf = self._tools.shelf(workspace)
+        seen = frozenset[str]() if again else frozenset(known)
         with shelf.lock():
-            seen = frozenset() if again else frozenset(known)
             maker = DraftMaker(self._tools, shelf, seen=seen, dry_run=dry_run)
             drafts = maker.made(_usable(traces), progress)
         learned = {d.trace.id: d.trace for d in drafts if d.status is not DraftStatus.REFUSED}
         for trace in () if dry_run else learned.values():
             memory.add(trace)
-        heap = list({**known, **learned}.values())
-        lessons = self._lessons.learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
+        with self._acting(dry_run=dry_run) as tools:
+            heap = list({**known, **learned}.values())
+            lessons = Lessons(tools).learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
         if not dry_run:
             self._tools.refresh()
         return Built(enabled=True, drafts=drafts, lessons=lessons)
@@ -117,7 +119,8 @@ class ExperienceService:
             found = _find(shelf.listed(), draft_id)
             draft = self._wished(found, name, agent_id)
             self._refuse_taken(workspace, draft.skill, agent_id)
-            made = self._tools.proposals.propose(workspace, draft).proposal
+            with self._acting(dry_run=dry_run) as tools:
+                made = tools.proposals.propose(workspace, draft).proposal
             if made.state is State.QUARANTINED:
                 why = made.quarantine_reason
                 raise DraftError(f"{found.stem} was not promoted: the scanner refuses it: {why}")
@@ -129,6 +132,10 @@ class ExperienceService:
             trash = shelf.remove(found, now=self._tools.now())
         self._tools.refresh()
         return replace(answer, proposal=applied, trash=trash)
+
+    def _acting(self, *, dry_run: bool) -> AbstractContextManager[ExperienceTools]:
+        """Return the world to propose in: a dry run keeps nothing, whoever asks for it."""
+        return self._tools.rehearse() if dry_run else nullcontext(self._tools)
 
     def _refuse_taken(self, workspace: str, name: str, agent_id: str) -> None:
         """Refuse a name that another skill has, wherever it lies: it would be hidden by this one.
@@ -146,7 +153,8 @@ class ExperienceService:
         skill = skill_name(strict_slug(task) if name is None else name, task)
         if name is not None and skill != name.strip().lower():
             raise DraftError(f"a skill cannot be called {shown(name)}: try --name {skill}")
-        description, body = promoted(found.text, name=skill)
+        replay = REPLAY_FILE if found.script_text else ""
+        description, body = promoted(found.text, name=skill, replay=replay)
         _check_standard(skill, description, body)
         return Draft(
             skill=skill,
@@ -154,7 +162,7 @@ class ExperienceService:
             reason=f"A person promoted the draft {found.stem}",
             source=Proposer.EXPERIENCE,
             edit=Create(description=description, body=body),
-            files={REPLAY_FILE: found.script_text.encode()} if found.script_text else {},
+            files={replay: found.script_text.encode()} if replay else {},
             agent_id=agent_id,
             compare=False,
         )
@@ -194,6 +202,14 @@ class ExperienceService:
             if name not in going:
                 trash = "" if dry_run else shelf.remove_script(path, now=self._tools.now())
                 yield Removed(id=name, path=path, why="its draft is gone", trash=trash)
+
+    def trashed(self, *, agent_id: str = "") -> Sequence[TrashedDraft]:
+        """Return what was removed and can be brought back, newest first.
+
+        Raises:
+            PathError: the trash cannot be read.
+        """
+        return self._tools.shelf(self._tools.workspace(agent_id)).trashed()
 
     def restore(self, trash_id: str, *, agent_id: str = "") -> str:
         """Bring back what was removed, over nothing, and return where it is.

@@ -208,7 +208,10 @@ class DraftMaker:
         outcome = replace(outcome, id=text.name, replaced=tuple(one.stem for one in copies))
         if self._dry_run:
             self._known.add(text.facts)
-            return replace(outcome, status=DraftStatus.WOULD_WRITE)
+            path, script = self._shelf.places(
+                text.name, scripted=bool(text.script), as_folder=self._strict
+            )
+            return replace(outcome, status=DraftStatus.WOULD_WRITE, path=path, script=script)
         path, script = self._shelf.write(
             text.name, text.text, text.script or None, as_folder=self._strict
         )

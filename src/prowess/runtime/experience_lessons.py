@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.errors import ProposalError
+from prowess.learning.acts import ITSELF
 from prowess.learning.aligned_skill import LearnedSkill, learned_skill
 from prowess.learning.alignment import Aligned, align
 from prowess.learning.edit import Create, Edit, Replace
 from prowess.learning.goals import FEWEST_TRACES, grouped
-from prowess.learning.proposal import Proposal, Source, State
+from prowess.learning.proposal import LESSON, Proposal, Source, State
 from prowess.learning.traces import Trace
 from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft
 from prowess.runtime.experience_ports import ExperienceTools, Lesson, LessonStatus
 
 _MOST_NAMES = 20
-_SESSION = "experience-"
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"
 
 
@@ -108,7 +108,7 @@ class Lessons:
             edit=edit,
             evidence=skill.evidence,
             agent_id=agent_id,
-            session_id=_session_of(skill),
+            lesson=_lesson_of(skill),
             payload=skill.payload,
         )
         found = self._tools.proposals.propose(workspace, draft)
@@ -116,10 +116,10 @@ class Lessons:
         if proposal.state is State.QUARANTINED:
             why = proposal.quarantine_reason
             return _with(lesson, LessonStatus.REFUSED, proposal, why)
-        self._supersede(_of_goal(skill, others), proposal)
         if dry_run:
             would = _with(lesson, LessonStatus.WOULD_PROPOSE, proposal)
             return replace(would, proposal=None)
+        self._supersede(_of_goal(skill, others), proposal)
         decided = self._tools.proposals.decide(proposal)
         return _with(lesson, LessonStatus.PROPOSED, decided)
 
@@ -150,7 +150,7 @@ class Lessons:
         for old in others:
             if old.id != new.id and old.state is State.PENDING:
                 note = f"learned anew from more runs: {new.id}"
-                self._tools.proposals.reject(old, note=note)
+                self._tools.proposals.reject(old, note=note, by=ITSELF)
 
 
 def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
@@ -162,9 +162,9 @@ def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
     return min(same, key=lambda one: order.get(one.state, len(order)), default=None)
 
 
-def _session_of(skill: LearnedSkill) -> str:
+def _lesson_of(skill: LearnedSkill) -> str:
     """Return what all proposals of one goal have in common, whatever they are called."""
-    return f"{_SESSION}{skill.goal_key[:16]}"
+    return f"{LESSON}{skill.goal_key[:16]}"
 
 
 def _of_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
@@ -172,13 +172,13 @@ def _of_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
 
     A step that is new changes the first, a value that begins to vary the second.
     """
-    session = _session_of(skill)
-    return [one for one in others if one.session_id == session or _is_called(one, skill.name)]
+    lesson = _lesson_of(skill)
+    return [one for one in others if one.lesson == lesson or _is_called(one, skill.name)]
 
 
 def _is_called(one: Proposal, name: str) -> bool:
     # A draft that a person promoted is no lesson, whatever it is called.
-    return one.skill == name and one.session_id.startswith(_SESSION)
+    return one.skill == name and bool(one.lesson)
 
 
 def _with(

@@ -58,8 +58,14 @@ class DraftShelf(Protocol):
     ) -> tuple[str, str]:
         """Write a draft and its script, over nothing, and return where they are."""
 
+    def places(self, stem: str, *, scripted: bool, as_folder: bool) -> tuple[str, str]:
+        """Return where `write` would put a draft and its script; empty for what it has not."""
+
     def remove(self, draft: ShelvedDraft, *, now: float) -> str:
         """Move a draft and its script to the trash, and return the id to restore them by."""
+
+    def trashed(self) -> Sequence["TrashedDraft"]:
+        """Return what of this workspace is in the trash, newest first."""
 
     def restore(self, trash_id: str) -> str:
         """Bring a removed draft back, over nothing, and return where it is."""
@@ -69,6 +75,26 @@ class DraftShelf(Protocol):
 
     def remove_script(self, path: str, *, now: float) -> str:
         """Move a script without a draft to the trash, and return its id there."""
+
+
+class TrashedDraft(Protocol):
+    """A draft, or a script without one, that was removed and can come back."""
+
+    @property
+    def id(self) -> str:
+        """By what it is restored."""
+
+    @property
+    def path(self) -> str:
+        """Where it was."""
+
+    @property
+    def removed_at(self) -> float:
+        """Seconds since 1970."""
+
+    @property
+    def has_script(self) -> bool:
+        """Whether a replay script comes back with it."""
 
 
 class TraceMemory(Protocol):
@@ -111,6 +137,8 @@ class ExperienceTools:
     stamp: Callable[[float], str]
     # As ISO 8601, for the document.
     moment: Callable[[float], str]
+    # The same world for as long as it is open, but that its proposals are gone afterwards.
+    rehearse: Callable[[], AbstractContextManager["ExperienceTools"]]
 
 
 class DraftStatus(StrEnum):
@@ -131,6 +159,7 @@ class DraftOutcome:
     status: DraftStatus
     facts: DraftFacts
     id: str = ""
+    # Where the two are, or in a dry run would be.
     path: str = ""
     script: str = ""
     # The drafts that it took the place of.

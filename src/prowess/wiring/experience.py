@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 
@@ -24,24 +24,26 @@ from prowess.wiring.workshop_capture import rehearsing
 _MOST_SECONDS = 10.0
 
 
+def open_experience(runtime: Runtime) -> AbstractContextManager[ExperienceService]:
+    """Return what learns from traces."""
+    return nullcontext(ExperienceService(_tools(runtime, runtime)))
+
+
 @contextmanager
-def open_experience(runtime: Runtime, *, rehearse: bool = False) -> Iterator[ExperienceService]:
-    """Return what learns from traces; to rehearse it, proposals go to a copy of the store.
+def _rehearsal(runtime: Runtime) -> Iterator[ExperienceTools]:
+    """Return the world with a copy of the store, which ends with it.
 
     Raises:
         StoreError: the store cannot be copied.
     """
-    if not rehearse:
-        yield _service(runtime, runtime)
-        return
     with rehearsing(runtime) as other:
-        yield _service(runtime, other)
+        yield _tools(runtime, other)
 
 
-def _service(runtime: Runtime, proposing: Runtime) -> ExperienceService:
-    """Return the service; `proposing` has the store in which proposals are kept."""
+def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
+    """Return the world; `proposing` has the store in which proposals are kept."""
     workshop = workshop_tools(proposing)
-    tools = ExperienceTools(
+    return ExperienceTools(
         enabled=lambda: runtime.config.read().experience.enabled,
         spec_mode=lambda: runtime.config.read().skills.spec_mode,
         workspace=workshop.workspace,
@@ -58,8 +60,8 @@ def _service(runtime: Runtime, proposing: Runtime) -> ExperienceService:
         now=time.time,
         stamp=lambda at: time.strftime("%Y%m%d-%H%M%S", time.localtime(at)),
         moment=lambda at: datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
+        rehearse=lambda: _rehearsal(runtime),
     )
-    return ExperienceService(tools)
 
 
 def _scan(runtime: Runtime, name: str, files: Mapping[str, bytes]) -> ScanReport:

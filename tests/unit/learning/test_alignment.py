@@ -130,14 +130,16 @@ def test_chained_commands_are_the_same_as_one_after_the_other() -> None:
     assert orders(found) == [f"Run `{line}`." for line in lines]
 
 
-def test_only_to_look_around_is_optional_even_where_all_did() -> None:
+def test_what_all_runs_did_is_not_optional_even_where_it_only_looks() -> None:
     def looked(name: str) -> Trace:
         return trace(f"Build {name}", bash("ls"), bash(f"make {name}"), bash("ninja install"))
 
     found = aligned(looked("a1"), looked("b2"), looked("c3"))
 
-    assert found.steps[0].optional
-    assert not found.steps[-1].optional
+    assert orders(found) == ["Run `ls`.", "Run `ninja install`."]
+    assert [step.optional for step in found.steps] == [False, False]
+    # It tells nothing about the task all the same.
+    assert not found.steps[0].usual
 
 
 def test_an_app_is_searched_by_its_elements() -> None:
@@ -219,3 +221,145 @@ def test_what_is_typed_into_a_secret_field_is_nowhere(cls: str) -> None:
     assert "hunter2" not in shown
     assert found.steps[4].text == "Type `{password}`."
     assert [one.name for one in found.parameters if one.is_secret] == ["password"]
+
+
+SITES = ("aa1", "bb2", "cc3", "dd4", "ee5")
+
+
+def deployed(site: str, host: str, *, build: str = "hugo") -> Trace:
+    return trace(
+        f"Deploy the site {site}",
+        bash(f"{build} -s {site} -d public/{site}"),
+        bash(f"scp public/{site}/index.html {host}:/srv/{site}/"),
+        bash(f"ssh {host} systemctl reload nginx"),
+    )
+
+
+def test_a_host_that_most_runs_share_is_a_parameter_all_the_same() -> None:
+    hosts = ("web1", "web1", "web1", "web2", "web3")
+
+    found = aligned(*map(deployed, SITES, hosts))
+
+    assert orders(found)[1:] == [
+        "Run `scp public/{site}/index.html {host}:/srv/{site}/`.",
+        "Run `ssh {host} systemctl reload nginx`.",
+    ]
+    host = next(one for one in found.parameters if one.name == "host")
+    assert (host.usual, host.examples[0]) == ("web1", "web1")
+    assert set(host.examples) == {"web1", "web2", "web3"}
+
+
+def test_an_option_of_one_run_stays_out_and_is_told_of() -> None:
+    builds = ("hugo", "hugo", "hugo --minify", "hugo", "hugo")
+    heap = [deployed(site, "web1", build=build) for site, build in zip(SITES, builds, strict=True)]
+
+    found = aligned(*heap)
+
+    (other,) = found.otherwise
+    assert orders(found)[0] == "Run `hugo -s {site} -d public/{site}`."
+    assert other.text == "Run `hugo --minify -s {site} -d public/{site}`."
+    assert other.step == 0
+    assert found.tasks[other.trace] == "Deploy the site cc3"
+
+
+def test_an_option_that_several_runs_chose_is_another_way() -> None:
+    def cleaned(name: str, option: str) -> Trace:
+        return trace(
+            f"Clean up the workspace {name}",
+            bash(f"purge {option} ws/{name}".replace("  ", " ")),
+            bash(f"tidyup ws/{name}"),
+        )
+
+    found = aligned(*map(cleaned, SITES, ("-a", "-a", "-a", "-d", "-d")))
+    fixed = aligned(*map(cleaned, SITES, ("--fix", "", "--fix", "", "")))
+
+    assert orders(found)[0] == (
+        "Run `purge -a ws/{workspace}`. Or, as 2 of 5 runs did: Run `purge -d ws/{workspace}`."
+    )
+    assert orders(fixed)[0] == (
+        "Run `purge ws/{workspace}`. Or, as 2 of 5 runs did: Run `purge --fix ws/{workspace}`."
+    )
+
+
+def test_a_step_is_never_put_together_from_several_runs() -> None:
+    lines = ("tar -czf {0}.tgz {0}", "tar -xzf {0}.tgz")
+    heap = [
+        trace(
+            f"Move the files of {name}", bash(lines[at % 2].format(name)), bash(f"sync-it {name}")
+        )
+        for at, name in enumerate((*SITES, "ff6"))
+    ]
+
+    step = aligned(*heap).steps[0].text
+
+    assert "`tar -xzf {text}.tgz`" in step
+    assert "`tar -czf {text}.tgz {text}`" in step
+    assert "`tar -czf {text}.tgz`" not in step
+
+
+def test_a_filter_behind_a_pipe_is_no_parameter_and_no_other_way() -> None:
+    heap = [
+        trace(f"Audit {name}", bash(f"auditor {name} | head -n {count}"), bash(f"sealer {name}"))
+        for name, count in (("aa1", 5), ("bb2", 20), ("cc3", 50))
+    ]
+
+    found = aligned(*heap)
+
+    assert [one.name for one in found.parameters] == ["text"]
+    assert found.otherwise == ()
+
+
+def messaged(who: str, said: str, field: str = "", cls: str = "View") -> Trace:
+    return trace(
+        f'Send {who} a WhatsApp message saying "{said}"',
+        touch("launch_app", packageName="com.chat"),
+        tap("com.chat:id/menuitem_search", "Search"),
+        touch("type", text=who),
+        tap("com.chat:id/conversation_row", who),
+        *([tap(field, cls=cls)] if field else []),
+        touch("type", text=said),
+        tap("com.chat:id/send"),
+    )
+
+
+MESSAGES = (("Anna", "I am late"), ("Boris", "See you at 8"), ("Chiara", "Happy birthday!"))
+
+
+def test_a_row_that_was_tapped_does_not_name_what_was_typed_after_it() -> None:
+    found = aligned(*(messaged(*one) for one in MESSAGES))
+
+    assert found.goal == 'Send {recipient} a WhatsApp message saying "{message}"'
+    assert [one.name for one in found.parameters] == ["recipient", "message"]
+
+
+def test_a_field_that_was_tapped_names_what_was_typed_into_it() -> None:
+    into = {"field": "com.chat:id/caption_input", "cls": "EditText"}
+
+    found = aligned(*(messaged(*one, **into) for one in MESSAGES))
+
+    assert [one.name for one in found.parameters] == ["recipient", "caption"]
+
+
+def test_a_number_typed_whole_is_one_parameter() -> None:
+    def saved(first: str, last: str, number: str) -> Trace:
+        return trace(
+            f"Save {first} {last} with number {number}",
+            touch("launch_app", packageName="com.book"),
+            tap("com.book:id/first", "First name"),
+            touch("type", text=first),
+            tap("com.book:id/last", "Last name"),
+            touch("type", text=last),
+            tap("com.book:id/phone", "Phone"),
+            touch("type", text=number),
+        )
+
+    people = (
+        ("Ada", "Lovelace", "+44 123 456"),
+        ("Alan", "Turing", "+44 987 654"),
+        ("Grace", "Hopper", "+1 555 0100"),
+    )
+
+    found = aligned(*(saved(*one) for one in people))
+
+    assert found.goal == "Save {first} {last} with number {phone}"
+    assert orders(found)[-1] == "Type `{phone}`."

@@ -1,5 +1,7 @@
 """What varies between traces becomes parameters with names."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,6 +118,63 @@ def test_what_most_did_and_nobody_asked_for_is_a_habit() -> None:
 
     assert found.texts == ("python3 x.py -q",)
     assert found.parameters == ()
+
+
+def test_what_a_program_is_given_is_no_habit_however_many_gave_the_same() -> None:
+    found = learned(field("ping web1", "ping web1", "ping web2", of="ping"))
+
+    (one,) = found.parameters
+    assert found.texts == ("ping {host}",)
+    assert (one.usual, one.examples) == ("web1", ("web1", "web2"))
+
+
+def test_who_called_a_program_otherwise_is_known() -> None:
+    found = learned(field("python3 x.py -q", "python x.py -q", "python3 x.py --quiet"))
+
+    assert found.otherwise == ({1: "python x.py -q", 2: "python3 x.py --quiet"},)
+
+
+def test_an_option_that_is_another_one_each_time_is_a_parameter() -> None:
+    found = learned(field("pick -x a", "pick -y a", "pick -z a"))
+
+    assert [one.examples for one in found.parameters] == [("-x", "-y", "-z")]
+
+
+def test_the_number_of_an_option_is_a_parameter() -> None:
+    found = learned(field("build -j2 all", "build -j4 all", "build -j8 all"))
+
+    assert found.texts == ("build -j{number} all",)
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        ('Send a message saying "{}"', "message"),
+        ("Make a playlist called {}", "playlist"),
+        ("Call {}", "contact"),
+        ("Send the photo to {}", "recipient"),
+        ("Email {} about it", "recipient"),
+    ],
+)
+def test_what_is_typed_has_the_name_of_what_the_task_calls_it(task: str, name: str) -> None:
+    values = ("Ann", "Bob", "Carl")
+    typed = field(*values, name="text", deed=Deed.TYPE, into="a:id/search_src_text")
+
+    assert names(learned(typed, tasks=tuple(map(task.format, values)))) == [name]
+
+
+_words = st.sampled_from(["run", "-a", "-d", "--fix", "x.csv", "y.csv", "web1", "web2", "12", "|"])
+_lines = st.lists(_words, min_size=1, max_size=6).map(" ".join)
+
+
+@given(st.lists(_lines, min_size=3, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_no_command_is_told_that_no_trace_ran(lines: list[str]) -> None:
+    found = learned(field(*(f"tool {line}" for line in lines)), tasks=("",) * len(lines))
+
+    parts = re.split(r"\{[a-z0-9_]+\}", found.texts[0])
+    told = re.compile(".+".join(map(re.escape, parts)))
+    assert any(told.fullmatch(f"tool {line}") for line in lines)
 
 
 def test_what_somebody_asked_for_is_no_habit() -> None:

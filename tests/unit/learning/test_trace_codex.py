@@ -272,13 +272,13 @@ def test_a_call_that_was_refused_is_no_step() -> None:
     assert reading.skipped == {NO_ARGUMENTS: 1}
 
 
-def test_a_task_whose_last_call_was_refused_did_not_go_well() -> None:
+def test_a_call_that_was_refused_needs_a_word_after_it() -> None:
     work = _call({"command": ["bash", "-lc", "ls"]}, "a\nb")
 
     told = _read(META, _user("look"), *work, *_broken(), _agent("Two files."))
     silent = _read(META, _user("look"), *work, _agent("Now the rest."), *_broken())
 
-    assert [trace.problem for trace in told.traces] == [LAST_FAILED]
+    assert [(trace.problem, len(trace.steps)) for trace in told.traces] == [("", 1)]
     assert [trace.problem for trace in silent.traces] == [NO_END]
 
 

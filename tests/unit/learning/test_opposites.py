@@ -1,0 +1,54 @@
+"""Which wordings ask for the opposite of each other."""
+
+import pytest
+
+from prowess.learning.opposites import are_opposed, sides_of, undone_in
+
+OPPOSITE = [
+    ("Turn on wifi", "Turn off wifi"),
+    ("Turn the lamp in the kitchen on", "Turn the lamp in the kitchen off"),
+    ("Enable wifi on the phone", "Disable wifi on the phone"),
+    ("Turn on wifi on the phone", "Turn off wifi on the phone"),
+    ("Enable the plugin", "Turn off the plugin"),
+    ("Add user bob", "Remove user bob"),
+    ("Follow nasa", "unfollow NASA"),
+    ("Lock the account", "Unlock the account"),
+    ("Start nginx", "Stopping nginx"),
+    ("Compress the folder", "Extract the archive"),
+    ("Scale it up to number", "Scale it down to number"),
+    ("Log in to the shop", "Log out of the shop"),
+    ("Mute the channel", "Unmute the channel"),
+    ("Schalte das WLAN ein", "Schalte das WLAN aus"),
+    ("Aktiviere das Plugin", "Deaktiviere das Plugin"),
+    ("Ajoute un contact", "Supprime un contact"),
+    ("Activa el wifi", "Desactiva el wifi"),
+    ("\u6253\u5f00\u84dd\u7259", "\u5173\u95ed\u84dd\u7259"),
+    ("\u5173\u6ce8\u4ed6", "\u53d6\u6d88\u5173\u6ce8\u4ed6"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), OPPOSITE)
+def test_opposites_are_known_in_both_directions(one: str, other: str) -> None:
+    assert are_opposed(sides_of(one), sides_of(other))
+    assert are_opposed(sides_of(other), sides_of(one))
+    assert undone_in(one) != undone_in(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Convert it to JSON", "Turn it into JSON"),
+        ("Deploy the app", "Ship the app"),
+        ("Turn on wifi", "Enable wifi"),
+        ("Delete the file", "Remove the file"),
+        ("Stop nginx and start it again", "Start nginx"),
+        ("Put the book on the list", "Put the book in the list"),
+        ("Understand the code", "Describe the code"),
+    ],
+)
+def test_other_words_for_the_same_are_not_opposed(one: str, other: str) -> None:
+    assert not are_opposed(sides_of(one), sides_of(other))
+
+
+def test_what_undoes_nothing_is_known_by_nothing() -> None:
+    assert undone_in("Create a component") == undone_in("Make a component") == frozenset()
