@@ -232,7 +232,12 @@ def method_parts(method: Method) -> Iterator[str]:
         for name, value in schema.get("properties", {}).items()
     ]
     yield f"{method.about} Scope: {scope(method)}."
-    yield table(("parameter", "type", "required", "bounds"), rows) if rows else "No parameters."
+    if rows:
+        yield table(("parameter", "type", "required", "bounds"), rows)
+    if schema.get("additionalProperties") is not False:
+        yield "Takes any parameters, as other gateways' clients send them: none changes the answer."
+    elif not rows:
+        yield "No parameters."
 
 
 def plain(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -359,8 +364,8 @@ A request is `{"type": "req", "id", "method", "params"}`; its response is
 `{"type": "res", "id", "ok", "payload"}`, or has `error` (`code`, `message`, `details`) where `ok`
 is false. Responses may overtake each other. An event is
 `{"type": "event", "event", "payload", "seq"}`, where `seq` counts from 1 on each connection: a gap
-means that something was lost. Parameters are closed: a name that is not listed here is refused,
-and `details.field` says which one it was."""
+means that something was lost. Parameters are closed, but for the few methods that say otherwise: a
+name that is not listed here is refused, and `details.field` says which one it was."""
 _GROUPS = {
     "skills.proposals.": "Proposals",
     "skills.": "Skills",
@@ -375,8 +380,9 @@ _BOUNDS = (
 )
 _ABOUT_EVENTS = (
     f"Events go to every client that may read (`{Scope.READ.value}`), but for the progress of an"
-    " install, which only the client that asked for it gets. What changed outside of the gateway"
-    " is told, too."
+    " install, which only the client that asked for it gets, and its begin and end, which those"
+    f" hear who may install (`{Scope.ADMIN.value}`). What changed outside of the gateway is told,"
+    " too."
 )
 _EVENTS = {
     "connect.challenge": ("`nonce`, `ts`", "first of all, before `connect`; it has no `seq`"),
@@ -387,6 +393,10 @@ _EVENTS = {
     "skills.install.progress": (
         "`skill`, `installId`, and `stream` with `text`, or `received` with `total`",
         "an install writes, or a download goes on",
+    ),
+    "skills.install.state": (
+        "`skill`, `installId`, `state`: `running`, `done` or `failed`",
+        "an install of any client begins or ends; `skills.installs` tells what it wrote",
     ),
     "skills.proposal": (
         "`agentId`, and an event of `skills.proposals.events.list`",

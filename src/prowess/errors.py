@@ -60,9 +60,14 @@ class ConfigError(ProwessError):
 
 
 class ConfigSyntaxError(ConfigError):
-    """The config file is not JSON5."""
+    """The config file, or what shall replace it, is not JSON5."""
 
     code = "config.syntax"
+
+    def __init__(self, path: str, problem: str, *, field: str = "") -> None:
+        super().__init__(path, problem)
+        # Of a call that brought the text; empty where it is the file's own.
+        self.field = field
 
 
 class ConfigConflictError(ConfigError):
@@ -299,6 +304,10 @@ class ProposalInputError(ProposalError):
 
     code = "proposal.input"
 
+    def __init__(self, problem: str, *, field: str = "") -> None:
+        super().__init__(problem)
+        self.field = field
+
 
 class ProposalNotFoundError(ProposalError):
     """There is no such proposal, or no such skill to change."""
@@ -321,13 +330,16 @@ class ProposalStaleError(ProposalError):
 
     code = "proposal.stale"
 
-    def __init__(self, proposal_id: str, problem: str, *, expected: str, found: str) -> None:
+    def __init__(
+        self, proposal_id: str, problem: str, *, expected: str, found: str, of_skill: bool = False
+    ) -> None:
         super().__init__(
             f"{proposal_id}: {problem} (expected {expected}, found {found}): nothing was written;"
             " look at it again and decide again."
         )
         self.proposal_id, self.problem = proposal_id, problem
-        self.expected, self.found = expected, found
+        # With `of_skill` both are of the skill's files, and not revisions of the proposal.
+        self.expected, self.found, self.of_skill = expected, found, of_skill
 
 
 class ProposalUnsafeError(ProposalError):

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from prowess.errors import EncoderError, WatchUnavailableError
+from prowess.learning.acts import ITSELF, NOBODY, By
 from prowess.learning.proposal import (
     Begun,
     Event,
@@ -174,20 +175,22 @@ class MemoryProposals:
         if verdict.existing:
             return self.kept[verdict.existing]
         self.kept[proposal.id] = proposal
-        self._note(proposal, EventKind.CREATED)
+        self._note(proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
         if proposal.state is State.QUARANTINED:
-            self._note(proposal, EventKind.QUARANTINED)
+            self._note(proposal, EventKind.QUARANTINED, by=ITSELF)
         for gone in map(self.kept.pop, verdict.dropped):
-            self._note(gone, EventKind.PRUNED, f"was {gone.state.value}")
+            self._note(gone, EventKind.PRUNED, f"was {gone.state.value}", ITSELF)
         return proposal
 
-    def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
+    def change(
+        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> bool:
         """Replace `was` by `now` and log it; False where it is no longer what it was."""
         known = self.kept.get(was.id)
         if known is None or (known.state, known.revision) != (was.state, was.revision):
             return False
         self.kept[was.id] = now
-        self._note(now, kind, note)
+        self._note(now, kind, note, by)
         if kind in {EventKind.APPLIED, EventKind.ROLLED_BACK}:
             self.begun = [one for one in self.begun if one.proposal_id != now.id]
         return True
@@ -203,7 +206,7 @@ class MemoryProposals:
     def abandon(self, begun: Begun, at: float, note: str) -> None:
         """Forget a write that did not last, and log that it was interrupted."""
         self.begun = [one for one in self.begun if one.proposal_id != begun.proposal_id]
-        self._note(replace(begun, at=at), EventKind.INTERRUPTED, note)
+        self._note(replace(begun, at=at), EventKind.INTERRUPTED, note, ITSELF)
 
     def get(self, workspace: str, proposal_id: str) -> Proposal | None:
         """Return one proposal of a workspace."""
@@ -242,7 +245,9 @@ class MemoryProposals:
         ]
         return tuple(found[:most])
 
-    def _note(self, about: Proposal | Begun, kind: EventKind, note: str = "") -> None:
+    def _note(
+        self, about: Proposal | Begun, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> None:
         self.log.append(
             Event(
                 sequence=len(self.log) + 1,
@@ -253,6 +258,7 @@ class MemoryProposals:
                 revision=about.revision,
                 at=about.at if isinstance(about, Begun) else about.updated_at,
                 note=note,
+                by=by,
             )
         )
 

@@ -1,12 +1,14 @@
 """Proposals in the shapes that clients of other gateways know: manifests, records and events."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from prowess.learning.edit import Append, Create, Replace
+from prowess.learning.acts import Actor
 from prowess.learning.proposal import Event, EventKind, Proposal, Source, State
 from prowess.runtime.proposal_outlook import Outlook
+from prowess.runtime.proposal_wording import Wording, wording_of
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level
 from prowess.skills.text import clean
@@ -17,14 +19,6 @@ _RECORD = "openclaw.skill-workshop.proposal.v1"
 _SKILL_FILE = "SKILL.md"
 _NOTHING = content_hash({})
 _AUTHORS = {Source.CLI: "cli", Source.STUDIO: "gateway"}
-_ACTORS = {
-    Source.TOOL: "agent",
-    Source.AGENT_END: "agent",
-    Source.REVIEWER: "plugin",
-    Source.EXPERIENCE: "system",
-    Source.CLI: "system",
-    Source.STUDIO: "gateway",
-}
 _BY_ITSELF = frozenset((EventKind.STALE, EventKind.PRUNED, EventKind.INTERRUPTED))
 
 
@@ -93,9 +87,16 @@ def record(value: Proposal, version: int = 1) -> Json:
         }
     if value.state is not State.PENDING:
         shown[f"{value.state.value}At"] = _moment(value.updated_at)
-    if value.quarantine_reason:
-        shown["statusReason"] = clean(value.quarantine_reason)
-    return shown
+    if value.goal:
+        shown["goal"] = clean(value.goal)
+    reason = _status_reason(value)
+    return {**shown, "statusReason": clean(reason)} if reason else shown
+
+
+def _status_reason(value: Proposal) -> str:
+    if value.state is State.QUARANTINED:
+        return value.quarantine_reason
+    return value.decision or value.quarantine_reason
 
 
 def inspection(
@@ -103,12 +104,16 @@ def inspection(
 ) -> Json:
     """Show one proposal with what would be written, what is there now, and what can be done."""
     replaced = outlook.replaced
-    files = value.change.files.items()
+    # Against the skill of now, wherever the wish has a place there: what somebody else wrote
+    # meanwhile would look as if the proposal took it away.
+    now = outlook.anew
+    seen = replace(value, change=now.change, findings=now.report.findings) if now else value
+    files = seen.change.files.items()
     support = [(path, body) for path, body in files if path != _SKILL_FILE and body is not None]
     return {
-        "record": record(value, version),
+        "record": record(seen, version),
         "revisionHash": value.revision,
-        "content": _text(value.change.files.get(_SKILL_FILE)) or "",
+        "content": _text(seen.change.files.get(_SKILL_FILE)) or "",
         "currentContent": _text(current.get(_SKILL_FILE)) or "",
         # Of what is applied: what it replaced, for a difference that still tells something.
         "previousContent": None if replaced is None else _text(replaced.get(_SKILL_FILE)) or "",
@@ -123,10 +128,29 @@ def inspection(
         "deletedFiles": [clean(path) for path, body in files if body is None],
         "targetExists": _SKILL_FILE in current,
         "targetChanged": outlook.target_changed,
+        # Whether `content` is what would come of `currentContent`, or of a text that is gone.
+        "contentFits": outlook.anew is not None or not outlook.target_changed,
+        "canUpdate": outlook.target_changed and not outlook.update_problem,
+        "updateProblem": clean(outlook.update_problem) or None,
+        "editable": _editable(wording_of(value, current)),
         "canApply": not outlook.apply_problem,
         "applyProblem": clean(outlook.apply_problem) or None,
         "canRollBack": not outlook.rollback_problem,
         "rollbackProblem": clean(outlook.rollback_problem) or None,
+    }
+
+
+def _editable(words: Wording | None) -> Json | None:
+    """Show what whoever revises a proposal may change: the words, not the file around them."""
+    if words is None:
+        return None
+    about = words.description
+    return {
+        "part": words.part.value,
+        "content": clean(words.text),
+        "description": None if about is None else clean(about),
+        "section": clean(words.section) or None,
+        "oldText": clean(words.old_text) or None,
     }
 
 
@@ -137,7 +161,8 @@ def _text(body: bytes | None) -> str | None:
 def event(value: Event, version: int = 1, source: Source | None = None) -> Json:
     """Show one line of the log; `sequence` is the cursor.
 
-    Who acted is said where it is known: who made a proposal, and what nobody asked for.
+    Who acted is said where it is known. Logs of old do not say it: there it is known of who made a
+    proposal, from its `source`, and of what nobody asked for.
     """
     shown: Json = {
         "sequence": value.sequence,
@@ -149,10 +174,15 @@ def event(value: Event, version: int = 1, source: Source | None = None) -> Json:
         "revisionHash": value.revision,
         "occurredAt": _moment(value.at),
     }
-    if value.kind is EventKind.CREATED and source is not None:
-        shown["actor"] = {"type": _ACTORS[source]}
-    elif value.kind in _BY_ITSELF:
-        shown["actor"] = {"type": "system"}
+    actor = value.by.actor
+    if actor is None and value.kind is EventKind.CREATED and source is not None:
+        actor = source.actor
+    if actor is None and value.kind in _BY_ITSELF:
+        actor = Actor.SYSTEM
+    if actor is not None:
+        shown["actor"] = {"type": actor.value}
+    if value.by.correlation_id:
+        shown["correlationId"] = clean(value.by.correlation_id)
     return {**shown, "payload": {"note": clean(value.note)}} if value.note else shown
 
 
@@ -161,10 +191,8 @@ def _kind(value: Proposal) -> str:
 
 
 def _description(value: Proposal) -> str:
-    edit = value.edit
-    if isinstance(edit, (Create, Append)) and edit.description:
-        return edit.description
-    return value.reason if isinstance(edit, Replace) or edit is None else value.title
+    # What it leads to is said by its title, where nothing is said of the skill itself.
+    return (value.edit.description if value.edit is not None else "") or value.title
 
 
 def _scan(value: Proposal) -> Json:

@@ -46,6 +46,8 @@ def not_ready(found: Sequence[Withheld]) -> list[Json]:
     return [
         {
             **match(one.match),
+            # `allowed`: it is ready, and the agent's list keeps it; before that it is not ready.
+            "stage": one.reason.stage,
             "reason": clean(one.reason.detail),
             "fix": clean(one.reason.fix) or None,
         }

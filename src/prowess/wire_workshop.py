@@ -31,6 +31,7 @@ def proposal(value: "Proposal") -> Json:
         "skillName": value.skill,
         "title": clean(value.title),
         "reason": clean(value.reason),
+        "goal": clean(value.goal),
         "source": value.source.value,
         "status": value.state.value,
         "change": _change(value),
@@ -44,7 +45,7 @@ def proposal(value: "Proposal") -> Json:
         ],
         "similar": [{"skillName": one.skill, "score": one.score} for one in value.similar],
     }
-    optional = ("agentId", "sessionId", "scanFindings", "quarantineReason", "similar")
+    optional = ("agentId", "sessionId", "goal", "scanFindings", "quarantineReason", "similar")
     return {key: part for key, part in shown.items() if part or key not in optional}
 
 
@@ -64,11 +65,9 @@ def _change(value: "Proposal") -> Json:
 
 def _edit(value: "Edit") -> Json:
     if value.kind == "replace":
-        return {
-            "kind": value.kind,
-            "oldText": clean(value.old_text),
-            "newText": clean(value.new_text),
-        }
+        texts = {"oldText": clean(value.old_text), "newText": clean(value.new_text)}
+        about = {"description": clean(value.description)} if value.description else {}
+        return {"kind": value.kind, **texts, **about}
     shown = {"kind": value.kind, "description": clean(value.description)}
     if value.kind == "append":
         shown["section"] = clean(value.section)

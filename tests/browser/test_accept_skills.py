@@ -57,7 +57,7 @@ def own(world: StudioWorld, agent: str = "main") -> Any:  # noqa: ANN401 - any J
 
 def expect_on(page: Page, count: int | str) -> None:
     """Wait until the page says that so many skills are on."""
-    expect(page.locator("main")).to_contain_text(re.compile(rf"\D{count} of \d+ on"))
+    expect(page.locator("main")).to_contain_text(re.compile(rf"\D{count} of \d+ allowed"))
 
 
 @pytest.mark.parametrize(

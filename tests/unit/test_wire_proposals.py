@@ -102,8 +102,9 @@ def test_a_change_of_a_skill_that_exists_is_an_update() -> None:
         (Create(description="Packs.", body="b"), "Packs."),
         (Append(section="S", body="b", description="More."), "More."),
         (Append(section="S", body="b"), "New skill: packing"),
-        (Replace(old_text="a", new_text="b"), "seen twice"),
-        (None, "seen twice"),
+        (Replace(old_text="a", new_text="b", description="Other."), "Other."),
+        (Replace(old_text="a", new_text="b"), "New skill: packing"),
+        (None, "New skill: packing"),
     ],
 )
 def test_a_proposal_is_described_by_what_it_has(

@@ -108,7 +108,7 @@ def _prepare(runtime: Runtime, agent: str | None) -> None:
 
 def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
     names = ", ".join(match.skill.name for match in answer.matches)
-    nothing = "no skill that is ready fits" if kept_out else "no skill is needed"
+    nothing = _nothing(kept_out)
     print_text(f"{answer.decision.value}: {names or nothing}", _STYLES[answer.decision])
     for match in answer.matches:
         _print_reasons(match)
@@ -133,9 +133,19 @@ def _print_route(answer: Route, kept_out: Sequence[Withheld]) -> None:
         print_text(f"{'! degraded: ' if degraded else ''}{note}", "yellow" if degraded else "dim")
 
 
+def _nothing(kept_out: Sequence[Withheld]) -> str:
+    if not kept_out:
+        return "no skill is needed"
+    switched_off = {one.is_switched_off for one in kept_out}
+    if switched_off == {True}:
+        return "no skill that is switched on fits"
+    return "no skill that is ready fits" if switched_off == {False} else "no usable skill fits"
+
+
 def _print_withheld(found: Withheld) -> None:
     name, score = found.match.skill.name, f"{found.match.score:.2f}"
-    print_text(f"  {name} would fit ({score}), but is not ready: {found.reason.detail}", "yellow")
+    what = "is switched off for this agent" if found.is_switched_off else "is not ready"
+    print_text(f"  {name} would fit ({score}), but {what}: {found.reason.detail}", "yellow")
     if found.reason.fix:
         print_text(f"    To change that: {found.reason.fix}.", "dim")
 

@@ -8,7 +8,7 @@ from prowess.client.config import ConfigCalls
 from prowess.client.device import DeviceIdentity
 from prowess.client.events import DEFAULT_BUFFER, Event, EventStream
 from prowess.client.fields import Json
-from prowess.client.greeting import Credentials, Hello, address, scopes_of
+from prowess.client.greeting import OPERATOR, Credentials, Hello, address, scopes_of
 from prowess.client.line import Backoff, Line
 from prowess.client.link import open_link
 from prowess.client.proposals import ProposalCalls
@@ -82,6 +82,7 @@ async def connect(  # noqa: PLR0913
     *,
     token: str = "",
     password: str = "",
+    role: str = OPERATOR,
     scopes: Sequence[str] = (),
     agent: str | None = None,
     device: DeviceIdentity | None = None,
@@ -90,8 +91,9 @@ async def connect(  # noqa: PLR0913
 ) -> AsyncIterator[Gateway]:
     """Connect to a gateway, and close the connection at the end of the block.
 
-    Without scopes, whoever has the token may do everything. With `reconnect`, a connection that was
-    lost comes back; the first one is tried once. `seconds` is how long any answer may take.
+    Without scopes, whoever has the token may do everything that its role may; a "node" is a machine
+    that only lends its programs to skills. With `reconnect`, a connection that was lost comes back;
+    the first one is tried once. `seconds` is how long any answer may take.
 
     Raises:
         GatewayCallError: the gateway does not let us in.
@@ -102,7 +104,8 @@ async def connect(  # noqa: PLR0913
     credentials = Credentials(
         token=token,
         password=password,
-        scopes=scopes_of(scopes),
+        role=role,
+        scopes=scopes_of(scopes, role),
         device=device,
         instance_id=str(uuid.uuid4()),
     )

@@ -14,7 +14,8 @@ from prowess.client.fields import Fields, Json
 from prowess.client.refusals import MISMATCH, GatewayCallError
 
 OLDEST_PROTOCOL, NEWEST_PROTOCOL = 3, 4
-CLIENT_ID, MODE, ROLE = "prowess-client", "backend", "operator"
+CLIENT_ID, MODE = "prowess-client", "backend"
+OPERATOR, NODE = "operator", "node"
 DEFAULT_MAX_PAYLOAD = 512 * 1024
 _SCHEMES = {"ws": "ws", "wss": "wss", "http": "ws", "https": "wss"}
 _LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
@@ -36,6 +37,7 @@ class Credentials:
 
     token: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+    role: str = OPERATOR
     scopes: tuple[str, ...] = ()
     device: DeviceIdentity | None = None
     # Tells the connections of one program from those of others.
@@ -89,7 +91,7 @@ def connect_params(credentials: Credentials, nonce: str, now_ms: int) -> Json:
         "minProtocol": OLDEST_PROTOCOL,
         "maxProtocol": NEWEST_PROTOCOL,
         "client": client,
-        "role": ROLE,
+        "role": credentials.role,
         "scopes": list(credentials.scopes),
         "caps": [],
     }
@@ -101,7 +103,7 @@ def connect_params(credentials: Credentials, nonce: str, now_ms: int) -> Json:
         statement = Statement(
             client_id=CLIENT_ID,
             mode=MODE,
-            role=ROLE,
+            role=credentials.role,
             scopes=credentials.scopes,
             platform=sys.platform,
             token=credentials.token,
@@ -137,7 +139,7 @@ def hello(payload: object) -> Hello:
     )
 
 
-def scopes_of(scopes: Sequence[str]) -> tuple[str, ...]:
+def scopes_of(scopes: Sequence[str], role: str = OPERATOR) -> tuple[str, ...]:
     """Return scopes by their full names: `read` is `operator.read`; without any, every right."""
-    wanted = scopes or ("admin", "read", "write")
+    wanted = scopes or ((NODE,) if role == NODE else ("admin", "read", "write"))
     return tuple(one if "." in one or one == "node" else f"operator.{one}" for one in wanted)

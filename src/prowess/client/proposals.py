@@ -159,9 +159,11 @@ class ProposalCalls:
         asked = {"proposalId": proposal_id, "expectedRevisionHash": revision, **text.params()}
         return Inspection.read(await self._ask("revise", agent, asked))
 
-    async def apply(self, proposal_id: str, *, revision: str, agent: str | None = None) -> Proposal:
+    async def apply(
+        self, proposal_id: str, *, revision: str, reason: str = "", agent: str | None = None
+    ) -> Proposal:
         """Write what was seen to its skill."""
-        answer = await self._decide("apply", proposal_id, revision, "", agent)
+        answer = await self._decide("apply", proposal_id, revision, reason, agent)
         return Proposal.read(Fields(answer).inner("record").raw)
 
     async def reject(
@@ -177,10 +179,10 @@ class ProposalCalls:
         return Proposal.read(await self._decide("quarantine", proposal_id, revision, reason, agent))
 
     async def rollback(
-        self, proposal_id: str, *, revision: str, agent: str | None = None
+        self, proposal_id: str, *, revision: str, reason: str = "", agent: str | None = None
     ) -> Proposal:
         """Bring back what an applied proposal replaced."""
-        answer = await self._decide("rollback", proposal_id, revision, "", agent)
+        answer = await self._decide("rollback", proposal_id, revision, reason, agent)
         return Proposal.read(Fields(answer).inner("record").raw)
 
     async def _decide(

@@ -10,6 +10,7 @@ from prowess.errors import ProwessError
 
 # What a client says in the gateway's place.
 NO_ANSWER, TOO_LARGE, MISMATCH = "TIMEOUT", "PAYLOAD_TOO_LARGE", "PROTOCOL_MISMATCH"
+NO_SKILL = "NOT_FOUND"
 # Asking again the same way would be refused again.
 LASTING = frozenset(("FORBIDDEN", "INVALID_REQUEST", "UNAUTHORIZED", MISMATCH))
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prowess.client.fields import Fields, Json
+from prowess.client.refusals import NO_SKILL, GatewayCallError
+from prowess.client.rows import Step, UsageEvent, UsageTotal
 
 _NEEDS = ("bins", "anyBins", "env", "config", "os")
 
@@ -158,8 +160,15 @@ class SkillDetail:
 
     @classmethod
     def read(cls, raw: Json) -> "SkillDetail":
-        """Read the answer of `skills.detail`."""
+        """Read the answer of `skills.detail`.
+
+        Raises:
+            GatewayCallError: there is no such skill.
+        """
         found = Fields(raw).inner("skill")
+        if not found.raw:
+            message = "there is no skill of that name: `status` lists those that there are"
+            raise GatewayCallError(NO_SKILL, message, payload=raw)
         return cls(
             skill=Skill.read(found.raw),
             body=found.text("body"),
@@ -197,6 +206,8 @@ class NotReady:
 
     name: str
     score: float
+    # What keeps it, in the gateway's word: `allowed` where only the agent's list does.
+    stage: str
     reason: str
     fix: str
     raw: Json = field(repr=False)
@@ -208,6 +219,7 @@ class NotReady:
         return cls(
             name=found.text("name"),
             score=found.number("score"),
+            stage=found.text("stage"),
             reason=found.text("reason"),
             fix=found.text("fix"),
             raw=raw,
@@ -254,7 +266,7 @@ class Why:
     used: bool
     reason: str
     fix: str
-    steps: tuple[Json, ...]
+    steps: tuple[Step, ...]
     raw: Json = field(repr=False)
 
     @classmethod
@@ -266,7 +278,7 @@ class Why:
             used=found.flag("loaded") if "loaded" in raw else found.flag("visible"),
             reason=found.text("reason"),
             fix=found.text("fix"),
-            steps=found.objects("steps"),
+            steps=tuple(Step.read(one) for one in found.objects("steps")),
             raw=raw,
         )
 
@@ -300,8 +312,8 @@ class Prompt:
 class Usage:
     """What was listed, routed and used."""
 
-    totals: tuple[Json, ...]
-    events: tuple[Json, ...]
+    totals: tuple[UsageTotal, ...]
+    events: tuple[UsageEvent, ...]
     # Where to go on; None where this is the end.
     next_sequence: int | None
     raw: Json = field(repr=False)
@@ -311,8 +323,8 @@ class Usage:
         """Read the answer of `skills.usage`."""
         found = Fields(raw)
         return cls(
-            totals=found.objects("totals"),
-            events=found.objects("events"),
+            totals=tuple(UsageTotal.read(one) for one in found.objects("totals")),
+            events=tuple(UsageEvent.read(one) for one in found.objects("events")),
             next_sequence=found.whole("nextSequence"),
             raw=raw,
         )

@@ -64,7 +64,7 @@ class SkillCalls(Calls):
         return Prompt.read(await self.request("skills.prompt", self.about(agent, asked)))
 
     async def detail(self, name: str, *, agent: str | None = None) -> SkillDetail:
-        """Return all about one skill."""
+        """Return all about one skill; that there is none of that name is a `GatewayCallError`."""
         asked = self.about(agent, {"name": name})
         return SkillDetail.read(await self.request("skills.detail", asked))
 

@@ -21,6 +21,7 @@ from prowess.gateway.frames import (
     ok_response,
     response_text,
 )
+from prowess.gateway.handshake import NODE, OPERATOR
 from prowess.gateway.limits import Clock
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.validation import first_problem
@@ -113,7 +114,7 @@ async def dispatch(
         return error_response(request.id, Code.INVALID_REQUEST, message)
     missing = missing_scope(method, client)
     if missing is not None:
-        message = f"missing scope: {missing.value}: ask for it in the scopes of connect"
+        message = f"missing scope: {missing.value}: {_way_to(missing, client)}"
         return error_response(request.id, Code.FORBIDDEN, message, {"missingScope": missing.value})
     try:
         outcome = await run(lambda: _call(method, request, client, notify), lane=_lane(method))
@@ -129,6 +130,15 @@ async def dispatch(
 def missing_scope(method: Method, client: Client) -> Scope | None:
     """Return the right that a client lacks for a method."""
     return None if method.scope is None or method.scope in client.scopes else method.scope
+
+
+def _way_to(missing: Scope, client: Client) -> str:
+    """Return what a client can do for a right that it lacks: some come with another role alone."""
+    if missing is Scope.NODE:
+        return f'it comes with the role "{NODE}" of connect, or with {Scope.ADMIN.value}'
+    if client.role == NODE:
+        return f'a node has no such right: connect with the role "{OPERATOR}"'
+    return "ask for it in the scopes of connect"
 
 
 def _lane(method: Method) -> Lane:
@@ -170,14 +180,24 @@ def _known_trouble(request: Request, error: errors.ProwessError) -> Json:
     is_mendable = isinstance(error, _MENDABLE) or not isinstance(error, _UNAVAILABLE)
     code = Code.INVALID_REQUEST if is_mendable else Code.UNAVAILABLE
     message, details = str(error), {"reason": error.code}
-    if isinstance(error, errors.ConfigKeyError):
-        details["field"] = error.key
+    field = error.key if isinstance(error, errors.ConfigKeyError) else ""
+    if isinstance(error, errors.ConfigSyntaxError | errors.ProposalInputError):
+        field = error.field
+    if field:
+        details["field"] = field
     if isinstance(error, errors.UnknownAgentError):
         message = f'unknown agent id "{error.agent_id}"'
         details["field"] = "agentId"
+    return error_response(request.id, code, message, details | _hashes(error))
+
+
+def _hashes(error: errors.ProwessError) -> dict[str, str]:
+    """Return what was expected and what is there: revisions of a proposal, or a skill's files."""
+    if isinstance(error, errors.ProposalStaleError) and not error.of_skill:
+        return {"expectedRevisionHash": error.expected, "currentRevisionHash": error.found}
     if isinstance(error, errors.ProposalStaleError | errors.StaleChangeError):
-        details |= {"expectedRevisionHash": error.expected, "currentRevisionHash": error.found}
-    return error_response(request.id, code, message, details)
+        return {"expectedContentHash": error.expected, "currentContentHash": error.found}
+    return {}
 
 
 def _shown(name: str) -> str:

@@ -49,6 +49,8 @@ class Refused:
     message: str
     # Of the frame, where it could be read.
     id: str = ""
+    # Which part of the frame is to blame, where one is.
+    field: str = ""
     # Nothing more is read from who sent this.
     fatal: bool = True
 
@@ -105,7 +107,8 @@ def error_response(
 
 def refusal_response(refused: Refused) -> Json:
     """Return the frame that tells a client why its own frame was not taken."""
-    return error_response(refused.id, refused.code, refused.message)
+    details = {"field": refused.field} if refused.field else None
+    return error_response(refused.id, refused.code, refused.message, details)
 
 
 def encode(value: object) -> str:
@@ -223,11 +226,11 @@ def _as_request(value: object) -> Request | Refused:
     if not _is_short_text(request_id, MOST_ID_CHARS):
         return _malformed(f"id must be a text of 1 to {MOST_ID_CHARS} printable characters")
     if value.get("type") != "req":
-        return _no_request(request_id, 'type must be "req"')
+        return _no_request(request_id, "type", 'must be "req"')
     if not _is_short_text(method, MOST_METHOD_CHARS):
-        return _no_request(request_id, "method must be the name of a method")
+        return _no_request(request_id, "method", "must be the name of a method")
     if params is not None and not isinstance(params, dict):
-        return _no_request(request_id, "params must be an object")
+        return _no_request(request_id, "params", "must be an object")
     return Request(id=request_id, method=method, params=params or {})
 
 
@@ -235,11 +238,12 @@ def _is_short_text(value: object, most: int) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
 
 
-def _no_request(request_id: str, problem: str) -> Refused:
+def _no_request(request_id: str, field: str, problem: str) -> Refused:
     return Refused(
         fault=Fault.NOT_A_REQUEST,
         code=Code.INVALID_REQUEST,
-        message=f"invalid request frame: {problem}",
+        message=f"invalid request frame: {field} {problem}",
         id=request_id,
+        field=field,
         fatal=False,
     )

@@ -16,8 +16,9 @@ from prowess.gateway.calls import (
     RpcError,
     Scope,
 )
+from prowess.gateway.installs import Running
 from prowess.gateway.services import Services
-from prowess.runtime.installing import InstallRequest
+from prowess.runtime.installing import InstallRequest, InstallResult
 from prowess.skills.text import clean
 
 PROGRESS = "skills.install.progress"
@@ -35,6 +36,7 @@ def change_methods(services: Services) -> tuple[Method, ...]:
 
     return (
         method("skills.install", admin, given.Install, changes.install, "Install what it needs."),
+        method("skills.installs", admin, NoParams, changes.installs, "Installs that run or ran."),
         method("skills.update", admin, given.Update, changes.update, "Switch it, keep its key."),
         method("skills.remove", admin, given.Remove, changes.remove, "Move it to the trash."),
         method("skills.restore", admin, given.Restore, changes.restore, "Bring it back."),
@@ -56,15 +58,34 @@ class _Changes:
         """Install what a skill needs, telling this client how it goes."""
         asked, skills = call.params, self._services.skills
         agent = skills.agent(asked.agent_id)
+        with self._services.installs.running(asked.name, asked.install_id, agent.id) as running:
+            result = self._installed(call, running)
+            running.ended(result)
+        shown = {
+            **wire_runs.install_result(result),
+            "agentId": agent.id,
+            "workspaceDir": skills.workspace(agent.id).folder,
+        }
+        return shown if result.ok else Failure(shown, result.message)
+
+    def installs(self, call: Call) -> Json:
+        """Show the installs of every client: what runs, and what ended a moment ago."""
+        del call
+        return {"installs": self._services.installs.listed()}
+
+    def _installed(self, call: Call, running: Running) -> InstallResult:
+        asked = call.params
         about = {"skill": clean(asked.name), "installId": asked.install_id}
 
         def output(stream: str, text: str) -> None:
+            running.wrote(text)
             call.notify(PROGRESS, {**about, "stream": stream, "text": clean(text[-_MOST_OUTPUT:])})
 
         def progress(done: int, whole: int | None) -> None:
+            running.received(done, whole)
             call.notify(PROGRESS, {**about, "received": done, "total": whole})
 
-        result = self._services.installing().install(
+        return self._services.installing().install(
             InstallRequest(
                 skill=asked.name,
                 option_id=asked.install_id,
@@ -75,12 +96,6 @@ class _Changes:
             progress,
             self._services.stopping,
         )
-        shown = {
-            **wire_runs.install_result(result),
-            "agentId": agent.id,
-            "workspaceDir": skills.workspace(agent.id).folder,
-        }
-        return shown if result.ok else Failure(shown, result.message)
 
     def update(self, call: Call) -> Json:
         """Change a skill's entry in the config."""

@@ -7,14 +7,16 @@ from prowess.errors import ProposalInputError, WorkshopDisabledError
 from prowess.gateway import params_proposals as given
 from prowess.gateway.calls import Call, Json, Method, Params, Scope
 from prowess.gateway.services import Services
-from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import EventKind, Evidence, Proposal, Source, skill_name
+from prowess.learning.acts import Actor, By
+from prowess.learning.credentials import masked
+from prowess.learning.edit import Create, Edit, Replace
+from prowess.learning.proposal import Evidence, Proposal, Source, skill_name
 from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft
+from prowess.runtime.drafts import Draft, Revision, reason_of
+from prowess.runtime.proposal_versions import versions, wordings
+from prowess.runtime.proposal_wording import reworded
 from prowess.runtime.proposals import Proposals
 from prowess.skills import frontmatter
-
-_WORDED = frozenset((EventKind.CREATED, EventKind.REVISED))
 
 
 def proposal_methods(services: Services) -> tuple[Method, ...]:
@@ -66,14 +68,10 @@ class _Desk:
         )
         events = found.events[: asked.limit]
         sources = {one.id: one.source for one in self._services.workshop().list(agent_id=agent)}
-        versions = {one.proposal_id: self._wordings(one.proposal_id, agent) for one in events}
+        about = versions(self._services.workshop(), events, agent)
         shown: Json = {
             "events": [
-                wire_proposals.event(
-                    one,
-                    sum(at <= one.sequence for at in versions[one.proposal_id]),
-                    sources.get(one.proposal_id),
-                )
+                wire_proposals.event(one, about[one.sequence], sources.get(one.proposal_id))
                 for one in events
             ]
         }
@@ -84,7 +82,7 @@ class _Desk:
     def create(self, call: Call) -> Json:
         """Propose a new skill."""
         asked, _ = call.params, self._writable(call)
-        name = skill_name(asked.name)
+        name = _new_name(asked.name)
         edit = Create(description=asked.description, body=asked.content)
         return self._proposed(call, name, f"New skill: {name}", edit)
 
@@ -94,32 +92,45 @@ class _Desk:
         name = skill_name(asked.skill_name)
         page = self._proposals().current(workspace, name).get(SKILL_FILE)
         if page is None:
-            raise ProposalInputError(f"{name} is not a skill of this workspace: create it instead")
-        body = frontmatter.read(page.decode(errors="replace")).body.strip()
-        edit = Replace(old_text=body, new_text=_body_of(asked.content))
+            problem = f"{name} is not a skill of this workspace: create it instead"
+            raise ProposalInputError(problem, field="skillName")
+        body = frontmatter.read(frontmatter.decode(page).text).body.strip()
+        edit = Replace(
+            old_text=body,
+            new_text=_body_of(asked.content),
+            description=asked.description or "",
+        )
         return self._proposed(call, name, f"Skill update: {name}", edit)
 
     def revise(self, call: Call) -> Json:
-        """Put another text in the place of what a pending proposal says."""
+        """Put other words in the place of what waits; without any, bring it up to date."""
         asked, found = call.params, self._found(call)
-        says_files = asked.support_files is not None
-        edit = found.edit
-        if asked.content is not None or asked.description is not None or not says_files:
-            edit = _revised(found.edit, asked.content, asked.description)
-        done = self._proposals().revise(
-            found,
-            edit,
-            asked.expected_revision_hash or found.revision,
-            files=_support(asked.support_files) if says_files else None,
+        files, words = asked.support_files, asked.evidence
+        if all(
+            part is None for part in (asked.content, asked.description, files, asked.goal, words)
+        ):
+            seen = asked.expected_revision_hash or ""
+            return self._shown(self._services.renew(found, seen, _by(call)))
+        more = Revision(
+            files=None if files is None else _support(files),
+            goal=asked.goal,
+            evidence=None if words is None else _evidence(words),
         )
-        return self._shown(done)
+        seen = asked.expected_revision_hash or found.revision
+        page = self._proposals().current(found.workspace, found.skill).get(SKILL_FILE)
+        edit = _revised(found, page, asked.content, asked.description)
+        return self._shown(self._proposals().revise(found, edit, seen, more, _by(call)))
 
     def apply(self, call: Call) -> Json:
         """Write a proposal to its skill, if it is the one that was seen."""
         asked = call.params
         self._refuse_disabled()
         done = self._services.workshop().apply(
-            asked.proposal_id, revision=asked.expected_revision_hash, agent_id=self._agent(call)
+            asked.proposal_id,
+            revision=asked.expected_revision_hash,
+            reason=asked.reason or "",
+            agent_id=self._agent(call),
+            by=_by(call),
         )
         record = self._record(done)
         return {"record": record, "targetSkillFile": record["target"]["skillFile"]}
@@ -132,6 +143,7 @@ class _Desk:
             revision=asked.expected_revision_hash,
             reason=asked.reason or "",
             agent_id=self._agent(call),
+            by=_by(call),
         )
         return self._record(done)
 
@@ -139,7 +151,7 @@ class _Desk:
         """Keep a pending proposal from ever being applied."""
         asked, found = call.params, self._found(call)
         done = self._proposals().quarantine(
-            found, asked.expected_revision_hash or "", asked.reason or ""
+            found, asked.expected_revision_hash or "", asked.reason or "", _by(call)
         )
         return self._record(done)
 
@@ -150,22 +162,23 @@ class _Desk:
         done = self._services.workshop().rollback(
             asked.proposal_id,
             revision=asked.expected_revision_hash or "",
+            reason=asked.reason or "",
             agent_id=self._agent(call),
+            by=_by(call),
         )
         return {"record": self._record(done)}
 
     def _proposed(self, call: Call, name: str, title: str, edit: Edit) -> Json:
         asked = call.params
-        reason = asked.goal or "Proposed through the gateway"
-        evidence = (Evidence(place=0, role="user", quote=asked.evidence),) if asked.evidence else ()
         draft = Draft(
             skill=name,
             title=title,
-            reason=reason[:1000],
+            reason=reason_of(asked.goal or ""),
             source=Source.STUDIO,
             edit=edit,
             files=_support(asked.support_files),
-            evidence=evidence,
+            evidence=_evidence(asked.evidence or ""),
+            goal=asked.goal or "",
             agent_id=self._agent(call),
         )
         return self._shown(self._proposals().propose(self._writable(call), draft).proposal)
@@ -181,9 +194,7 @@ class _Desk:
         return wire_proposals.record(proposal, version)
 
     def _wordings(self, proposal_id: str, agent_id: str) -> tuple[int, ...]:
-        """Return the numbers of the events by which a proposal got the words it has."""
-        found = self._services.workshop().history(proposal_id, agent_id=agent_id)
-        return tuple(one.sequence for one in found.events if one.kind in _WORDED)
+        return wordings(self._services.workshop(), proposal_id, agent_id)
 
     def _found(self, call: Call) -> Proposal:
         asked = call.params
@@ -212,9 +223,28 @@ class _Desk:
         return self._services.proposals()
 
 
+def _new_name(asked: str) -> str:
+    try:
+        return skill_name(asked)
+    except ProposalInputError as error:
+        # As the caller spells it.
+        problem = str(error).removeprefix("skillName")
+        raise ProposalInputError(f"name{problem}", field="name") from error
+
+
+def _by(call: Call) -> By:
+    # Whatever a client calls its deed: it is no place for a key.
+    return By(actor=Actor.GATEWAY, correlation_id=masked(call.params.correlation_id or ""))
+
+
+def _evidence(words: str) -> tuple[Evidence, ...]:
+    return (Evidence(place=0, role="user", quote=words),) if words else ()
+
+
 def _support(files: Iterable[given.SupportFile]) -> dict[str, bytes]:
     if any(file.path.casefold() == SKILL_FILE.casefold() for file in files):
-        raise ProposalInputError(f"supportFiles: {SKILL_FILE} is the skill itself: use content")
+        problem = f"supportFiles: {SKILL_FILE} is the skill itself: use content"
+        raise ProposalInputError(problem, field="supportFiles")
     return {file.path: file.content.encode() for file in files}
 
 
@@ -223,16 +253,14 @@ def _body_of(content: str) -> str:
     return frontmatter.read(content).body.strip()
 
 
-def _revised(old: Edit | None, content: str | None, description: str | None) -> Edit:
+def _revised(
+    found: Proposal, page: bytes | None, content: str | None, description: str | None
+) -> Edit | None:
+    """Return the edit of a proposal with these words in place of its own."""
+    old = found.edit
+    if content is None and description is None:
+        return old
     if old is None:
-        raise ProposalInputError("only support files are proposed: reject it and propose anew")
-    if content is None and (description is None or not isinstance(old, Create)):
-        raise ProposalInputError("content: say what the text shall be instead")
-    if isinstance(old, Create):
-        return Create(
-            description=old.description if description is None else description,
-            body=old.body if content is None else content,
-        )
-    if isinstance(old, Append):
-        return Append(section=old.section, body=content or "")
-    return Replace(old_text=old.old_text, new_text=_body_of(content or ""))
+        problem = "only support files are proposed: reject it and propose anew"
+        raise ProposalInputError(problem, field="description" if content is None else "content")
+    return reworded(old, page, text=content, description=description)

@@ -182,7 +182,7 @@ class _Reads:
     def validate(self, call: Call) -> Json:
         """Return what is wrong with one skill's file, or with all of them."""
         asked = call.params
-        named = asked.name or asked.skill_key or asked.slug
+        named = self._said(call)
         reports = self._services.validate(named, asked.agent_id, asked.strict)
         return {
             "valid": all(report.valid for report in reports),
@@ -206,12 +206,30 @@ class _Reads:
         )
 
     def _named(self, call: Call) -> str:
-        asked = call.params
-        name: str | None = asked.name or asked.skill_key or asked.slug
+        name = self._said(call)
         if name is None:
             message = f"invalid {call.method} params: name: give a skill's name or skillKey"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         return name
+
+    def _said(self, call: Call) -> str | None:
+        """Return by what a skill is named, if by anything; two names must mean the same one."""
+        asked = call.params
+        fields = (("name", asked.name), ("skillKey", asked.skill_key), ("slug", asked.slug))
+        given: list[tuple[str, str]] = [(field, said) for field, said in fields if said]
+        for field, said in given[1:]:
+            first, name = given[0]
+            if said != name and self._id(said, call) != self._id(name, call):
+                message = f"invalid {call.method} params: {field}: names another skill than {first}"
+                raise RpcError(Code.INVALID_REQUEST, f"{message}: give one", {"field": field})
+        return given[0][1] if given else None
+
+    def _id(self, name: str, call: Call) -> str:
+        """Return what tells the skill of that name from others; the name itself for none."""
+        try:
+            return self._services.skills.find(name, call.params.agent_id).skill.id
+        except SkillNotFoundError:
+            return name
 
 
 def _without_values(report: Json) -> Json:

@@ -14,6 +14,7 @@ EVENTS = (
     SHUTDOWN,
     "skills.changed",
     "skills.install.progress",
+    "skills.install.state",
     "skills.proposal",
     TICK,
 )

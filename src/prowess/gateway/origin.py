@@ -43,12 +43,18 @@ def refusal(knock: Knock, admission: Admission) -> str | None:
         return "this gateway serves its own machine only: start it with a token to serve others"
     host = _one_host(knock.hosts)
     if host is None or not _is_allowed_host(host, admission.allowed_hosts):
-        return "this host name is not served: use 127.0.0.1, or add the name to the allowed hosts"
+        return (
+            "this host name is not served: use 127.0.0.1, or add the name to gateway.allowedHosts"
+            " in the gateway's config"
+        )
     if not knock.origins:
         return None
     if len(knock.origins) == 1 and _is_allowed_origin(knock.origins[0], host, admission):
         return None
-    return "pages of this origin are not served: add the origin to the allowed origins"
+    return (
+        "pages of this origin are not served: add the origin to gateway.controlUi.allowedOrigins"
+        " in the gateway's config"
+    )
 
 
 def is_loopback(address: str) -> bool:

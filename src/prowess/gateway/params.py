@@ -23,6 +23,8 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Text = Annotated[str, StringConstraints(max_length=1_048_576)]
 Secret = Annotated[str, StringConstraints(max_length=16_384)]
+# The number of an event. No store counts further.
+Sequence = Annotated[int, Field(ge=0, le=(1 << 63) - 1)]
 
 
 def _unnamed(value: object, check: ValidatorFunctionWrapHandler) -> object:
@@ -103,7 +105,7 @@ class Usage(ForAgent):
     """`skills.usage`."""
 
     name: Name | None = None
-    after: int = Field(default=0, ge=0)
+    after: Sequence = 0
     limit: int = Field(default=100, ge=1, le=1_000)
 
 

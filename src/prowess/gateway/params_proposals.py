@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from prowess.gateway.calls import Params
-from prowess.gateway.params import ForAgent, Name
+from prowess.gateway.params import ForAgent, Name, Sequence
 
 Content = Annotated[str, StringConstraints(min_length=1, max_length=1_048_576)]
 SupportText = Annotated[str, StringConstraints(max_length=262_144)]
@@ -39,7 +39,7 @@ class Events(ForAgent):
     """`skills.proposals.events.list`."""
 
     proposal_id: Name | None = None
-    after_sequence: int = Field(default=0, ge=0)
+    after_sequence: Sequence = 0
     limit: int = Field(default=100, ge=1, le=200)
 
 

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from prowess.gateway.installs import Installs
+from prowess.learning.acts import By
 from prowess.learning.proposal import Proposal
 from prowess.runtime.config_edits import ConfigEdits
 from prowess.runtime.installing import InstallService
@@ -30,10 +32,13 @@ class Services:
     skills: SkillsService
     routing: Callable[[], RoutingService]
     installing: Callable[[], InstallService]
+    installs: Installs
     workshop: Callable[[], WorkshopService]
     proposals: Callable[[], Proposals]
     # From a proposal and the files of its skill to what can be done with it.
     outlook: Callable[[Proposal, Mapping[str, bytes]], Outlook]
+    # From a proposal whose skill changed and the revision that was seen to what it is now.
+    renew: Callable[[Proposal, str, By], Proposal]
     config: ConfigEdits
     removals: Removals
     usage: UsageLog

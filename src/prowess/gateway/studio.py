@@ -2,7 +2,8 @@
 
 No path of a request ever meets the disk: it is looked up among the files that were there at the
 start, so there is nothing to climb out of. The path of a view (`/skills`) is a place inside the
-page, and gets the page; any other path that names no file is not found.
+page, and gets the page; with a slash behind it it is sent there. Any other path that names no file
+is not found, which a browser is told with a page and a program with JSON.
 """
 
 import gzip
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from prowess.gateway.calls import Code
@@ -53,6 +54,31 @@ _HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Encoding",
 }
+
+
+_LOST = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Not found · Prowess studio</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="/css/tokens.css">
+<link rel="stylesheet" href="/css/base.css">
+<link rel="stylesheet" href="/css/frame.css">
+</head>
+<body>
+<main class="door">
+<h1>There is no such page</h1>
+<p>The studio of this gateway has these:</p>
+<ul>
+{links}
+</ul>
+</main>
+</body>
+</html>
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +132,33 @@ class StudioFiles:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._answer(scope["method"], scope["path"], Headers(scope=scope))(
-            scope, receive, send
-        )
+        headers, query = Headers(scope=scope), scope.get("query_string", b"").decode("latin-1")
+        answer = self._answer(scope["method"], scope["path"], headers, query)
+        await answer(scope, receive, send)
 
-    def _answer(self, method: str, path: str, headers: Headers) -> Response:
+    def _answer(self, method: str, path: str, headers: Headers, query: str = "") -> Response:
         if method not in {"GET", "HEAD"}:
             allowed = {"Allow": "GET, HEAD"}
             return problem_answer(
                 405, Code.INVALID_REQUEST, "method not allowed: use GET, HEAD", allowed
             )
         file = self._found(path)
-        if file is None:
-            return problem_answer(404, Code.INVALID_REQUEST, "not found")
-        return _sent(file, headers)
+        if file is not None:
+            return _sent(file, headers)
+        place = path.rstrip("/")
+        # Only to a view, by its own name: nothing of the address is followed anywhere else.
+        if place in self._places:
+            return RedirectResponse(f"{place}?{query}" if query else place, 308, _HEADERS)
+        if "text/html" in headers.get("accept", ""):
+            shown = {**_HEADERS, "Content-Type": _TYPES[".html"], "Vary": "Accept"}
+            return Response(self._lost(), 404, shown)
+        return problem_answer(404, Code.INVALID_REQUEST, "not found")
+
+    def _lost(self) -> str:
+        """Return the page of a path that is none; it says nothing about what was asked for."""
+        views = sorted(self._places - {"/"})
+        links = (f'<li><a href="{view}">{view[1:].capitalize()}</a></li>' for view in views)
+        return _LOST.format(links="\n".join(links))
 
     def _found(self, path: str) -> PageFile | None:
         return self._files.get(PAGE if path in self._places else path)

@@ -72,9 +72,9 @@ class ConfigStore:
         """
         values = _loads(text)
         if not isinstance(values, dict):
-            raise ConfigSyntaxError(_SENT, "must hold one object, such as {}.")
+            raise _no_config("must hold one object, such as {}.")
         if not is_plain(values):
-            raise ConfigSyntaxError(_SENT, "holds a number or a nesting that no setting needs.")
+            raise _no_config("holds a number or a nesting that no setting needs.")
         return values
 
     @contextmanager
@@ -104,12 +104,16 @@ def _loads(text: str) -> object:
     try:
         return strict_loads(text)
     except RepeatedKeyError as error:
-        raise ConfigSyntaxError(_SENT, "repeats a key: keep one of them.") from error
+        raise _no_config("repeats a key: keep one of them.") from error
     except (ValueError, RecursionError):
         if len(text) <= _MAX_JSON5_CHARS:
             return _parse_json5(text)
     problem = f"is not JSON, and too long for JSON5 ({_MAX_JSON5_CHARS} characters): send JSON."
-    raise ConfigSyntaxError(_SENT, problem)
+    raise _no_config(problem)
+
+
+def _no_config(problem: str) -> ConfigSyntaxError:
+    return ConfigSyntaxError(_SENT, problem, field=_SENT)
 
 
 def _parse_json5(text: str) -> object:
@@ -122,6 +126,4 @@ def _parse_json5(text: str) -> object:
         # Where, and not what: the reader repeats a part of the text in some of its messages.
         line = str(error).partition(" ")[0].removeprefix("<string>:")
         where = f" (line {line})" if line.isdigit() else ""
-        raise ConfigSyntaxError(_SENT, f"is not JSON5{where}: correct it and send it again.") from (
-            error
-        )
+        raise _no_config(f"is not JSON5{where}: correct it and send it again.") from error

@@ -3,8 +3,9 @@
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -12,6 +13,11 @@ try:
 except ImportError:
     # Windows has no such locks; a race there costs the loser its change.
     fcntl = None  # type: ignore[assignment]
+
+
+_PREFIX, _SUFFIX = ".prowess-", ".tmp"
+# No write takes so long: whoever began such a file was ended before it could remove it.
+_LEFT_S = 3_600
 
 
 @contextmanager
@@ -40,7 +46,8 @@ def write_private(path: str, text: str) -> None:
     # A link to a dotfiles folder stays a link: its target is what gets replaced.
     target = Path(os.path.realpath(path))
     target.parent.mkdir(stat.S_IRWXU, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".prowess-", suffix=".tmp")
+    _sweep(target.parent)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=_SUFFIX)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -50,3 +57,17 @@ def write_private(path: str, text: str) -> None:
         Path(name).replace(target)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a writer left behind that was ended in the middle: it may hold a secret."""
+    before = time.time() - _LEFT_S
+    # A folder that cannot be read keeps it, and others may sweep at the same moment.
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not (entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX)):
+                continue
+            with suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode) and found.st_mtime < before:
+                    os.unlink(entry.path)

@@ -7,10 +7,13 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
-from prowess.learning.edit import Append, Create, Edit, Replace
+from prowess.learning.acts import Actor, By
+from prowess.learning.edit import Append, Create, Edit, Replace, kept_parts
 from prowess.learning.proposal import (
+    LESSON,
     Begun,
     Change,
+    Event,
     EventKind,
     Evidence,
     Proposal,
@@ -34,7 +37,7 @@ def columns_of(proposal: Proposal) -> dict[str, object]:
         "title": proposal.title,
         "reason": proposal.reason,
         "source": proposal.source.value,
-        "edit": None if proposal.edit is None else asdict(proposal.edit),
+        "edit": None if proposal.edit is None else kept_parts(proposal.edit),
         "baseHash": proposal.base_hash,
         "updatedAt": proposal.updated_at,
         "agentId": proposal.agent_id,
@@ -44,6 +47,9 @@ def columns_of(proposal: Proposal) -> dict[str, object]:
         "backup": proposal.backup,
         "forGood": proposal.for_good,
         "similar": [asdict(one) for one in proposal.similar],
+        "goal": proposal.goal,
+        "lesson": proposal.lesson,
+        "decision": proposal.decision,
     }
     return {
         "id": proposal.id,
@@ -67,13 +73,14 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         KeyError, TypeError, ValueError: somebody else wrote into the row.
     """
     rest = json.loads(row["rest"])
+    session, lesson = _session_and_lesson(row["session_id"], rest)
     return Proposal(
         id=row["id"],
         workspace=row["workspace"],
         state=State(row["state"]),
         revision=row["revision"],
         payload=row["payload"],
-        session_id=row["session_id"],
+        session_id=session,
         created_at=row["created_at"],
         change=Change(row["skill"], files),
         title=rest["title"],
@@ -89,7 +96,22 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         backup=rest["backup"],
         for_good=bool(rest.get("forGood", False)),
         similar=tuple(Similar(**one) for one in rest.get("similar", ())),
+        goal=rest.get("goal", ""),
+        lesson=lesson,
+        decision=rest.get("decision", ""),
     )
+
+
+def event_of(row: RowMapping) -> Event:
+    """Return the event of a row of the log and of who did it, where that is told.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    parts = {**row, "kind": EventKind(row["kind"])}
+    actor, correlation = parts.pop("actor"), parts.pop("correlation_id")
+    by = By(actor=Actor(actor) if actor else None, correlation_id=correlation or "")
+    return Event(**parts, by=by)
 
 
 def columns_of_begun(begun: Begun) -> dict[str, object]:
@@ -105,6 +127,14 @@ def begun_of(row: RowMapping) -> Begun:
     """
     kind, target = EventKind(row["kind"]), json.loads(row["target"])
     return Begun(**{**row, "kind": kind, "target": dict(target)})
+
+
+def _session_and_lesson(session: str, rest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return both; in rows of old a lesson stands in the place of the session."""
+    is_old = "lesson" not in rest and rest["source"] == Source.EXPERIENCE.value
+    if is_old and session.startswith(LESSON):
+        return "", session
+    return session, rest.get("lesson", "")
 
 
 def _edit_of(row: Mapping[str, str] | None) -> Edit | None:

@@ -48,6 +48,14 @@ EVENTS = sa.Table(
     # A number is never given twice, so a cursor stays right.
     sqlite_autoincrement=True,
 )
+# Who did it; a table of its own, so that older files need no new columns.
+ACTORS = sa.Table(
+    "workshop_event_actors",
+    METADATA,
+    sa.Column("sequence", sa.Integer, primary_key=True),
+    sa.Column("actor", sa.String, nullable=False),
+    sa.Column("correlation_id", sa.String, nullable=False),
+)
 BEGUN = sa.Table(
     "workshop_begun",
     METADATA,
@@ -71,7 +79,8 @@ INDEXES = (
     sa.Index("workshop_events_by_proposal", EVENTS.c.proposal_id),
 )
 GUARDS = tuple(
-    f"CREATE TRIGGER IF NOT EXISTS workshop_events_{word.lower()} BEFORE {word} ON workshop_events"
+    f"CREATE TRIGGER IF NOT EXISTS {table}_{word.lower()} BEFORE {word} ON {table}"
     " BEGIN SELECT RAISE(ABORT, 'events are only added'); END"
+    for table in ("workshop_events", "workshop_event_actors")
     for word in ("UPDATE", "DELETE")
 )

@@ -2,12 +2,17 @@
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def create(path: str) -> None:
     """Make the file for its owner's eyes only; SQLite gives its companions the same mode.
+
+    One that exists and that others may read is kept from them, and so are its companions.
 
     Raises:
         OSError: it cannot be made.
@@ -16,6 +21,18 @@ def create(path: str) -> None:
     # Never open one that exists: closing it again would drop the locks that SQLite holds on it.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        return
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        # Companions come and go; and whose file it is decides who may read it.
+        with suppress(OSError):
+            _tighten(name)
+
+
+def _tighten(path: str) -> None:
+    found = os.stat(path)
+    mode = stat.S_IMODE(found.st_mode)
+    if stat.S_ISREG(found.st_mode) and mode & _OTHERS:
+        os.chmod(path, mode & ~_OTHERS)
 
 
 def identity(path: str) -> tuple[int, int] | None:

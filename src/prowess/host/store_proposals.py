@@ -4,7 +4,6 @@ What is new is decided inside one transaction that nobody else can write during,
 never keep the same proposal twice. The log only grows: the file itself refuses anything else.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,14 +13,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from prowess.errors import StoreError
+from prowess.host import sqlite_files
 from prowess.host.proposal_rows import (
     FORMAT,
     begun_of,
     columns_of,
     columns_of_begun,
+    event_of,
     proposal_of,
 )
 from prowess.host.proposal_tables import (
+    ACTORS,
     BEGUN,
     EVENTS,
     FILES,
@@ -31,6 +33,7 @@ from prowess.host.proposal_tables import (
     METADATA,
     PROPOSALS,
 )
+from prowess.learning.acts import ITSELF, NOBODY, By
 from prowess.learning.proposal import (
     Begun,
     Event,
@@ -74,14 +77,16 @@ class SqliteProposals:
                 return self._load(connection, PROPOSALS.c.id == same)[0]
             connection.execute(sa.insert(PROPOSALS).values(columns_of(proposal)))
             _write_files(connection, proposal)
-            _log(connection, proposal, EventKind.CREATED, proposal.updated_at)
+            _log(connection, proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
             if proposal.state is State.QUARANTINED:
-                _log(connection, proposal, EventKind.QUARANTINED, proposal.updated_at)
+                _log(connection, proposal, EventKind.QUARANTINED, by=ITSELF)
             gone = _above(connection, proposal.workspace, caps)
             self._drop(connection, gone, proposal.updated_at)
         return proposal
 
-    def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
+    def change(
+        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> bool:
         """Replace `was` by `now` and log it; False where it is no longer what it was.
 
         Raises:
@@ -102,7 +107,7 @@ class SqliteProposals:
             if now.for_good:
                 row = {"proposal_id": now.id}
                 connection.execute(sa.insert(KEPT).prefix_with("OR IGNORE").values(row))
-            _log(connection, now, kind, now.updated_at, note)
+            _log(connection, now, kind, note, by)
             if kind in _ENDS_A_WRITE:
                 _forget(connection, now.id)
         return True
@@ -139,7 +144,7 @@ class SqliteProposals:
         with self._connection(writes=True) as connection:
             if _forget(connection, begun.proposal_id):
                 values = {**row, "kind": EventKind.INTERRUPTED.value, "at": at}
-                connection.execute(sa.insert(EVENTS).values(values))
+                _add_event(connection, values, ITSELF)
 
     def get(self, workspace: str, proposal_id: str) -> Proposal | None:
         """Return one proposal of a workspace.
@@ -210,7 +215,8 @@ class SqliteProposals:
             StoreError: they cannot be read.
         """
         query = (
-            sa.select(EVENTS)
+            sa.select(EVENTS, ACTORS.c.actor, ACTORS.c.correlation_id)
+            .outerjoin_from(EVENTS, ACTORS, EVENTS.c.sequence == ACTORS.c.sequence)
             .where(EVENTS.c.workspace == workspace, EVENTS.c.sequence > after)
             .order_by(EVENTS.c.sequence)
             .limit(most)
@@ -220,10 +226,7 @@ class SqliteProposals:
         if about.skill:
             query = query.where(EVENTS.c.skill == about.skill)
         with self._connection() as connection:
-            return tuple(
-                Event(**{**row, "kind": EventKind(row["kind"])})
-                for row in connection.execute(query).mappings()
-            )
+            return tuple(event_of(row) for row in connection.execute(query).mappings())
 
     def _load(self, connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Proposal]:
         query = sa.select(PROPOSALS).where(wanted).order_by(PROPOSALS.c.created_at.desc())
@@ -241,7 +244,8 @@ class SqliteProposals:
             gone = self._load(connection, PROPOSALS.c.id == proposal_id)[0]
             connection.execute(sa.delete(PROPOSALS).where(PROPOSALS.c.id == proposal_id))
             connection.execute(sa.delete(FILES).where(FILES.c.proposal_id == proposal_id))
-            _log(connection, gone, EventKind.PRUNED, at, f"was {gone.state.value}")
+            pruned = replace(gone, updated_at=at)
+            _log(connection, pruned, EventKind.PRUNED, f"was {gone.state.value}", ITSELF)
 
     @contextmanager
     def _connection(self, *, writes: bool = False) -> Iterator[sa.Connection]:
@@ -264,7 +268,7 @@ class SqliteProposals:
         if self._is_ready:
             return
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            sqlite_files.create(self._path)
         except OSError as error:
             raise StoreError(self._path, f"cannot be created: {error.strerror}.") from error
         with self._engine.execution_options(prowess_writes=True).begin() as connection:
@@ -332,7 +336,11 @@ def _write_files(connection: sa.Connection, proposal: Proposal) -> None:
 
 
 def _log(
-    connection: sa.Connection, proposal: Proposal, kind: EventKind, at: float, note: str = ""
+    connection: sa.Connection,
+    proposal: Proposal,
+    kind: EventKind,
+    note: str = "",
+    by: By = NOBODY,
 ) -> None:
     row = {
         "workspace": proposal.workspace,
@@ -340,10 +348,19 @@ def _log(
         "skill": proposal.skill,
         "kind": kind.value,
         "revision": proposal.revision,
-        "at": at,
+        "at": proposal.updated_at,
         "note": note,
     }
-    connection.execute(sa.insert(EVENTS).values(row))
+    _add_event(connection, row, by)
+
+
+def _add_event(connection: sa.Connection, row: Mapping[str, object], by: By) -> None:
+    added = connection.execute(sa.insert(EVENTS).values(row))
+    if by != NOBODY:
+        (sequence,) = added.inserted_primary_key or (None,)
+        actor = "" if by.actor is None else by.actor.value
+        told = {"sequence": sequence, "actor": actor, "correlation_id": by.correlation_id}
+        connection.execute(sa.insert(ACTORS).values(told))
 
 
 def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:

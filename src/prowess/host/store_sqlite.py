@@ -8,13 +8,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
+from prowess.host import sqlite_files
 from prowess.runtime.ports import StoredSnapshot
 from prowess.skills.snapshot import SnapshotSkill
 
@@ -57,7 +57,7 @@ class SqliteStore:
         self._engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 10})
         sa.event.listen(self._engine, "connect", _configure)
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            sqlite_files.create(path)
         except OSError as error:
             raise StoreError(path, f"cannot be created: {error.strerror}.") from error
         with self._connection() as connection:

@@ -207,7 +207,10 @@ def _version_problem(said: str) -> str:
 def _outcome(result: ChildResult, seconds: float) -> Outcome:
     problem = result.problem
     if result.timed_out:
-        problem = f"it took longer than {seconds:g} s and was ended: allow more with --timeout."
+        problem = (
+            f"it took longer than {seconds:g} s and was ended:"
+            " allow more (--timeout in a terminal, timeoutMs for a client)."
+        )
     elif result.stopped:
         problem = "it was stopped."
     return Outcome(

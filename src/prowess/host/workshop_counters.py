@@ -4,7 +4,6 @@ In the embedded store's SQLite file, in tables of their own.
 """
 
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from prowess.errors import StoreError
+from prowess.host import sqlite_files
 from prowess.runtime.workshop_review import Counters, Note
 
 _metadata = sa.MetaData()
@@ -123,7 +123,8 @@ class SqliteCounters:
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:
         try:
-            os.makedirs(os.path.dirname(self._path), stat.S_IRWXU, exist_ok=True)
+            if not self._is_ready:
+                sqlite_files.create(self._path)
             with self._engine.begin() as connection:
                 if not self._is_ready:
                     for table in _metadata.sorted_tables:

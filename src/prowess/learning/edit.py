@@ -1,21 +1,22 @@
 """Edits of a `SKILL.md` by its Markdown structure, byte for byte outside of what is edited.
 
 A section is a heading and the text below it up to the next heading, never a line that merely looks
-like one. The frontmatter of a skill that exists is not edited: what it asks for and who it says it
-is from were decided by its author. Text is literal; only line ends follow those of the file.
+like one. Of the frontmatter of a skill that exists nothing but its description is edited: what it
+asks for and who it says it is from were decided by its author. Text is literal; only line ends
+follow those of the file.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple
 
 from markdown_it.token import Token
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
+from prowess.learning.description_edit import described, description_line, sound
 from prowess.learning.open_blocks import LEFT_OPEN, is_open, parsed, refuse_open
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.field_reader import FieldReader
-from prowess.skills.standard import MAX_DESCRIPTION
 
 DEFAULT_SECTION = "Workflow"
 # The key under `metadata` that marks what the workshop wrote.
@@ -57,10 +58,23 @@ class Replace:
 
     old_text: str
     new_text: str
+    # What the skill says of itself from now on; empty leaves that as it is.
+    description: str = ""
     kind: Literal["replace"] = "replace"
 
 
 Edit = Create | Append | Replace
+
+
+def kept_parts(edit: Edit) -> dict[str, str]:
+    """Return the parts of an edit by name, as they are stored and hashed.
+
+    An empty description of a replacement is left out, as it was before it could have one.
+    """
+    parts: dict[str, str] = asdict(edit)
+    if isinstance(edit, Replace) and not edit.description:
+        del parts["description"]
+    return parts
 
 
 def edited(skill: str, current: bytes | None, edit: Edit, title: str = "") -> bytes:
@@ -73,7 +87,8 @@ def edited(skill: str, current: bytes | None, edit: Edit, title: str = "") -> by
     if isinstance(edit, Replace):
         if current is None:
             raise ProposalNotFoundError(f"skill does not exist: {skill}")
-        return replaced(current, edit.old_text, edit.new_text)
+        page = replaced(current, edit.old_text, edit.new_text)
+        return described(page, edit.description) if edit.description else page
     if isinstance(edit, Append):
         if current is None:
             heading = re.sub(r"[-_]+", " ", skill).title()
@@ -91,14 +106,10 @@ def new_skill(name: str, description: str, body: str) -> bytes:
     Raises:
         ProposalInputError: there is no description or no body, or the text is no text.
     """
-    front = frontmatter.read(_unix(_sound(body)))
-    text = " ".join((_sound(description) or FieldReader(front).text("description")).split())
-    if not text:
-        raise ProposalInputError("description required")
-    if len(text) > MAX_DESCRIPTION:
-        raise ProposalInputError(f"description exceeds {MAX_DESCRIPTION} characters")
+    front = frontmatter.read(_unix(sound(body)))
+    text = description_line(sound(description) or FieldReader(front).text("description"))
     if not front.body.strip():
-        raise ProposalInputError("body required")
+        raise ProposalInputError("body required", field="content")
     refuse_open(front.body)
     plain = yaml_text.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
     lines = (
@@ -129,9 +140,9 @@ def appended(content: bytes, section: str, body: str) -> bytes:
         ProposalInputError: the file cannot be edited there, or the body would break what follows.
     """
     page = _Page.read(content)
-    addition = _trimmed(_unix(_sound(body))).split("\n")
+    addition = _trimmed(_unix(sound(body))).split("\n")
     if not "".join(addition).strip():
-        raise ProposalInputError("body required")
+        raise ProposalInputError("body required", field="content")
     refuse_open("\n".join(addition))
     place = page.find(section)
     if place is None:
@@ -150,9 +161,9 @@ def merged(content: bytes, body: str) -> bytes:
     Raises:
         ProposalInputError: the file cannot be edited there, or the body would break what follows.
     """
-    text = frontmatter.read(_unix(_sound(body))).body
+    text = frontmatter.read(_unix(sound(body))).body
     if not text.strip():
-        raise ProposalInputError("body required")
+        raise ProposalInputError("body required", field="content")
     refuse_open(text)
     for title, lines in _chapters(text):
         page = _Page.read(content)
@@ -172,10 +183,10 @@ def replaced(content: bytes, old_text: str, new_text: str) -> bytes:
     """
     page = _Page.read(content)
     head, body = page.raw_parts()
-    for old in dict.fromkeys((_sound(old_text), page.with_its_ends(old_text))):
+    for old in dict.fromkeys((sound(old_text), page.with_its_ends(old_text))):
         start = body.find(old)
         if old.strip() and start >= 0:
-            new = page.with_its_ends(_sound(new_text))
+            new = page.with_its_ends(sound(new_text))
             result = page.checked(head + body[:start] + new + body[start + len(old) :])
             # What was open before is not this edit's doing, and may be on its way to be mended.
             if not is_open(page.lines, page.tokens):
@@ -362,14 +373,3 @@ def _unix(text: str) -> str:
 def _trimmed(text: str) -> str:
     """Return `text` without blank lines around it."""
     return re.sub(r"\A(?:[ \t]*\n)+", "", text.rstrip())
-
-
-def _sound(text: str) -> str:
-    """Return `text` if a file can hold it.
-
-    Raises:
-        ProposalInputError: it holds a NUL or half of a character.
-    """
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ProposalInputError("text must be valid Unicode without NUL")
-    return text

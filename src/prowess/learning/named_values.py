@@ -17,6 +17,7 @@ from prowess.learning.secret_words import (
     NO_VALUE,
     PARTS,
     SAFE_KEYS,
+    SHORT,
     TRAILING,
     WEAK,
 )
@@ -132,7 +133,7 @@ def _weight(name: str) -> int:
     if not words or words[-1] in ABOUT_SECRETS:
         return 0
     last = words[-1].rstrip("0123456789")
-    if last.endswith(_STRONG) or last in {"pw", "psw", "pass"} or _is_foreign(name):
+    if last.endswith(_STRONG) or last in SHORT or _is_foreign(name):
         return 0 if words[0] in NO_VALUE or name == "1password" else 2
     if last not in WEAK:
         return 0

@@ -9,19 +9,22 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from prowess.errors import ProposalInputError
-from prowess.learning.edit import Edit
+from prowess.learning.acts import NOBODY, Actor, By
+from prowess.learning.edit import Edit, kept_parts
 from prowess.learning.secret_guard import refuse_secrets
 from prowess.safety.model import Finding
 
 # The first bytes that are hashed: a later way to write things down must not meet an older hash.
 _CHANGE = b"prowess change 1"
 _GONE, _THERE = b"-", b"+"
+# With this begins what all lessons for one goal have in common.
+LESSON = "experience-"
 
 
 class State(StrEnum):
@@ -43,6 +46,21 @@ class Source(StrEnum):
     EXPERIENCE = "experience"
     CLI = "cli"
     STUDIO = "studio"
+
+    @property
+    def actor(self) -> Actor:
+        """What kind of one acts through it."""
+        return _ACTORS.get(self, Actor.SYSTEM)
+
+
+_ACTORS: Mapping[Source, Actor] = MappingProxyType(
+    {
+        Source.TOOL: Actor.AGENT,
+        Source.AGENT_END: Actor.AGENT,
+        Source.REVIEWER: Actor.PLUGIN,
+        Source.STUDIO: Actor.GATEWAY,
+    }
+)
 
 
 class EventKind(StrEnum):
@@ -145,6 +163,12 @@ class Proposal(Record):
     backup: str = ""
     # The skills that said nearly the same when it was made, the nearest first.
     similar: tuple[Similar, ...] = ()
+    # What whoever asked for it is after, in their words.
+    goal: str = ""
+    # What all lessons for one goal have in common; empty for what is no lesson.
+    lesson: str = ""
+    # What was said about the last decision.
+    decision: str = ""
 
     @property
     def skill(self) -> str:
@@ -197,6 +221,7 @@ class Event:
     revision: str
     at: float
     note: str = ""
+    by: By = NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +268,7 @@ _WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, Stat
 
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{1,79}")
-_LONGEST_NAME = 80
+_LONGEST_NAME, _MOST_READ = 80, 400
 _SPARE_NAME = "learned-workflows"
 # Folders in which nobody looks for skills.
 OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
@@ -257,17 +282,17 @@ def skill_name(text: str, title: str = "") -> str:
         ProposalSecretError: it holds a credential, which would not show in its normal form.
     """
     refuse_secrets({"skillName": text})
-    name = _normal(text)
+    name = _normal(_unaccented(text))
     if name in OVERLOOKED:
-        raise ProposalInputError(
-            f'skillName "{name}" names a folder that is passed over: take another'
-        )
+        problem = f'skillName "{name}" names a folder that is passed over: take another'
+        raise ProposalInputError(problem, field="skillName")
     if _NAME.fullmatch(name):
         return name
-    plain = (_normal(_unaccented(other)) for other in (text, title))
-    better = next((other for other in plain if _NAME.fullmatch(other)), _SPARE_NAME)
+    other = _normal(_unaccented(title))
+    better = other if _NAME.fullmatch(other) else _SPARE_NAME
     shown = json.dumps(text[:_LONGEST_NAME])
-    raise ProposalInputError(f'skillName {shown} cannot name a folder: try "{better}"')
+    problem = f'skillName {shown} cannot name a folder: try "{better}"'
+    raise ProposalInputError(problem, field="skillName")
 
 
 def _normal(text: str) -> str:
@@ -276,13 +301,15 @@ def _normal(text: str) -> str:
 
 
 def _unaccented(text: str) -> str:
-    return unicodedata.normalize("NFKD", text[:_LONGEST_NAME]).encode("ascii", "ignore").decode()
+    """Return `text` with the plain letters of accented ones; what has none stays as it is."""
+    letters = unicodedata.normalize("NFKD", text[:_MOST_READ].casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def payload_hash(skill: str, edit: Edit | None, files: Mapping[str, bytes]) -> str:
     """Return the hash of what was asked for: the edit and the support files of one skill."""
     digests = {name: hashlib.sha256(body).hexdigest() for name, body in sorted(files.items())}
-    asked = [skill, None if edit is None else asdict(edit), digests]
+    asked = [skill, None if edit is None else kept_parts(edit), digests]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 

@@ -32,11 +32,35 @@ PARTS = (
     "num\u00e9ro de carte", "n\u00famero de tarjeta", "pr\u00fcfziffer", "kontonummer",
     "account number", "routing number", "social security",
 )  # fmt: skip
+# A password, as short as programs name it.
+SHORT = ("pass", "pw", "psw", "pswd", "pwd")
 # Only as words of their own.
 WORDS = (
-    "pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "pwd", "pword", "pw", "pass", "mfa", "2fa",
+    *SHORT, "pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "pword", "mfa", "2fa",
     "tan", "mtan", "puk", "ssn", "iban", "token", "clave", "parola", "parole", "geslo",
-    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2", "passwords", "credentials", "pswd", "psw",
+    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2", "passwords", "credentials",
+)  # fmt: skip
+# Anywhere in the name of a setting, of which nothing but its letters is left.
+STEMS = (
+    "token", "passw", "passphrase", "passcode", "pwd", "secret", "credential", "cookie", "bearer",
+    "jwt", "dsn", "webhook", "authorization", "signature", "login", "mnemonic", "seedphrase",
+)  # fmt: skip
+# At the end of such a name.
+#
+# The number of a session is a secret where it is kept for later: who shows it is its owner.
+ENDINGS = ("headers?", "keys?", "keyid", "pin", "otp", "sessionid", "sessid")
+# The whole of such a name. `accountSid` is no more than a user's name, and a license mostly says
+# `MIT`: its key has the name of one.
+SETTINGS = frozenset(("env", "sid"))
+# The last word of such a name, beside those that are one everywhere.
+MATERIAL = frozenset(("hmac", "oauth"))
+# Of a setting, where its value is a text: a seed of words opens a wallet, a number starts dice.
+TEXTS = frozenset(("seed", "seeds"))
+# Whose password it is, where the name of it is joined to theirs.
+OWNERS = (
+    "user", "db", "database", "sql", "mysql", "pg", "postgres", "mongo", "redis", "smtp", "imap",
+    "pop", "mail", "email", "ftp", "sftp", "ssh", "ldap", "bind", "mqtt", "rtsp", "vpn", "wifi",
+    "wlan", "proxy", "http", "root", "admin", "key", "store", "bot", "app", "my",
 )  # fmt: skip
 # What makes a secret of the code that is named with it; the code alone may be of a street.
 CODES = (

@@ -14,6 +14,7 @@ from prowess.learning.credentials import STARS, masked, spans_in
 from prowess.learning.cues import Cued, CueTable, Reading
 from prowess.learning.named_values import Find, is_odd, is_reference, named_values
 from prowess.learning.secret_arguments import secret_arguments
+from prowess.safety.secret_addresses import ADDRESSES
 
 _Look = tuple[tuple[str, ...], re.Pattern[str]]
 
@@ -26,14 +27,7 @@ _BEFORE_HOST = re.compile(
 _HOST = re.compile(r"@(?!sha\d)[A-Za-z][\w-]*")
 # What needs nothing beside it to be one.
 _SURE: tuple[_Look, ...] = (
-    (
-        ("hooks.slack.com/",),
-        re.compile(r"hooks\.slack\.com/\w+/(?P<value>[\w/-]{8,200})", re.IGNORECASE),
-    ),
-    (
-        ("webhook.office.com/",),
-        re.compile(r"webhook\.office\.com/(?P<value>[\w/@-]{16,300})", re.IGNORECASE),
-    ),
+    *(((row.mark,), row.pattern) for row in ADDRESSES),
     (("/bot",), re.compile(r"/bot(?P<value>[0-9]{5,12}:[\w-]{16,64})", re.IGNORECASE)),
     (("eyj",), re.compile(r"(?P<value>eyJ[\w-]{8,4000}\.eyJ[\w-]{4,8000}\.[\w-]{8,1000})")),
     (

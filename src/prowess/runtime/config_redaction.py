@@ -9,14 +9,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from prowess.errors import ConfigKeyError
+from prowess.learning.secret_names import names_secret_text, names_setting
 from prowess.runtime.config_paths import Item, Path, dotted
 
 REDACTED = "__OPENCLAW_REDACTED__"
-# Endings and words of names behind which people keep secrets.
-_SECRET_NAME = re.compile(
-    r"token|passw|passphrase|pwd|secret|credential|cookie|headers?$|bearer|jwt|dsn|webhook|authorization"
-    r"|keys?$|keyid$|^auth$|^pat$|signature|login|passcode|pin$|otp$|mnemonic"
-)
 # A password inside an address, and the shapes of well-known keys.
 _CREDENTIALS = re.compile(
     r"://[^/\s:@]*:[^/\s@]+@|\b(?:sk|pk|ghp|gho|xox[abp]|glpat)[-_][A-Za-z0-9_-]{10,}|-----BEGIN"
@@ -24,7 +20,7 @@ _CREDENTIALS = re.compile(
 # A name and its value in an address or an option. Each run of letters is tried once: what strangers
 # may write is searched here.
 _ASSIGNED = re.compile(r"(?<![\w-])([\w-]++)=(?=[^&\s])")
-_ASSIGNED_NAME = re.compile(r"token|key|secret|passw|auth|sig|pin")
+_ASSIGNED_NAME = re.compile(r"key|auth|sig|pin")
 # No well-known key is shorter.
 _SHORTEST_KEY = 16
 # No setting is longer; what is, is not searched and not shown.
@@ -64,7 +60,7 @@ def shown_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, A
 
 def redacted(value: object, key: str = "") -> object:
     """Return `value` with everything that may be a secret replaced by a marker."""
-    if is_secret_name(key):
+    if is_secret_name(key) or (_is_text(value) and names_secret_text(key)):
         return _masked(value)
     if isinstance(value, Mapping):
         return {name: redacted(inner, str(name)) for name, inner in value.items()}
@@ -75,10 +71,12 @@ def redacted(value: object, key: str = "") -> object:
 
 def is_secret_name(key: str) -> bool:
     """Return whether people keep secrets behind such a name."""
-    if not key:
-        return False
-    squeezed = re.sub(r"[^a-z0-9]", "", key.lower())
-    return squeezed == "env" or bool(_SECRET_NAME.search(squeezed))
+    return names_setting(key)
+
+
+def _is_text(value: object) -> bool:
+    words = value if isinstance(value, list) else [value]
+    return any(isinstance(word, str) for word in words)
 
 
 def _redacted_list(values: list[Any]) -> list[object]:
@@ -105,16 +103,17 @@ def _looks_secret(text: str) -> bool:
     if len(text) < _SHORTEST_KEY:
         return False
     # Late: its tables take longer to load than most commands take to run.
-    from prowess.learning.credentials import spans  # noqa: PLC0415
+    from prowess.learning.trace_secrets import hidden_in  # noqa: PLC0415
 
-    return bool(spans(text))
+    # What stands in a config is used, as what stands in a trace was: an example is no excuse.
+    return hidden_in(text).text != text
 
 
 def _assigns_secret(text: str) -> bool:
     for found in _ASSIGNED.finditer(text):
-        name = found[1].lower()
         is_query = text[found.start() - 1 : found.start()] in tuple("?&;")
-        if _ASSIGNED_NAME.search(name if is_query else name.partition("-")[2]):
+        name = found[1] if is_query else found[1].partition("-")[2]
+        if _ASSIGNED_NAME.search(name.lower()) or is_secret_name(name):
             return True
     return False
 

@@ -14,11 +14,15 @@ from prowess.errors import (
     ProposalStaleError,
     ProposalStateError,
 )
+from prowess.learning.acts import ITSELF, NOBODY, By
 from prowess.learning.credentials import masked
+from prowess.learning.edit import Replace
 from prowess.learning.proposal import EventKind, Proposal, State, may_become
+from prowess.runtime.applying import SKILL_FILE
 from prowess.runtime.drafts import Draft, Plan, draft_of, plan
 from prowess.runtime.workshop_ports import WorkshopTools
 from prowess.safety.portable_paths import shown
+from prowess.skills import frontmatter
 
 log = logging.getLogger("prowess.workshop")
 
@@ -50,7 +54,9 @@ class Moves:
         most = self._tools.settings().max_skill_bytes
         return plan(draft, current, scan=self._tools.scan, max_bytes=most)
 
-    def move(self, was: Proposal, now: Proposal, state: State, note: str = "") -> Proposal:
+    def move(
+        self, was: Proposal, now: Proposal, state: State, note: str = "", by: By = NOBODY
+    ) -> Proposal:
         """Keep `now` in place of `was`, in another state or revised.
 
         Raises:
@@ -58,9 +64,10 @@ class Moves:
             StoreError: it cannot be kept.
         """
         check(was, state)
-        now = replace(now, state=state, updated_at=self._tools.now())
+        decision = "" if state is State.PENDING else note
+        now = replace(now, state=state, updated_at=self._tools.now(), decision=decision)
         kind = EventKind(_done(state))
-        if not self._tools.store.change(was, now, kind, note):
+        if not self._tools.store.change(was, now, kind, note, by):
             latest = self.get(was.workspace, was.id)
             raise ProposalStateError(latest.state.value, _done(state))
         say(kind.value, now)
@@ -72,16 +79,23 @@ class Moves:
             if other.skill == written.skill and other.id != written.id:
                 # Somebody may decide about it at this moment, and that counts.
                 with suppress(ProposalStateError):
-                    self._work_out_again(other, current, f"after {written.id}")
+                    self.work_out_again(other, current, f"after {written.id}", ITSELF)
 
-    def _work_out_again(self, other: Proposal, current: Mapping[str, bytes], note: str) -> None:
+    def work_out_again(
+        self, other: Proposal, current: Mapping[str, bytes], note: str, by: By
+    ) -> Proposal:
+        """Keep what a pending proposal means for a skill with these files; stale where nothing.
+
+        Raises:
+            ProposalStateError: it is not pending, or somebody decided about it meanwhile.
+            StoreError: it cannot be kept.
+        """
         try:
             planned = self.plan(draft_of(other), current)
         except ProposalError as error:
-            self.move(other, other, State.STALE, str(error))
-            return
+            return self.move(other, other, State.STALE, misfit(other, current, error), by)
         state = State.PENDING if planned.is_safe else State.QUARANTINED
-        self.move(other, planned.revise(other), state, note)
+        return self.move(other, planned.revise(other), state, note, by)
 
 
 def check(proposal: Proposal, wanted: State, revision: str = "") -> None:
@@ -119,3 +133,13 @@ def say(what: str, proposal: Proposal) -> None:
 
 def _done(wanted: State) -> str:
     return EventKind.REVISED.value if wanted is State.PENDING else wanted.value
+
+
+def misfit(proposal: Proposal, current: Mapping[str, bytes], error: ProposalError) -> str:
+    """Return why a change has no place in a skill, in words for whoever never saw the code."""
+    edit, page = proposal.edit, current.get(SKILL_FILE)
+    if isinstance(edit, Replace) and page is not None:
+        lines = "\n".join(edit.old_text.splitlines())
+        if lines not in frontmatter.decode(page).text:
+            return "the text that it replaces is no longer there"
+    return str(error)

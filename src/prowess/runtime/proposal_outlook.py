@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from prowess.errors import PathError
+from prowess.errors import PathError, ProposalError
 from prowess.learning.proposal import Proposal, State
+from prowess.runtime.drafts import Plan, draft_of, plan
+from prowess.runtime.proposal_moves import misfit
 from prowess.runtime.workshop_ports import WorkshopTools
 from prowess.safety.contents import content_hash
 
@@ -30,6 +32,10 @@ class Outlook:
     rollback_problem: str = ""
     # Whether the skill is no longer what the change was made against.
     target_changed: bool = False
+    # What the same wish means for a skill that changed; None where it has no place there any more.
+    anew: Plan | None = None
+    # Why a proposal whose skill changed cannot be brought up to date.
+    update_problem: str = ""
     # By path: what the change replaced when it was applied; None for a file that was not there.
     replaced: Mapping[str, bytes | None] | None = None
 
@@ -46,7 +52,9 @@ class Outlooks:
         Raises:
             StoreError: the store cannot be read.
         """
-        changed = proposal.state is State.PENDING and content_hash(current) != proposal.base_hash
+        is_applied = proposal.state is State.APPLIED
+        changed = not is_applied and content_hash(current) != proposal.base_hash
+        anew, misfit = self._worked_out(proposal, current) if changed else (None, "")
         replaced = self._replaced(proposal)
         off = "" if self._tools.settings().active else "the workshop is switched off"
         return Outlook(
@@ -55,8 +63,21 @@ class Outlooks:
             or (_NOT_PENDING[State.STALE] if changed else ""),
             rollback_problem=self._kept_from_going_back(proposal, current, replaced) or off,
             target_changed=changed,
+            anew=anew,
+            update_problem=_NOT_PENDING.get(proposal.state) or off or misfit,
             replaced=replaced,
         )
+
+    def _worked_out(
+        self, proposal: Proposal, current: Mapping[str, bytes]
+    ) -> tuple[Plan | None, str]:
+        """Return what a proposal means for the skill of now, and what keeps it from being that."""
+        most = self._tools.settings().max_skill_bytes
+        try:
+            found = plan(draft_of(proposal), current, scan=self._tools.scan, max_bytes=most)
+        except ProposalError as error:
+            return None, misfit(proposal, current, error)
+        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
 
     def _kept_from_going_back(
         self,

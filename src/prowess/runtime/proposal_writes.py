@@ -23,6 +23,7 @@ from prowess.errors import (
     StaleChangeError,
     StoreError,
 )
+from prowess.learning.acts import ITSELF, NOBODY, By
 from prowess.learning.proposal import Begun, Change, EventKind, Proposal, State, result_of, targets
 from prowess.runtime.applying import DEFAULT_LIMITS, SKILL_FILE, FolderLimits, apply_change
 from prowess.runtime.drafts import refusal_of
@@ -43,7 +44,9 @@ class ProposalWrites:
     def __init__(self, tools: WorkshopTools, moves: Moves) -> None:
         self._tools, self._moves = tools, moves
 
-    def apply(self, proposal: Proposal, revision: str = "") -> Proposal:
+    def apply(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
         """Write a pending proposal, as it is stored now, to its skill.
 
         Raises:
@@ -65,15 +68,17 @@ class ProposalWrites:
                     scan=lambda files: self._tools.scan(latest.skill, files),
                 )
             except StaleChangeError as error:
-                return self._went_stale(latest, folder, error)
+                return self._went_stale(latest, folder, error, by)
             except QuarantinedError as error:
                 findings = tuple(found for found in error.findings if isinstance(found, Finding))
                 now = replace(latest, findings=findings, quarantine_reason=error.problem)
-                self._moves.move(latest, now, State.QUARANTINED)
+                self._moves.move(latest, now, State.QUARANTINED, by=ITSELF)
                 raise ProposalUnsafeError(str(error)) from error
-            return self._was_applied(replace(latest, backup=done.backup), folder)
+            return self._was_applied(replace(latest, backup=done.backup), folder, note, by)
 
-    def rollback(self, proposal: Proposal, revision: str = "") -> Proposal:
+    def rollback(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
         """Bring back what the last change of a skill replaced; the proposal is pending again.
 
         Raises:
@@ -96,7 +101,7 @@ class ProposalWrites:
                 noting.apply(old, content_hash(current))
             except StaleChangeError as error:
                 raise _changed(latest, error.problem, error.expected, error.found) from error
-            return self._was_rolled_back(latest, result)
+            return self._was_rolled_back(latest, result, note, by)
 
     def settle(self, workspace: str) -> None:
         """Bring record and files together wherever a write was cut off, as far as that is possible.
@@ -130,9 +135,9 @@ class ProposalWrites:
             log.warning("skill-workshop: interrupted %s: %s", begun.skill, note)
         elif begun.kind is EventKind.APPLIED:
             backup = folder.last_change(found.change.files)
-            self._was_applied(replace(found, backup=backup), folder, _LASTED)
+            self._was_applied(replace(found, backup=backup), folder, _LASTED, ITSELF)
         else:
-            self._was_rolled_back(found, files, _LASTED)
+            self._was_rolled_back(found, files, _LASTED, ITSELF)
 
     def held(self, proposal: Proposal) -> AbstractContextManager[KeptFolder]:
         """Hold the lock of a proposal's skill, with all that was cut off brought to an end.
@@ -171,46 +176,45 @@ class ProposalWrites:
     def _noting(self, folder: KeptFolder, proposal: Proposal, kind: EventKind) -> "_Noting":
         return _Noting(self._tools, folder, proposal, kind)
 
-    def _was_applied(self, now: Proposal, folder: KeptFolder, note: str = "") -> Proposal:
+    def _was_applied(self, now: Proposal, folder: KeptFolder, note: str, by: By) -> Proposal:
         now = replace(now, state=State.APPLIED)
-        done = self._recorded(now, EventKind.APPLIED, note)
+        done = self._recorded(now, EventKind.APPLIED, note, by)
         self._moves.follow(done, folder.read_all())
         return done
 
     def _was_rolled_back(
-        self, proposal: Proposal, files: Mapping[str, bytes], note: str = ""
+        self, proposal: Proposal, files: Mapping[str, bytes], note: str, by: By
     ) -> Proposal:
         # The same change fits again: the skill is what it was before.
         now = replace(proposal, state=State.PENDING, base_hash=content_hash(files))
-        done = self._recorded(now, EventKind.ROLLED_BACK, note)
+        done = self._recorded(now, EventKind.ROLLED_BACK, note, by)
         self._moves.follow(done, files)
         return done
 
-    def _recorded(self, now: Proposal, kind: EventKind, note: str) -> Proposal:
+    def _recorded(self, now: Proposal, kind: EventKind, note: str, by: By) -> Proposal:
         """Keep what the files say by now, whatever came in between."""
-        now = replace(now, updated_at=self._tools.now())
+        now = replace(now, updated_at=self._tools.now(), decision=note)
         expected = State.PENDING if kind is EventKind.APPLIED else State.APPLIED
         latest = self._moves.get(now.workspace, now.id)
-        while not self._tools.store.change(latest, now, kind, _told(note, latest, expected)):
+        while not self._tools.store.change(latest, now, kind, _told(note, latest, expected), by):
             latest = self._moves.get(now.workspace, now.id)
         say(kind.value, now)
         self._tools.refresh()
         return now
 
     def _went_stale(
-        self, proposal: Proposal, folder: KeptFolder, error: StaleChangeError
+        self, proposal: Proposal, folder: KeptFolder, error: StaleChangeError, by: By
     ) -> Proposal:
         """Set a proposal aside, unless the skill already is what it would become."""
         current = folder.read_all()
         if current and result_of(current, proposal.change) == current:
             backup = folder.last_change(proposal.change.files)
-            return self._was_applied(replace(proposal, backup=backup), folder, "was written before")
+            now = replace(proposal, backup=backup)
+            return self._was_applied(now, folder, "was written before", by)
         # Whoever decided about it meanwhile was first; nothing is written here either way.
         with suppress(ProposalStateError):
-            self._moves.move(proposal, proposal, State.STALE, error.problem)
-        raise ProposalStaleError(
-            proposal.id, error.problem, expected=error.expected, found=error.found
-        ) from error
+            self._moves.move(proposal, proposal, State.STALE, error.problem, ITSELF)
+        raise _another_skill(proposal, error.problem, error.expected, error.found) from error
 
     def _check_last(self, proposal: Proposal, revision: str) -> None:
         if proposal.state is not State.APPLIED:
@@ -301,7 +305,13 @@ def _check_unchanged(proposal: Proposal, current: Mapping[str, bytes]) -> None:
 
 def _changed(proposal: Proposal, problem: str, expected: str, found: str) -> ProposalStaleError:
     advice = f"{problem}; take that edit back, or edit {proposal.skill} by hand"
-    return ProposalStaleError(proposal.id, advice, expected=expected, found=found)
+    return _another_skill(proposal, advice, expected, found)
+
+
+def _another_skill(
+    proposal: Proposal, problem: str, expected: str, found: str
+) -> ProposalStaleError:
+    return ProposalStaleError(proposal.id, problem, expected=expected, found=found, of_skill=True)
 
 
 def _not_kept(proposal: Proposal) -> ProposalFolderError:

@@ -15,6 +15,7 @@ from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
 )
+from prowess.learning.acts import NOBODY, By
 from prowess.learning.credentials import masked
 from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.learning.proposal import (
@@ -34,7 +35,16 @@ from prowess.learning.similar import (
     shares_subject,
 )
 from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft, Plan, check_words, draft_of, joined
+from prowess.runtime.drafts import (
+    NOTHING_ELSE,
+    Draft,
+    Plan,
+    Revision,
+    check_note,
+    check_words,
+    draft_of,
+    joined,
+)
 from prowess.runtime.proposal_moves import Moves, check, say
 from prowess.runtime.proposal_rights import Rights
 from prowess.runtime.proposal_writes import ProposalWrites
@@ -87,7 +97,7 @@ class Proposals:
             StoreError: it cannot be kept.
         """
         self.settle(workspace)
-        check_words({"title": draft.title, "reason": draft.reason})
+        check_words({"title": draft.title, "reason": draft.reason, "goal": draft.goal})
         similar = self._compared(draft, self.current(workspace, draft.skill))
         draft = self._instead(workspace, draft, similar) or draft
         # Under the lock until it is kept: whoever writes next works out all that is kept anew.
@@ -126,6 +136,8 @@ class Proposals:
             quarantine_reason=planned.refusal,
             evidence=draft.evidence,
             similar=similar,
+            goal=draft.goal,
+            lesson=draft.lesson,
         )
 
     def decide(
@@ -148,29 +160,37 @@ class Proposals:
         is_looked_at = by_person and apply is not None
         if not is_looked_at and self.rights.must_wait(proposal):
             return proposal
-        return self.apply(proposal)
+        return self.apply(proposal, by=By(actor=proposal.source.actor))
 
-    def apply(self, proposal: Proposal, revision: str = "") -> Proposal:
+    def apply(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
         """Write a pending proposal to its skill.
 
         Args:
             proposal: what to apply.
             revision: the revision that was reviewed, if the caller says which.
+            note: why, for the log.
+            by: who does it.
 
         Raises:
             ProposalError: it cannot be applied.
             StoreError: the store cannot be used.
         """
-        return self._writes.apply(proposal, revision)
+        check_note(note)
+        return self._writes.apply(proposal, revision, note, by)
 
-    def rollback(self, proposal: Proposal, revision: str = "") -> Proposal:
-        """Bring back what the last applied change of a skill replaced.
+    def rollback(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
+        """Bring back what the last applied change of a skill replaced, for the reason in `note`.
 
         Raises:
             ProposalError: it cannot be rolled back.
             StoreError: the store cannot be used.
         """
-        return self._writes.rollback(proposal, revision)
+        check_note(note)
+        return self._writes.rollback(proposal, revision, note, by)
 
     def last_applied(self, workspace: str, skill: str) -> Proposal:
         """Return what was applied to a skill last and still is.
@@ -189,12 +209,12 @@ class Proposals:
         proposal: Proposal,
         edit: Edit | None,
         revision: str = "",
-        *,
-        files: Mapping[str, bytes] | None = None,
+        more: Revision = NOTHING_ELSE,
+        by: By = NOBODY,
     ) -> Proposal:
         """Put another edit in the place of a pending proposal's own, against the skill as it is.
 
-        With `files`, these are its support files from now on.
+        With `more`, other parts of it are replaced too.
 
         Raises:
             ProposalStateError: it is not pending.
@@ -205,19 +225,31 @@ class Proposals:
         with self._writes.held(proposal) as folder:
             latest = self._moves.get(proposal.workspace, proposal.id)
             check(latest, State.PENDING, revision)
-            draft = replace(draft_of(latest), edit=edit)
-            draft = draft if files is None else replace(draft, files=files)
+            draft = more.of(replace(draft_of(latest), edit=edit))
+            check_words({"reason": draft.reason, "goal": draft.goal})
             planned = self._moves.plan(draft, folder.read_all())
-            now = replace(planned.revise(latest), edit=edit)
+            now = replace(
+                planned.revise(latest),
+                edit=edit,
+                reason=draft.reason,
+                goal=draft.goal,
+                evidence=draft.evidence,
+            )
             renamed = replace(now, payload=replace(draft, payload="").wish)
             if not planned.is_safe:
                 # What was asked for at first was good, and may be asked for again.
-                return self._moves.move(latest, renamed, State.QUARANTINED, "revised")
+                return self._moves.move(latest, renamed, State.QUARANTINED, "revised", by)
             self._refuse_known(renamed)
-            return self._moves.move(latest, now, State.PENDING)
+            return self._moves.move(latest, now, State.PENDING, by=by)
 
     def reject(
-        self, proposal: Proposal, revision: str = "", note: str = "", *, by_person: bool = False
+        self,
+        proposal: Proposal,
+        revision: str = "",
+        note: str = "",
+        *,
+        by_person: bool = False,
+        by: By = NOBODY,
     ) -> Proposal:
         """Refuse a proposal, for the reason in `note`: the same one is not taken again.
 
@@ -229,8 +261,7 @@ class Proposals:
             StoreError: the store cannot be used.
         """
         check(proposal, State.REJECTED, revision)
-        check_words({"reason": note})
-        refuse_secrets({"reason": note})
+        check_note(note)
         with ExitStack() as stack:
             # Whoever is writing it at this moment comes first; a folder that is broken, or none,
             # must not keep anybody from saying no.
@@ -239,9 +270,11 @@ class Proposals:
             latest = self._moves.get(proposal.workspace, proposal.id)
             check(latest, State.REJECTED, revision)
             now = replace(latest, for_good=by_person)
-            return self._moves.move(latest, now, State.REJECTED, note)
+            return self._moves.move(latest, now, State.REJECTED, note, by)
 
-    def quarantine(self, proposal: Proposal, revision: str = "", note: str = "") -> Proposal:
+    def quarantine(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
         """Keep a pending proposal from ever being applied, for the reason in `note`.
 
         Raises:
@@ -250,14 +283,13 @@ class Proposals:
             StoreError: the store cannot be used.
         """
         check(proposal, State.QUARANTINED, revision)
-        check_words({"reason": note})
-        refuse_secrets({"reason": note})
+        check_note(note)
         with self._writes.held(proposal):
             latest = self._moves.get(proposal.workspace, proposal.id)
             check(latest, State.QUARANTINED, revision)
             why = note or "somebody who reviewed it quarantined it"
             now = replace(latest, quarantine_reason=why)
-            return self._moves.move(latest, now, State.QUARANTINED, note)
+            return self._moves.move(latest, now, State.QUARANTINED, note, by)
 
     def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
         """Add support files to what is proposed for a skill, or propose them for one that exists.
@@ -283,7 +315,8 @@ class Proposals:
             both = joined(latest, draft.files)
             planned = self._moves.plan(both, folder.read_all())
             if planned.is_safe:
-                revised = self._moves.move(latest, planned.revise(latest), State.PENDING)
+                by = By(actor=draft.source.actor)
+                revised = self._moves.move(latest, planned.revise(latest), State.PENDING, by=by)
                 return Proposed(revised, is_new=True, joined=True)
         # What was good stays as it was, and the whole is kept as evidence.
         return self.propose(workspace, both)._replace(joined=True)

@@ -177,8 +177,13 @@ class Removals:
         return found[0]
 
     def _matching(self, key: str, source: str, agent_id: str | None) -> list[Skill]:
-        found = (row.skill for row in self._skills.status(agent_id).skills)
-        return [one for one in found if one.key == key and one.source.tier.source_id == source]
+        skills = self._skills
+        winners = [row.skill for row in skills.status(agent_id).skills]
+        # One that another shadows is as real on the disk; it is meant where its source has no
+        # other.
+        state = skills.workspace(agent_id).state(skills.settings)
+        shadowed = [lost.skill for lost in state.catalog.shadowed]
+        return _of_source(winners, key, source) or _of_source(shadowed, key, source)
 
     def _not_one(
         self, key: str, source: str, agent_id: str | None, found: Sequence[Skill]
@@ -218,6 +223,10 @@ class Removals:
             # What was asked for is done: to say that it failed would be wrong.
             log.warning("refresh.failed: %s", error)
         self._changed()
+
+
+def _of_source(skills: Sequence[Skill], key: str, source: str) -> list[Skill]:
+    return [one for one in skills if one.key == key and one.source.tier.source_id == source]
 
 
 def _listed() -> list[str]:

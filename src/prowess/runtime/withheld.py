@@ -10,7 +10,7 @@ from prowess.routing.model import Match
 from prowess.runtime.explaining import why
 from prowess.runtime.routing import Asked, RoutingService
 from prowess.runtime.service import SkillsService
-from prowess.skills.explain import Step
+from prowess.skills.explain import ALLOWED, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,11 @@ class Withheld:
 
     match: Match
     reason: Step
+
+    @property
+    def is_switched_off(self) -> bool:
+        """True where it is ready, and only the agent's own list or the defaults' keep it."""
+        return self.reason.stage == ALLOWED
 
 
 def withheld(

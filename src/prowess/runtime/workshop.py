@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prowess.errors import ConfigError, ProposalError, WorkshopDisabledError
+from prowess.learning.acts import Actor, By
 from prowess.learning.capture import Capture, capture
 from prowess.learning.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.learning.proposal import Event, Evidence, Proposal, Source, State, Subject
@@ -24,6 +25,8 @@ from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 
 log = logging.getLogger("prowess.workshop")
 
+# Who is at a terminal: the log has no name of its own for a person.
+_PERSON = By(actor=Actor.SYSTEM)
 _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
@@ -197,7 +200,15 @@ class WorkshopService:
         """
         return self._proposals.get(self._tools.workspace(agent_id), proposal_id)
 
-    def apply(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+    def apply(
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
+    ) -> Proposal:
         """Write a pending proposal to its skill; `revision` is the one that was reviewed.
 
         Raises:
@@ -205,10 +216,16 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.apply(found, revision)
+        return self._proposals.apply(found, revision, reason, by)
 
     def reject(
-        self, proposal_id: str, *, revision: str = "", reason: str = "", agent_id: str = ""
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
     ) -> Proposal:
         """Refuse a pending or quarantined proposal; `revision` is the one that was seen.
 
@@ -217,7 +234,7 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.reject(found, revision, reason, by_person=True)
+        return self._proposals.reject(found, revision, reason, by_person=True, by=by)
 
     def revise(
         self, proposal_id: str, edit: Edit, *, revision: str = "", agent_id: str = ""
@@ -229,9 +246,17 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.revise(found, edit, revision)
+        return self._proposals.revise(found, edit, revision, by=_PERSON)
 
-    def rollback(self, proposal_id: str, *, revision: str = "", agent_id: str = "") -> Proposal:
+    def rollback(
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
+    ) -> Proposal:
         """Bring back what the last change of a skill replaced; the proposal is pending again.
 
         Raises:
@@ -239,7 +264,7 @@ class WorkshopService:
             StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
-        return self._proposals.rollback(found, revision)
+        return self._proposals.rollback(found, revision, reason, by)
 
     def history(
         self, proposal_id: str = "", *, skill: str = "", after: int = 0, agent_id: str = ""

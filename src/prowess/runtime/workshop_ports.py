@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from prowess.learning.acts import NOBODY, By
 from prowess.learning.proposal import Begun, Event, EventKind, Proposal, State, Subject
 from prowess.learning.similar import Neighbour
 from prowess.runtime.applying import SkillFolderPort
@@ -47,7 +48,9 @@ class ProposalStore(Protocol):
             StoreError: it cannot be kept.
         """
 
-    def change(self, was: Proposal, now: Proposal, kind: EventKind, note: str = "") -> bool:
+    def change(
+        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> bool:
         """Replace `was` by `now` and log it; False where it is no longer what it was.
 
         To be applied or rolled back is the end of the write that began for it.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
+from prowess.learning.acts import By
 from prowess.learning.credentials import masked
 from prowess.learning.edit import Append, Create, Edit, Replace
 from prowess.learning.proposal import Proposal, State, Subject, skill_name
@@ -99,13 +100,13 @@ def _apply(desk: Desk, arguments: Mapping[str, object]) -> Answer:
         raise ProposalInputError(
             f"{why}: a person decides about this (`prowess workshop apply {found.id}`)"
         )
-    return _decided(desk, desk.proposals.apply(found, revision))
+    return _decided(desk, desk.proposals.apply(found, revision, by=_by(desk)))
 
 
 def _reject(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     revision = _text(arguments, "revision").strip()
     found, note = _named(desk, arguments), _line(arguments, "reason")
-    done = desk.proposals.reject(found, revision, note, by_person=desk.by_person)
+    done = desk.proposals.reject(found, revision, note, by_person=desk.by_person, by=_by(desk))
     return _decided(desk, done)
 
 
@@ -113,7 +114,7 @@ def _revise(desk: Desk, arguments: Mapping[str, object]) -> Answer:
     proposal = _mine(desk, _named(desk, arguments))
     edit = revised(proposal.edit, arguments)
     revision = _text(arguments, "revision").strip()
-    return _decided(desk, desk.proposals.revise(proposal, edit, revision))
+    return _decided(desk, desk.proposals.revise(proposal, edit, revision, by=_by(desk)))
 
 
 def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
@@ -126,7 +127,7 @@ def _rollback(desk: Desk, arguments: Mapping[str, object]) -> Answer:
             raise ProposalInputError("id or skillName required")
         known = _own_name(desk, skill_name(name))
         found = desk.proposals.last_applied(desk.workspace, known)
-    done = desk.proposals.rollback(_mine(desk, found), revision)
+    done = desk.proposals.rollback(_mine(desk, found), revision, by=_by(desk))
     path = f"{desk.workspace}/skills/{done.skill}/{SKILL_FILE}"
     return Decided(proposal=desk.shown(done), skill_path=path, rolled_back=True)
 
@@ -228,7 +229,8 @@ def state_named(word: str) -> State:
     """
     if word in set(State):
         return State(word)
-    raise ProposalInputError(f"unknown status: {_quoted(word)} (one of {', '.join(State)})")
+    problem = f"unknown status: {_quoted(word)} (one of {', '.join(State)})"
+    raise ProposalInputError(problem, field="status")
 
 
 def _decided(desk: Desk, proposal: Proposal) -> Decided:
@@ -236,6 +238,10 @@ def _decided(desk: Desk, proposal: Proposal) -> Decided:
         return Decided(proposal=desk.shown(proposal))
     path = f"{desk.workspace}/skills/{proposal.skill}/{SKILL_FILE}"
     return Decided(proposal=desk.shown(proposal), skill_path=path)
+
+
+def _by(desk: Desk) -> By:
+    return By(actor=desk.source.actor)
 
 
 def _named(desk: Desk, arguments: Mapping[str, object]) -> Proposal:
@@ -298,7 +304,11 @@ def revised(edit: Edit | None, arguments: Mapping[str, object]) -> Edit:
     if isinstance(edit, Replace) and not given & {"oldText", "newText", "section"}:
         raise ProposalInputError("this proposal replaces text: give oldText, newText or section")
     if given & {"oldText", "newText"}:
-        return _edit({**mine, **{name: arguments[name] for name in _EDITING[3:] if name in given}})
+        new = _edit({**mine, **{name: arguments[name] for name in _EDITING[3:] if name in given}})
+        # What a client of the gateway said of the skill itself is not the tool's to take away.
+        if isinstance(new, Replace) and isinstance(edit, Replace):
+            return replace(new, description=edit.description)
+        return new
     # Text that was to be replaced is no part of what is added instead.
     kept = {name: value for name, value in mine.items() if name not in {"oldText", "newText"}}
     return _edit({**kept, **{name: arguments[name] for name in given}})

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from prowess.safety.model import Confidence, Level
+from prowess.safety.secret_addresses import ADDRESSES
 from prowess.safety.secret_formats import ASSIGNED, FORMATS, NAME_REACH, SECRET_NAME, SecretFormat
 from prowess.safety.sighting import Sighting
 from prowess.safety.views import Spot, View
@@ -120,7 +121,7 @@ _MASKED = re.compile(
     r"|SK[0-9a-f]{12,}|[0-9]{8,10}:AA[A-Za-z0-9_-]{12,}|AGE-SECRET-KEY-1[0-9A-Z]{6,}"
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{10,})"
     r"|(?P<lead>(?i:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\\nr]{0,8}"
-    r"|hooks\.slack\.com/(?:services|workflows)/|/api/webhooks/[0-9]{6,20}/"
+    rf"|{'|'.join(row.lead for row in ADDRESSES if row.sure)}"
     r"|Key=(?=[A-Za-z0-9+/]{20})"
     r"|://[^\s/:@\"'<>`*]{1,64}:(?=[^\s/@\"'<>`]{1,128}@)"
     r"|secret_?access_?key[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?=[^\s\"']{8})"

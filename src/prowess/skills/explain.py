@@ -13,6 +13,9 @@ from prowess.skills.eligibility import Verdict, missing_text
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock
 
+# The station at which an agent's list lets a skill pass; being ready comes before it.
+ALLOWED = "allowed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
@@ -174,12 +177,12 @@ def _how_to_get(skill: Skill, verdict: Verdict) -> str:
 def _allowed(situation: Situation) -> Step:
     matched = situation.agent_filter.match(situation.skill)
     if matched is MatchedBy.NO_FILTER:
-        return Step(stage="allowed", passed=True, detail="the agent has no list: all are allowed")
+        return Step(stage=ALLOWED, passed=True, detail="the agent has no list: all are allowed")
     whose = "agents.defaults.skills" if situation.agent_filter.inherited else "the agent's own list"
     if matched is not None:
-        return Step(stage="allowed", passed=True, detail=f"{whose} names it by its {matched.value}")
+        return Step(stage=ALLOWED, passed=True, detail=f"{whose} names it by its {matched.value}")
     return Step(
-        stage="allowed",
+        stage=ALLOWED,
         passed=False,
         detail=f"{whose} does not name it",
         fix=f'add "{situation.skill.name}" to the skills of agent {situation.agent_id}',

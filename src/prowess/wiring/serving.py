@@ -15,9 +15,10 @@ from starlette.applications import Starlette
 from prowess import __version__
 from prowess.errors import GatewayStartError
 from prowess.gateway.app import build_app
-from prowess.gateway.calls import Client
+from prowess.gateway.calls import Client, Scope
 from prowess.gateway.dispatch import MethodTable
 from prowess.gateway.hub import Hub
+from prowess.gateway.installs import Installs
 from prowess.gateway.methods_changes import change_methods
 from prowess.gateway.methods_proposals import proposal_methods
 from prowess.gateway.methods_skills import skill_methods
@@ -36,6 +37,7 @@ from prowess.runtime.config_edits import ConfigEdits
 from prowess.runtime.last_settings import LastGoodSettings
 from prowess.runtime.nodes import Nodes, WithNodes
 from prowess.runtime.proposal_outlook import Outlooks
+from prowess.runtime.proposal_renewal import Renewals
 from prowess.runtime.proposals import Proposals
 from prowess.runtime.removing import Removals
 from prowess.settings import SpecMode
@@ -119,7 +121,7 @@ def open_gateway(
     options = _options(request, runtime)
     # Fifty machines that come and go at once cost two looks at the disk, not fifty.
     refresh = OneAtATime(runtime.skills.refresh)
-    services = _services(runtime, nodes, told, hub.stopping)
+    services = _services(runtime, nodes, told, hub)
     mcp = open_endpoint(runtime, hub, options)
     news = News(runtime, _publisher(hub, mcp), lambda: _hash(runtime))
     app = _app(_table(services, open_studio(runtime)), services, hub, options, mcp)
@@ -161,9 +163,7 @@ def _table(services: Services, studio: StudioServices) -> MethodTable:
     )
 
 
-def _services(
-    runtime: Runtime, nodes: Nodes, told: Callable[[], None], stopping: threading.Event
-) -> Services:
+def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub) -> Services:
     tools, state = workshop_tools(runtime), runtime.folders.state
     # Made before there are threads: two first calls at once would make two of each.
     routing, workshop = runtime.routing, runtime.workshop
@@ -172,9 +172,11 @@ def _services(
         skills=runtime.skills,
         routing=lambda: routing,
         installing=lambda: open_installing(runtime),
+        installs=Installs(_to_installers(hub), time.time),
         workshop=lambda: workshop,
         proposals=lambda: Proposals(tools),
         outlook=Outlooks(tools).of,
+        renew=Renewals(tools).renew,
         config=ConfigEdits(
             ConfigStore(runtime.config),
             check=lambda values: to_settings(values).problems,
@@ -183,13 +185,18 @@ def _services(
         removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
         usage=open_usage(runtime),
         nodes=nodes,
-        stopping=stopping,
+        stopping=hub.stopping,
         why=runtime.why,
         validate=lambda name, agent, strict: _validated(runtime, name, agent, strict=strict),
         sessions=lambda: _sessions(state),
         now=time.time,
         started_at=time.time(),
     )
+
+
+def _to_installers(hub: Hub) -> Callable[[str, dict[str, object]], None]:
+    """Return what tells those who may install, and nobody else."""
+    return lambda event, payload: hub.publish(event, payload, scope=Scope.ADMIN)
 
 
 def _hash(runtime: Runtime) -> str:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from prowess import wire
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, UnknownAgentError
 from prowess.gateway.dispatch import log_without_values
 from prowess.learning.proposal import Event
+from prowess.runtime.proposal_versions import versions
 from prowess.runtime.watching import Watching
 from prowess.wire_proposals import event as shown_event
 from prowess.wiring.runtime import STORE_FILE, Runtime
@@ -145,6 +146,9 @@ class News:
         try:
             look()
             self._said.pop(what, None)
+        except UnknownAgentError:
+            # It left the config in the middle of the look: the next one does not know it any more.
+            return
         except ProwessError as error:
             self._say(what, str(error))
         # Whatever it is, the clients shall still be told of the rest.
@@ -233,8 +237,10 @@ class News:
                 cursor = found[-1].sequence
                 if is_known:
                     self._cursors[workspace] = cursor
+                    about = versions(self._runtime.workshop, found, agent_id)
                     for event in found:
-                        payload = {"agentId": agent_id, **shown_event(event)}
+                        shown = shown_event(event, about[event.sequence])
+                        payload = {"agentId": agent_id, **shown}
                         self._publish("skills.proposal", payload)
             self._cursors[workspace] = cursor
 
@@ -264,6 +270,9 @@ class News:
         try:
             async for _ in watching.changes(agent_id):
                 self.nudge()
+        except UnknownAgentError:
+            # It left the config, and with it goes whoever watched for it.
+            return
         except ProwessError as error:
             self._say("watch", str(error))
         # The next look begins to watch again.

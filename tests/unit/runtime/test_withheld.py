@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.routing.vectors import RoutingWorld, make_world
 
+from prowess import wire_routing
 from prowess.routing.model import Decision
 from prowess.runtime.routing import Asked
 from prowess.runtime.withheld import Withheld, withheld
@@ -31,6 +32,8 @@ def test_a_skill_that_fits_and_is_not_ready_is_named_with_what_it_lacks(
     assert found.match.skill.name == "bread-baker"
     assert "oven" in found.reason.detail
     assert found.reason.fix
+    assert not found.is_switched_off
+    assert wire_routing.not_ready([found])[0]["stage"] == "eligible"
 
 
 def test_a_skill_that_is_called_by_its_name_and_is_not_ready_is_named(world: RoutingWorld) -> None:
@@ -54,6 +57,8 @@ def test_a_skill_that_the_agent_may_not_use_is_named_with_the_list_that_keeps_it
 
     assert found.match.skill.name == "bread-baker"
     assert not found.reason.passed
+    assert found.is_switched_off
+    assert wire_routing.not_ready([found])[0]["stage"] == "allowed"
 
 
 def test_asking_changes_nothing_of_what_is_routed(world: RoutingWorld) -> None:

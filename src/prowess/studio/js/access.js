@@ -27,6 +27,9 @@ export function access(values, agentId) {
   return { mode: names.length ? "selected" : "none", names, inherited };
 }
 
+// The agent's own list; null where it has none, be it that it takes all or the defaults.
+export const ownList = ({ mode, inherited, names }) => (mode === "all" || inherited ? null : names);
+
 export const isAllowed = ({ mode, names }, skill) =>
   mode === "all" || names.includes(skill.name) || names.includes(skill.skillKey);
 
@@ -79,7 +82,8 @@ async function changeNow(agentId, decide) {
       await gateway.request("config.set", asked);
       return;
     } catch (error) {
-      if (last || !error.isStale) throw error;
+      if (!error.isStale) throw error;
+      if (last) throw new GatewayError(error.code, "Somebody else keeps changing the config at this very moment: try again.");
     }
   }
 }

@@ -5,13 +5,20 @@ import { redraw } from "./dom.js";
 import { Gateway } from "./gateway.js";
 import { go, onArrival, place } from "./place.js";
 import { Resource } from "./resource.js";
+import { toast } from "./toasts.js";
 
 export const gateway = new Gateway((state) => {
   if (state === "live") welcome();
   redraw();
 });
 
-export const agents = new Resource(() => gateway.request("agents.list"));
+export const agents = new Resource(async () => {
+  const found = await gateway.request("agents.list");
+  for (const { id } of found.agents) met.add(id);
+  return found;
+});
+// Every agent that this page has seen in a list.
+const met = new Set();
 export const report = new Resource(({ agentId }) => gateway.request("skills.status", { agentId }));
 export const config = new Resource(() => gateway.request("config.get"));
 export const waiting = new Resource(() => gateway.request("skills.proposals.list", { agentId: agentId() }));
@@ -21,6 +28,28 @@ export const agentList = () => agents.value?.agents ?? [];
 export const defaultAgentId = () => agents.value?.defaultId ?? agents.value?.defaultAgentId ?? agentList()[0]?.id ?? "";
 export const agentName = (id = agentId()) => agentList().find((agent) => agent.id === id)?.name || id;
 export const skills = () => report.value?.skills ?? [];
+
+// A file that is no config at all says nothing about what it would hold: the gateway goes on with
+// the last one it understood, and so does the page. Returns what is wrong, "" where nothing is.
+export function configProblem() {
+  const stored = config.value;
+  if (!stored || stored.valid !== false || !stored.exists || stored.raw !== null) return "";
+  const said = stored.issues?.[0]?.message ?? "";
+  const where = /\((line [^)]*)\)/.exec(said)?.[1] ?? said;
+  const name = (stored.path ?? "").split(/[\\/]/).at(-1) || "The config";
+  return `${name} cannot be read${where ? ` (${where})` : ""}; the gateway goes on with the last good one.`;
+}
+
+// What stands where something of the selected agent would, while there is no line to ask for it.
+export const comesLater = (what = "skills") => (gateway.state === "lost" ? `${agentName()}'s ${what} come once the line is back.` : "");
+
+// Fetches what is shown, once. Without a line nothing can be fetched, and what was fetched for
+// something else must not stand under another name.
+export function want(resource, asked) {
+  if (JSON.stringify(resource.asked) === JSON.stringify(asked)) return;
+  if (gateway.state === "live") resource.load(asked);
+  else resource.clear();
+}
 
 const followers = new Map();
 
@@ -35,7 +64,7 @@ const tell = (event, payload) => {
   redraw();
 };
 
-for (const event of ["skills.changed", "config.changed", "skills.proposal", "skills.install.progress"]) {
+for (const event of ["skills.changed", "config.changed", "skills.proposal", "skills.install.progress", "skills.install.state"]) {
   gateway.on(event, (payload) => {
     if (event === "skills.changed" && payload.agentId === agentId()) report.reload();
     if (event === "config.changed") reconfigured();
@@ -56,9 +85,12 @@ async function reconfigured() {
 // greeting names the agents, so nothing has to wait for their list.
 function welcome() {
   const { health, sessionDefaults } = gateway.hello.snapshot;
-  const known = health.agents.map((agent) => agent.agentId);
-  // Quietly: all that follows is asked for below.
-  if (!known.includes(agentId())) go({ settingsAgentId: sessionDefaults.defaultAgentId }, { replace: true, quiet: true });
+  const find = (id) => health.agents.find((agent) => agent.agentId === id);
+  if (!find(agentId())) {
+    tellOfStranger(agentId(), find(sessionDefaults.defaultAgentId)?.name || sessionDefaults.defaultAgentId);
+    // Quietly: all that follows is asked for below.
+    go({ settingsAgentId: sessionDefaults.defaultAgentId }, { replace: true, quiet: true });
+  }
   agents.load();
   config.load();
   report.load({ agentId: agentId() });
@@ -68,14 +100,21 @@ function welcome() {
 
 // The address names an agent that exists; one that is gone gives way to the default.
 function settleAgent() {
-  if (!agentList().some((agent) => agent.id === agentId())) go({ settingsAgentId: defaultAgentId() }, { replace: true });
+  if (!agentList().length || agentList().some((agent) => agent.id === agentId())) return;
+  tellOfStranger(agentId(), agentName(defaultAgentId()));
+  go({ settingsAgentId: defaultAgentId() }, { replace: true });
+}
+
+// Whoever sees another agent's page than the one they asked for hears why.
+function tellOfStranger(id, shown) {
+  if (id) toast(`${id} is ${met.has(id) ? "no longer" : "not"} an agent; this is ${shown}.`, { tone: "danger" });
 }
 
 onArrival(() => {
   if (agents.state === "ready") settleAgent();
-  if (gateway.state !== "live" || !agentId() || report.asked?.agentId === agentId()) return;
-  report.load({ agentId: agentId() });
-  waiting.load({ agentId: agentId() });
+  if (!agentId()) return;
+  want(report, { agentId: agentId() });
+  want(waiting, { agentId: agentId() });
 });
 
 export function selectAgent(id) {

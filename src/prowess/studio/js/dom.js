@@ -167,13 +167,31 @@ function setListener(node, event, called) {
   own[event].called = called;
 }
 
+// Whatever had the focus may be gone or no longer usable after a step. An element around it that has
+// `data-home` says where the keyboard goes on: selectors inside of it, the first that fits counts.
+function homesOf(node) {
+  const found = [];
+  for (let at = node; at && at !== document.body; at = at.parentElement) if (at === node || at.dataset?.home !== undefined) found.push(at);
+  return found;
+}
+
+function comeHome([node, ...homes]) {
+  if (!node || (node.isConnected && !node.matches(":disabled"))) return;
+  // A dialog that closed has given the focus back already.
+  if (document.activeElement && document.activeElement !== document.body && document.activeElement !== node) return;
+  const places = homes.filter((home) => home.isConnected).flatMap((home) => home.dataset.home.split(",").map((selector) => home.querySelector(selector)));
+  places.find(Boolean)?.focus({ preventScroll: true });
+}
+
 let draw = null;
 let waiting = false;
 
 // The page is drawn by one function, from one container down.
 export function drawWith(container, describe) {
   draw = () => {
+    const homes = homesOf(document.activeElement);
     render(describe(), container);
+    comeHome(homes);
     const now = created;
     created = [];
     for (const call of now) call();

@@ -23,6 +23,11 @@ export class GatewayError extends Error {
     this.details = details ?? {};
   }
 
+  // It was sent, and the line broke before an answer came.
+  get isUnknown() {
+    return this.code === "LOST" && Boolean(this.details.sent);
+  }
+
   get isStale() {
     return /config changed since last load|re-run config\.get/i.test(this.message);
   }
@@ -209,7 +214,7 @@ export class Gateway {
 }
 
 // Nobody can know whether the gateway did what was asked when the line broke.
-const lostError = () => new GatewayError("LOST", "The connection to the gateway broke before it answered: whether it was done shows once the line is back.");
+const lostError = () => new GatewayError("LOST", "The connection to the gateway broke before it answered: whether it was done shows once the line is back.", { sent: true });
 const unsentError = () => new GatewayError("LOST", "The connection to the gateway is lost; nothing was changed by this page.");
 
 // A browser may refuse storage: then the token is asked for again after a reload.

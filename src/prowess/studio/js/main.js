@@ -1,7 +1,7 @@
 // The frame of the studio: rail, bar, the view that the address names, and what floats above them.
 
-import { agentId, agentList, agents, defaultAgentId, gateway, report, selectAgent, skills, waiting } from "./app.js";
-import { drawWith, h } from "./dom.js";
+import { agentId, agentList, agentName, agents, configProblem, defaultAgentId, gateway, selectAgent, skills, waiting } from "./app.js";
+import { drawWith, h, redraw } from "./dom.js";
 import { followKeys, Help, openHelp } from "./keys.js";
 import { Button, Failed } from "./parts/basics.js";
 import { Icon } from "./parts/icon.js";
@@ -35,25 +35,30 @@ function Rail() {
       h("svg", { viewBox: "0 0 32 32", "aria-hidden": "true" }, h("path", { d: "M16 2 30 16 16 30 2 16z" }), h("path", { class: "brand-hole", d: "M16 9 23 16 16 23 9 16z" }), h("circle", { cx: 16, cy: 16, r: 2.6 })),
       "Prowess"),
     h("nav", { "aria-label": "Views" }, RAIL.map(({ label, about, views }) => h("div", { class: "rail-part", key: label },
-      h("p", { class: "rail-group", id: `rail-${views[0]}` }, label, h("span", null, about ?? (views[0] === "skills" ? agentId() : ""))),
+      h("p", { class: "rail-group", id: `rail-${views[0]}` }, label, h("span", null, about ?? (views[0] === "skills" ? agentName() : ""))),
       h("ul", { "aria-labelledby": `rail-${views[0]}` }, views.map((name) => h("li", { key: name }, h(RailLink, { name }))))))),
     h("p", { class: "rail-foot" }, gateway.version && `Prowess ${gateway.version}`));
 }
 
 function RailLink({ name }) {
   const number = counts[name]?.() ?? 0;
-  const words = { setup: "need setup", workshop: "wait for you" }[name];
+  // The list of skills is the agent's, also on pages whose changes concern all.
+  const words = { setup: `of ${agentName()}'s skills need setup`, workshop: "wait for you" }[name];
   return h("a", { class: "rail-link", href: viewLink(name), "aria-current": place.view === name ? "page" : undefined },
     h(Icon, { name }), VIEWS[name].label,
     number > 0 && h("span", { class: "rail-count", title: `${number} ${words}` }, number, h("span", { class: "visually-hidden" }, ` ${words}`)));
 }
+
+// A list of choices has no room for more than the name on a phone.
+const narrow = matchMedia("(max-width: 760px)");
+narrow.addEventListener("change", redraw);
 
 function Bar() {
   const { search } = view();
   return h("header", { class: "bar" },
     h("div", { class: "bar-agent" }, h("label", { for: "agent" }, "Agent"),
       h("select", { id: "agent", value: agentId(), disabled: agents.state !== "ready", onchange: (event) => selectAgent(event.currentTarget.value) },
-        agentList().map((agent) => h("option", { key: agent.id, value: agent.id }, agent.name || agent.id, agent.id === defaultAgentId() ? " (default)" : "")))),
+        agentList().map((agent) => h("option", { key: agent.id, value: agent.id }, agent.name || agent.id, agent.id === defaultAgentId() && !narrow.matches ? " (default)" : "")))),
     search ? h("div", { class: "bar-search", key: place.view }, h(Icon, { name: "search" }),
       h("input", {
         class: "input", type: "search", "data-search": true, "aria-label": search, placeholder: search, value: place.query.q ?? "", autocomplete: "off", spellcheck: "false",
@@ -78,8 +83,13 @@ function Upgraded() {
     h(Button, { onclick: () => location.reload() }, "Load the new page"));
 }
 
+function Unreadable() {
+  const problem = configProblem();
+  return problem && h("div", { class: "banner", role: "status", key: "unreadable" }, h(Icon, { name: "alert" }), h("p", null, problem, " ", h("code", null, "prowess config check"), " says more."));
+}
+
 function Banner() {
-  if (gateway.state !== "lost") return h(Upgraded);
+  if (gateway.state !== "lost") return [h(Upgraded), h(Unreadable)];
   return h("div", { class: "banner", role: "alert", key: "banner" }, h(Icon, { name: "alert" }),
     h("p", null, "The connection to the gateway is lost. What you see may be old; trying again. ", gateway.problem),
     h(Button, { onclick: () => gateway.retry() }, "Try now"));
@@ -95,7 +105,7 @@ function Door() {
   };
   return h("main", { class: "door", id: "page" },
     h("h1", { id: "page-title", tabindex: -1 }, "This gateway asks for its token"),
-    h("p", { class: "muted" }, "It was given to “prowess serve” with --token, or is in the settings as gateway.auth.token. It stays in this tab."),
+    h("p", { class: "muted" }, "It was given to “prowess serve” with --token or in PROWESS_GATEWAY_TOKEN, or is in the settings as gateway.auth.token. It stays in this tab."),
     gateway.problem && h("p", { class: "note note-danger", role: "alert" }, gateway.problem),
     h("form", { class: "stack", onsubmit: enter },
       h("div", { class: "field" }, h("label", { for: "token" }, "Token"),

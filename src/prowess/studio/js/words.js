@@ -12,6 +12,12 @@ export function readiness(skill) {
   return "setup";
 }
 
+// What is left out by a setting is no matter of the system.
+export const isLeftOut = (skill) => Boolean(skill.blockedByAllowlist) && !skill.platformIncompatible && !named(skill.missing?.os).length;
+const LEFT_OUT = { label: "Left out", tone: "slate" };
+export const readinessChip = (skill) => (readiness(skill) === "unavailable" && isLeftOut(skill) ? LEFT_OUT : READINESS[readiness(skill)]);
+export const agentChip = (skill) => (agentState(skill) === "unsupported" && isLeftOut(skill) ? LEFT_OUT : AGENT_STATES[agentState(skill)]);
+
 // As the gateway's own pages call it.
 export const READINESS = {
   ready: { label: "Ready", tone: "ready" },
@@ -41,7 +47,7 @@ export function reasons(skill) {
   const add = (kind, words, names = []) => found.push({ kind, words, names });
   if (skill.draft) add("draft", "is a draft: promote it with “prowess experience promote”");
   if (skill.disabled) add("disabled", "is switched off for every agent");
-  if (skill.blockedByAllowlist) add("policy", "is a bundled skill that the gateway's policy leaves out");
+  if (skill.blockedByAllowlist) add("policy", "is left out by skills.allowBundled");
   if (skill.blockedByMetadata) add("metadata", "has requirements that cannot be read");
   const bins = named(missing.bins);
   if (bins.length) add("bin", `needs the program${bins.length > 1 ? "s" : ""}`, bins);
@@ -65,6 +71,27 @@ export function firstReason(skill) {
   return readiness(skill) === "ready" ? "" : "is not ready, and its file does not say why";
 }
 
+const ONE = { bin: "needs the program", config: "needs the setting", env: "needs" };
+
+// For a row, which has one line: the first thing that is missing, and how much more is.
+export function shortReason(skill) {
+  const [first, ...others] = reasons(skill);
+  if (!first || !(first.kind in ONE)) return firstReason(skill);
+  const more = first.names.length - 1 + others.reduce((sum, { kind, names }) => sum + (kind in ONE ? names.length : 1), 0);
+  return `${ONE[first.kind]} ${first.names[0]}${more ? ` and ${more} more` : ""}`;
+}
+
+// Where something can be set up: not what a setting, the system or its own file keeps away.
+export const canSetUp = (skill) => ["setup", "disabled"].includes(readiness(skill)) || isLeftOut(skill);
+
+const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+// A skill may put any text there: what is longer than two signs is no emoji.
+export function emojiOf(skill) {
+  const signs = [...clusters.segment((skill.emoji ?? "").slice(0, 80))].map(({ segment }) => segment).filter((sign) => sign.trim());
+  return signs.length && signs.length <= 2 ? `${signs.join("")} ` : "";
+}
+
 const GROUPS = {
   workspace: "Workspace",
   builtin: "Built in",
@@ -81,7 +108,14 @@ export function group(skill) {
 }
 
 export const groupLabel = (id) => GROUPS[id];
-export const sourceLabel = (skill) => skill.sourceLabel || GROUPS[group(skill)];
+
+export const HARNESSES = { claude: "Claude Code", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", cursor: "Cursor", copilot: "Copilot CLI", vscode: "VS Code", openclaw: "OpenClaw", opencode: "OpenCode", windsurf: "Windsurf" };
+const FOLDERS = { "agents-skills-personal": "Personal", "agents-skills-project": "Project" };
+
+export function sourceLabel(skill) {
+  if (skill.sourceLabel) return HARNESSES[skill.sourceLabel] ?? skill.sourceLabel;
+  return FOLDERS[skill.source] ?? GROUPS[group(skill)];
+}
 
 const SCOPES = { gateway: "this gateway", user: "this user", workspace: "this workspace" };
 export const scopeLabel = (skill) => SCOPES[skill.sourceScope] ?? "";

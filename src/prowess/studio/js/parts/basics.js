@@ -83,8 +83,10 @@ export function Failed({ error, doing, retry }) {
     retry && h(Button, { onclick: retry }, "Try again"));
 }
 
-// Skeleton, error or content of a resource; what is shown stays while it is fetched again.
-export function Loaded({ of, doing, rows, children, describe }) {
+// Skeleton, error or content of a resource; what is shown stays while it is fetched again. `later`
+// is said in place of the skeleton, where nothing can come at the moment.
+export function Loaded({ of, doing, rows, later, children, describe }) {
+  if (of.state !== "ready" && later) return h("p", { class: "later", role: "status" }, h(Icon, { name: "clock" }), later);
   if (of.state === "failed") return h(Failed, { error: of.error, doing, retry: () => of.reload() });
   if (of.state !== "ready") return h(Skeleton, { rows });
   return describe ? describe(of.value) : children;

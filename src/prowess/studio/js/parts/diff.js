@@ -164,11 +164,17 @@ function describe(before, after, path, findings, label, opened) {
       side ? words(side.text, row, which) : "")];
   return h("div", { class: ["diff", isNew && "diff-new"], role: "group", "aria-label": label, tabindex: 0 },
     rows.map((row, place) => (row.kind === "fold"
-      ? h("button", { key: `fold ${row.place}`, type: "button", class: "diff-fold", onclick: () => opened.add(row.place) }, `${row.lines} lines without change`)
+      ? h("button", { key: `fold ${row.place}`, type: "button", class: "diff-fold", onclick: (event) => unfold(event, opened, row.place) }, `${row.lines} lines without change`)
       : [h("div", { key: `row ${row.left?.line ?? "-"} ${row.right?.line ?? "-"}`, class: ["diff-row", `diff-row-${row.kind}`], "data-sign": SIGNS[row.kind] },
         !isNew && h("div", { class: ["diff-side", "diff-left", !row.left && "diff-absent"] }, cell(row.left, row, "removed")), h("div", { class: ["diff-side", "diff-right", !row.right && "diff-absent"] }, cell(row.right, row, "added"))),
       row.right && (byLine.get(row.right.line) ?? []).map((finding) => h(Finding, { key: `finding ${place} ${finding.ruleId}`, finding }))])),
-    rest > 0 && h("button", { key: "more", type: "button", class: "diff-fold", onclick: () => opened.add(`more ${more}`) }, `Show ${Math.min(rest, ROWS_AT_ONCE).toLocaleString("en")} more of ${count(rest, "row")}`));
+    rest > 0 && h("button", { key: "more", type: "button", class: "diff-fold", onclick: (event) => unfold(event, opened, `more ${more}`) }, `Show ${Math.min(rest, ROWS_AT_ONCE).toLocaleString("en")} more of ${count(rest, "row")}`));
+}
+
+// The button goes with what it unfolds: the focus stays at the lines.
+function unfold(event, opened, what) {
+  opened.add(what);
+  event.currentTarget.closest(".diff").focus({ preventScroll: true });
 }
 
 // Inside a changed line, the part that differs stands out.

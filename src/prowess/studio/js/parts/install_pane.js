@@ -21,7 +21,8 @@ export function InstallPane({ job, key }) {
       class: "terminal", tabindex: 0, role: "log", "aria-live": "off", "aria-label": `Output of “${job.option.label}”`,
       oncreate: (node) => { follows = true; toEnd(node); }, onupdate: toEnd, onscroll: (event) => { follows = isAtEnd(event.currentTarget); },
     }, h("span", { class: "terminal-head" }, `# ${job.option.label}\n`), job.text || (job.state === "running" ? "…" : "It said nothing.")),
-    h("p", { class: ["note", "install-end", tone], role: "status" }, h(Icon, { name: icon }), h("span", null, job.state === "running" ? "Installing. You may close this: it goes on." : job.message)),
+    h("p", { class: ["note", "install-end", tone], role: "status", tabindex: -1 }, h(Icon, { name: icon }), h("span", null, job.state !== "running" ? job.message
+      : job.isOurs ? "Installing. You may close this: it goes on." : `An install of ${job.skill} is running. It was started in another window, or before this page was loaded.`)),
     job.warnings.length > 0 && h("ul", { class: "install-warnings" }, job.warnings.map((words) => h("li", { key: words }, words))));
 }
 

@@ -1,7 +1,7 @@
 // What became of the workshop's proposals: how many were in which state at the end of each day.
 // The log of events says when each changed; the list says how it is now.
 
-import { gateway } from "../app.js";
+import { comesLater, gateway } from "../app.js";
 import { h } from "../dom.js";
 import { viewLink } from "../place.js";
 import { Resource } from "../resource.js";
@@ -47,6 +47,7 @@ async function eventsOf(agent) {
 
 export const fetchLearning = (agent) => learned.load({ agent });
 export const reloadLearning = () => learned.reload();
+export const forgetLearning = () => learned.clear();
 
 const dayOf = (moment) => new Date(moment).toLocaleDateString("en-CA");
 
@@ -85,5 +86,5 @@ function Found({ value, days }) {
 export function Learning({ days, whose }) {
   return h("section", { class: "activity-part", "aria-labelledby": "learning-title" },
     h("header", { class: "part-head" }, h("h2", { id: "learning-title" }, "Learning results"), h("p", { class: "meta" }, `proposals for ${whose}, at the end of each day`)),
-    h(Loaded, { of: learned, doing: "The proposals could not be read.", rows: 3, describe: (value) => h(Found, { value, days }) }));
+    h(Loaded, { of: learned, doing: "The proposals could not be read.", rows: 3, later: comesLater("proposals"), describe: (value) => h(Found, { value, days }) }));
 }

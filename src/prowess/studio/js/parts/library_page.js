@@ -1,11 +1,11 @@
 // One skill as the library knows it: where it stands among the sources, its outline and files, what
 // became of it, who uses it, and what it says.
 
-import { agentId, agentName, gateway } from "../app.js";
+import { agentId, agentName, comesLater, gateway, want } from "../app.js";
 import { h } from "../dom.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
-import { READINESS, ago, readiness, reasons, sentence } from "../words.js";
+import { ago, canSetUp, emojiOf, readinessChip, reasons, sentence } from "../words.js";
 import { Button, Chip, Dialog, Empty, Failed, Loaded, Skeleton, Tag, WebLink } from "./basics.js";
 import { Findings, StrictChoice, ValidateButton, ValidationResults, isAbout, validate } from "./findings.js";
 import { Icon } from "./icon.js";
@@ -19,12 +19,6 @@ const history = new Resource(({ agent, name }) => gateway.request("skills.histor
 const usage = new Resource(({ name }) => gateway.request("skills.usage", { name, limit: 1 }));
 const file = new Resource(({ agent, name, path }) => gateway.request("skills.file", { agentId: agent, name, path }));
 
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-
-export function want(resource, asked) {
-  if (gateway.state === "live" && !same(resource.asked, asked)) resource.load(asked);
-}
-
 export function refreshPage() {
   for (const resource of [detail, history, usage, file]) resource.reload();
 }
@@ -34,7 +28,7 @@ export function LibraryPage({ name, standing, back }) {
   want(detail, asked);
   want(history, asked);
   want(usage, asked);
-  return h(Loaded, { of: detail, doing: `${name} could not be read.`, rows: 6, describe: ({ skill }) => (skill
+  return h(Loaded, { of: detail, doing: `${name} could not be read.`, rows: 6, later: comesLater("texts"), describe: ({ skill }) => (skill
     ? h(Page, { skill, standing })
     : h(Empty, { title: `${agentName()} has no skill called “${name}”.`, action: h(Button, { onclick: back }, "Show the whole library") }, "It may have been renamed or removed, or it belongs to another agent's workspace.")) });
 }
@@ -56,14 +50,14 @@ function Page({ skill, standing }) {
 const Section = ({ title, body, children }) => h("section", { class: ["section", body && "library-body"] }, h("h3", null, title), children);
 
 function Head({ skill, standing }) {
-  const state = READINESS[readiness(skill)];
+  const state = readinessChip(skill);
   const why = reasons(skill);
   return h("header", null,
-    h("h2", { tabindex: -1, class: "skill-title" }, skill.emoji ? `${skill.emoji} ` : "", skill.name),
-    h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), standing && h(Tag, null, `${standing.source.label} · rank ${standing.source.rank}`), skill.always && h(Tag, null, "always on"), !skill.modelVisible && h(Tag, null, "hidden from the model")),
+    h("h2", { tabindex: -1, class: "skill-title" }, emojiOf(skill), skill.name),
+    h("p", { class: "line" }, h(Chip, { tone: state.tone }, state.label), standing && h(Tag, null, `${standing.label} · source ${standing.number}`), skill.always && h(Tag, null, "always on"), !skill.modelVisible && h(Tag, null, "hidden from the model")),
     h("p", { class: "skill-about break" }, skill.description),
     why.length > 0 && h("p", { class: "note note-needs" }, h("strong", null, "Not ready: "), why.map(sentence).join("; "), ". ",
-      ["setup", "disabled"].includes(readiness(skill)) && h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup")));
+      canSetUp(skill) && h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup")));
 }
 
 function Checked({ skill }) {

@@ -6,14 +6,13 @@ import { h, redraw } from "../dom.js";
 import { viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { complain } from "../toasts.js";
-import { ago, count } from "../words.js";
+import { HARNESSES, ago, count } from "../words.js";
 import { Button, Chip, Empty, Loaded } from "./basics.js";
 import { scoreText } from "./score_bar.js";
 
 const READING_MS = 180_000;
 const MOST_DAYS = 90;
 const FEW = 6;
-const HARNESSES = { "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini CLI", cursor: "Cursor", copilot: "Copilot CLI", vscode: "VS Code" };
 
 const missed = new Resource(({ days, fresh }) => gateway.request("sessions.missed", { days, ...(fresh ? { fresh } : {}) }, { timeout: READING_MS }));
 const idOf = ({ harness, sessionId, turn, skill }) => [harness, sessionId, turn, skill].join("\n");

@@ -1,7 +1,7 @@
 // What the list of skills costs: tokens that are spent in every conversation before anybody says a
 // word, by agent and harness. A harness reads its own folders, so the lists differ in more than size.
 
-import { agentName, gateway } from "../app.js";
+import { agentName, comesLater, gateway } from "../app.js";
 import { h } from "../dom.js";
 import { Resource } from "../resource.js";
 import { count } from "../words.js";
@@ -26,6 +26,7 @@ const costs = new Resource(async ({ agent: only }) => {
 
 export const fetchCosts = (agent) => costs.load({ agent });
 export const reloadCosts = () => costs.reload();
+export const forgetCosts = () => costs.clear();
 
 const FATES = [["cut", "cut"], ["name-only", "by name only"], ["dropped", "left out"]];
 
@@ -66,5 +67,5 @@ export function Costs({ whose }) {
   const harnesses = (costs.value ?? []).reduce((most, one) => Math.max(most, one.harnesses.length), 0);
   return h("section", { class: "activity-part", "aria-labelledby": "costs-title" },
     h("header", { class: "part-head" }, h("h2", { id: "costs-title" }, "What the prompt block costs"), h("p", { class: "meta" }, `about so many tokens in every conversation of ${whose}${harnesses > 1 ? `, in ${count(harnesses, "harness", "harnesses")}` : ""}`)),
-    h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, describe: (agents) => h(Found, { agents }) }));
+    h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, later: comesLater("costs"), describe: (agents) => h(Found, { agents }) }));
 }

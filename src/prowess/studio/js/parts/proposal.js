@@ -7,10 +7,11 @@ import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { ago, count } from "../words.js";
 import { Button, Chip, Loaded, Tag } from "./basics.js";
-import { ask } from "./decisions.js";
+import { ask, isDeciding, isRenewing, renew } from "./decisions.js";
 import { Diff, Finding } from "./diff.js";
 import { Icon } from "./icon.js";
 import { Markdown } from "./markdown.js";
+import { wordsLabel } from "./revision.js";
 
 const inspected = new Resource(({ agent, id }) => gateway.request("skills.proposals.inspect", { agentId: agent, proposalId: id }));
 const events = new Resource(({ agent, id }) => gateway.request("skills.proposals.events.list", { agentId: agent, proposalId: id }));
@@ -35,6 +36,18 @@ export function refresh() {
   events.reload();
 }
 
+// A proposal as somebody else asked for it: the page need not wait for the news about it.
+function looked(answer) {
+  if (inspected.asked?.id === answer.record?.id && inspected.state === "ready" && answer.revisionHash) inspected.value = answer;
+  refresh();
+}
+
+// What came of an own decision was asked for, and so it counts as seen.
+function took(answer) {
+  if (answer.record?.id === seen.id && answer.revisionHash) seen = { id: seen.id, revision: answer.revisionHash };
+  looked(answer);
+}
+
 function unfolded(path) {
   if (!opened.has(path)) opened.set(path, new Set());
   return opened.get(path);
@@ -49,19 +62,18 @@ export function Proposal({ id, stateChip, sourceWords }) {
 function Review({ value, stateChip, sourceWords }) {
   const { record } = value;
   if (!seen.revision) seen = { id: record.id, revision: value.revisionHash };
-  const isNewer = seen.id === record.id && seen.revision !== value.revisionHash;
+  const isNewer = seen.id === record.id && seen.revision !== value.revisionHash && !isDeciding(record.id);
   const findings = record.scan?.findings ?? NONE;
-  return h("article", { class: "proposal" },
+  return h("article", { class: "proposal", onfocusin: (event) => { held = event.target; }, onupdate: keepFocus },
     h("header", { class: "proposal-head" },
       h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break" }, record.title),
-        h("p", { class: "line" }, stateChip(record.status), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(record.createdAt)))),
+        h("p", { class: "line" }, stateChip(record.status), record.status === "pending" && value.targetChanged && h(Chip, { tone: "needs" }, "Out of date"), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(record.createdAt)))),
       h(Actions, { value, isNewer })),
     isNewer && record.status === "pending" && h("div", { class: "note note-needs line", role: "alert" }, h("p", null, "The proposal changed while you were reading. This is the new text."), h(Button, { onclick: () => { seen = { id: record.id, revision: value.revisionHash }; } }, "I have read it")),
-    value.applyProblem && record.status === "pending" && h("p", { class: "note note-needs" }, value.applyProblem),
-    value.targetChanged && record.status === "pending" && value.canApply !== false && h("p", { class: "note" }, "The skill changed since this was proposed; what you see is against its text of now."),
+    record.status === "pending" && h(Hindrance, { value, isNewer }),
     HINTS[record.status] && h("p", { class: "note" }, HINTS[record.status]),
     record.status === "applied" && value.rollbackProblem && h("p", { class: "note" }, `It cannot be rolled back: ${value.rollbackProblem}.`),
-    record.statusReason && h("p", { class: "note note-danger" }, `${record.status === "quarantined" ? "Quarantined" : "Decided"}: ${record.statusReason}`),
+    record.statusReason && h("p", { class: ["note", record.status === "quarantined" && "note-danger"] }, `${REASONS[record.status] ?? "Said about it"}: ${record.statusReason}`),
     h("section", { class: "section" }, h("h2", null, "Why"), h("p", { class: "break" }, record.reason || "No reason was given."),
       record.evidence?.length > 0 && h("ul", { class: "quotes" }, record.evidence.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined || one.message === null ? "" : `, message ${one.message}`}`)))),
       record.origin?.sessionKey && h("p", { class: "meta" }, "Session ", h("code", null, record.origin.sessionKey))),
@@ -69,6 +81,32 @@ function Review({ value, stateChip, sourceWords }) {
     record.similar?.length > 0 && h("section", { class: "section" }, h("h2", null, "Skills that are much like it"), h("ul", { class: "plain-list" }, record.similar.map((one) => h("li", { key: one.skillName }, h("a", { href: viewLink("skills", { skill: one.skillName }) }, one.skillName), h("span", { class: "muted" }, ` ${Math.round(one.score * 100)} % alike`))))),
     h(Changes, { value, findings }),
     h(Timeline));
+}
+
+// The element that had the focus last: where it goes with what happened, the title takes over.
+let held = null;
+
+function keepFocus() {
+  if (held && !held.isConnected && document.activeElement === document.body) document.getElementById("page-title")?.focus();
+  if (held && !held.isConnected) held = null;
+}
+
+const REASONS = { quarantined: "Quarantined", rejected: "Rejected", applied: "Applied", stale: "Why it is stale" };
+const ended = (words) => `${words}${/[.!?]$/.test(words) ? "" : "."}`;
+const asSentence = (words) => ended(`${words.charAt(0).toUpperCase()}${words.slice(1)}`);
+
+// Why a pending proposal cannot be applied as it is, and what to do about it.
+function Hindrance({ value, isNewer }) {
+  const { record } = value;
+  if (!value.applyProblem) return null;
+  // What keeps it from both is not the skill.
+  if (!value.targetChanged || value.updateProblem === value.applyProblem) return h("p", { class: "note note-needs" }, asSentence(value.applyProblem));
+  const about = { record, revision: value.revisionHash, done: took };
+  const button = (label) => h(Button, { busy: isRenewing(record.id), disabled: isNewer, onclick: () => renew(about) }, label);
+  if (value.canUpdate) {
+    return h("div", { class: "note note-needs line" }, h("p", null, `${record.skillName} changed since this was proposed. What you see is the same change in its text of now: bring the proposal up to date, and you can apply it.`), button("Bring up to date"));
+  }
+  return h("div", { class: "note note-needs line" }, h("p", null, `${record.skillName} changed since this was proposed, and the change no longer fits: ${ended(value.updateProblem)} Reject it, or set it aside and ask for it anew.`), button("Set aside"));
 }
 
 function headingOf({ status, kind }) {
@@ -81,8 +119,17 @@ const HINTS = {
   rejected: "Nothing was written, and the same lesson does not come again.",
 };
 
+// The words alone, where the text that they were meant for is gone.
+function Proposed({ value: { editable, supportFiles } }) {
+  const files = (supportFiles ?? []).map(({ path, content }) => ({ path, label: path, before: "", after: content }));
+  const words = editable ? [{ path: "words", label: wordsLabel(editable), before: editable.oldText ?? "", after: editable.content }] : NONE;
+  return h("section", { class: "section" }, h("h2", null, "What was proposed"),
+    [...words, ...files].map(({ path, label, before, after }) => h("div", { key: path, class: "diff-file" }, h("p", { class: "diff-path" }, label), h(Diff, { before, after, path, label, findings: NONE, opened: unfolded(path) }))));
+}
+
 function Changes({ value, findings }) {
   const { record } = value;
+  if (value.contentFits === false) return h(Proposed, { value });
   const isRead = place.query.show === "text";
   const files = [{ path: "SKILL.md", before: record.status === "applied" ? value.previousContent ?? "" : value.currentContent, after: value.content }, ...(value.supportFiles ?? []).map(({ path, content }) => ({ path, before: (value.currentSupportFiles ?? []).find((one) => one.path === path)?.content ?? "", after: content }))];
   return h("section", { class: "section" },
@@ -94,13 +141,15 @@ function Changes({ value, findings }) {
 
 function Actions({ value, isNewer }) {
   const { record } = value;
-  const about = { record, revision: value.revisionHash, content: value.content };
+  const about = { record, revision: value.revisionHash, editable: value.editable, done: took, looked };
   if (record.status === "applied") return h("div", { class: "page-actions" }, h(Button, { icon: "undo", disabled: value.canRollBack === false, title: value.rollbackProblem || undefined, onclick: () => ask("rollback", about) }, "Roll back…"));
-  if (record.status === "quarantined") return h("div", { class: "page-actions" }, h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
+  if (record.status === "quarantined") return h("div", { class: "page-actions" }, h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
   if (record.status !== "pending") return null;
+  // What replaces a text that is gone has no place, whatever its words.
+  const isHomeless = value.contentFits === false && ["phrase", "whole"].includes(value.editable?.part);
   return h("div", { class: "page-actions" },
-    h(Button, { kind: "primary", icon: "check", disabled: isNewer || value.canApply === false, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
-    h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
+    h(Button, { kind: "primary", icon: "check", disabled: isNewer || value.canApply === false, title: value.applyProblem || undefined, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
+    value.editable && !isHomeless && h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
 }
 
 const EVENTS = { created: "Proposed", revised: "Worded anew", applied: "Applied", rejected: "Rejected", quarantined: "Quarantined", stale: "The skill changed meanwhile", rolled_back: "Rolled back", "rolled-back": "Rolled back", pruned: "Pruned", interrupted: "Interrupted" };

@@ -37,7 +37,7 @@ async function save(message) {
     runs.clear();
     toast("Saved as a test.");
   } catch (error) {
-    complain(error, "The test was not saved.");
+    complain(error, "The test was not saved.", "The test");
   } finally {
     saving = false;
     redraw();
@@ -47,15 +47,18 @@ async function save(message) {
 async function remove(test) {
   try {
     await gateway.request("skills.tests.remove", { id: test.id });
+    // What was counted were other tests.
+    runs.clear();
     await tests.reload();
     const { message, should, name } = test;
     const again = async () => {
       await gateway.request("skills.tests.add", { agentId: agentId(), message, should, ...(name ? { name } : {}) }).catch((error) => complain(error, "The test was not brought back."));
+      runs.clear();
       tests.reload();
     };
     toast("The test is removed.", { action: { label: "Undo", run: again } });
   } catch (error) {
-    complain(error, "The test was not removed.");
+    complain(error, "The test was not removed.", "The test");
   }
 }
 
@@ -75,7 +78,8 @@ export function proposeTest(name, asked) {
 
 const choose = (change) => Object.assign(choice, chosen(), change, { isTouched: true });
 
-export function SaveTest({ message }) {
+// `isOld`: what is shown answers another message, so nothing is saved about this one yet.
+export function SaveTest({ message, isOld }) {
   const { should, name } = chosen();
   const submit = (event) => {
     event.preventDefault();
@@ -88,7 +92,7 @@ export function SaveTest({ message }) {
     h("span", null, "load"),
     h("select", { class: "input", "aria-label": "Skill", value: name, onchange: (event) => choose({ name: event.currentTarget.value }) },
       h("option", { value: NO_SKILL, key: NO_SKILL }, "no skill at all"), skillOptions(skills())),
-    h(Button, { type: "submit", icon: "plus", busy: saving, disabled: !message.trim() || message.length > LONGEST_TEST }, "Save as test"),
+    h(Button, { type: "submit", icon: "plus", busy: saving, disabled: isOld || gateway.state !== "live" || !message.trim() || message.length > LONGEST_TEST }, "Save as test"),
     message.length > LONGEST_TEST && h("span", { class: "meta" }, `Tests hold up to ${LONGEST_TEST.toLocaleString("en")} characters.`));
 }
 
@@ -121,8 +125,8 @@ function Result() {
 
 export function TestList({ use }) {
   const list = tests.value?.tests ?? [];
-  return h("section", { class: "side-part", "aria-labelledby": "tests-title" },
-    h("header", { class: "side-head" }, h("h2", { id: "tests-title" }, "Saved tests"), h("span", { class: "meta" }, tests.state === "ready" ? `${count(list.length, "test")}, for all agents` : ""),
+  return h("section", { class: "side-part", "aria-labelledby": "tests-title", "data-home": "h2" },
+    h("header", { class: "side-head" }, h("h2", { id: "tests-title", tabindex: -1 }, "Saved tests"), h("span", { class: "meta" }, tests.state === "ready" ? `${count(list.length, "test")}, for all agents` : ""),
       list.length > 0 && h(Button, { kind: "quiet", busy: runs.busy, onclick: () => runs.load({ agent: agentId() }) }, "Run all")),
     canTest() ? h(Loaded, { of: tests, doing: "The tests could not be read.", rows: 2, describe: () => [
       h(Result),

@@ -2,7 +2,7 @@
 // page and the dialog read it. What was typed stays until the gateway has taken it, also when the
 // dialog is closed meanwhile.
 
-import { agentId, config, follow, gateway, report } from "../app.js";
+import { agentId, config, follow, gateway, report, skills } from "../app.js";
 import { redraw } from "../dom.js";
 import { place } from "../place.js";
 import { complain, toast } from "../toasts.js";
@@ -116,7 +116,9 @@ export async function restore(id, name) {
     await report.reload();
     toast(`${name} is back where it was.`);
   } catch (error) {
-    complain(error, `${name} stays in the trash.`);
+    if (/ is not in the trash/.test(error.message)) toast(`${name} is no longer in the trash.`, { tone: "danger" });
+    // People know it by its name, the gateway by where it lies.
+    else complain(Object.assign(error, { message: error.message.replaceAll(id, name) }), `${name} stays in the trash.`, name);
   } finally {
     restoring.delete(id);
     for (const called of onTrash) called();
@@ -126,7 +128,7 @@ export async function restore(id, name) {
 
 export async function install(skill, option) {
   if (installOf(skill)?.state === "running") return;
-  const job = { option, state: "running", text: "", received: null, total: null, message: "", warnings: [] };
+  const job = { skill: skill.name, option, isOurs: true, state: "running", text: "", received: null, total: null, message: "", warnings: [] };
   installs.set(skill.name, job);
   redraw();
   try {
@@ -134,6 +136,8 @@ export async function install(skill, option) {
     finish(job, "done", await gateway.request("skills.install", asked, { timeout: INSTALL_MS }), "Installed");
   } catch (error) {
     finish(job, "failed", error.payload ?? {}, said(error));
+    // Nobody tells this page any more how it goes: from here on it looks.
+    if (error.code === "LOST") job.isOurs = false;
   }
   if (place.query.configure !== skill.skillKey) toast(`${skill.name}: ${job.message}`, { tone: job.state === "done" ? "ok" : "danger" });
   await report.reload();
@@ -150,9 +154,52 @@ function finish(job, state, result, message) {
   if (!job.text && told) job.text = told;
 }
 
+const FOLLOW_MS = 1_000;
+let looking = 0;
+
+const canFollow = () => gateway.state === "live" && (gateway.hello?.features?.methods?.includes("skills.installs") ?? false);
+
+// Installs that other windows started, or this one before it was loaded: the gateway knows them.
+async function lookForInstalls() {
+  clearTimeout(looking);
+  if (!canFollow()) return;
+  // Without an answer the next event, or the next connection, asks again.
+  const found = await gateway.request("skills.installs").catch(() => null);
+  if (!found) return;
+  // The last one of a skill counts; they come in this order.
+  const newest = new Map([...found.installs].reverse().map((one) => [one.skill, one]));
+  for (const one of newest.values()) takeOver(one);
+  if ([...installs.values()].some((job) => !job.isOurs && job.state === "running")) looking = setTimeout(lookForInstalls, FOLLOW_MS);
+  redraw();
+}
+
+function takeOver(found) {
+  const known = installs.get(found.skill);
+  // What was asked for here is told here; only a later one of another window is news.
+  if (known?.isOurs && (known.state === "running" || found.state !== "running")) return;
+  const offered = skills().find(({ name }) => name === found.skill)?.install?.find(({ id }) => id === found.installId);
+  const option = offered ?? known?.option ?? { id: found.installId, label: found.installId };
+  const { state, output: text, received, total, message, warnings } = found;
+  const words = message || (state === "done" ? "Installed" : "It failed.");
+  installs.set(found.skill, { skill: found.skill, option, isOurs: false, state, text, received, total, message: words, warnings });
+  if (known?.state === "running" && state !== "running") ended(found.skill, state, words);
+}
+
+function ended(name, state, words) {
+  report.reload();
+  const shown = skills().find((one) => one.name === name);
+  if (place.view === "setup" && place.query.configure !== shown?.skillKey) toast(`${name}: ${words}`, { tone: state === "done" ? "ok" : "danger" });
+}
+
+follow("connected", lookForInstalls);
+follow("skills.install.state", ({ skill }) => {
+  const job = installs.get(skill);
+  if (!job?.isOurs || job.state !== "running") lookForInstalls();
+});
+
 follow("skills.install.progress", ({ skill, installId, text, received, total }) => {
   const job = installs.get(skill);
-  if (!job || job.state !== "running" || job.option.id !== installId) return;
+  if (!job?.isOurs || job.state !== "running" || job.option.id !== installId) return;
   if (text !== undefined) job.text = (job.text + text).slice(-MOST_OUTPUT);
   if (received !== undefined) Object.assign(job, { received, total });
 });

@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { link, place, viewLink } from "../place.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Failed, Skeleton } from "./basics.js";
+import { canSetUp, reasons, sentence } from "../words.js";
 import { Icon } from "./icon.js";
 import { heldBack, ScoreBar, scoreText } from "./score_bar.js";
 
@@ -13,7 +14,18 @@ const STAGES = { found: "Found", parsed: "Readable", eligible: "Ready", ready: "
 
 export const askWhyAgain = () => why.again();
 
-function Step({ stage, passed, detail, fix }) {
+// The gateway's words are for those who write configs; what is missing has words of its own here.
+function inWords({ stage, passed, detail, fix }, skill) {
+  if (passed || !skill) return { detail, fix };
+  if (stage === "allowed") return { detail: `switched off for ${agentName()}: ${detail}`, fix: "" };
+  const why = reasons(skill);
+  if (stage !== "eligible" || !why.length) return { detail, fix };
+  const isFixable = !why.some(({ kind }) => kind === "os");
+  return { detail: `it ${why.map(sentence).join("; ")}`, fix: isFixable ? fix : "" };
+}
+
+function Step({ stage, passed, skill, ...said }) {
+  const { detail, fix } = inWords({ stage, passed, ...said }, skill);
   return h("li", { key: stage, class: passed ? "step-passed" : "step-stopped" }, h(Icon, { name: passed ? "check" : "minus" }),
     h("div", null, h("p", null, h("span", { class: "visually-hidden" }, passed ? "Passed: " : "Stopped here: "), h("strong", null, STAGES[stage] ?? stage), " ", h("span", { class: "muted break" }, detail)),
       !passed && fix && h("p", { class: "step-fix break" }, h("span", { class: "muted" }, "To change that: "), fix)));
@@ -44,10 +56,18 @@ function Answer({ found, name }) {
   const isSaid = (found.steps ?? []).some(({ detail }) => detail === found.reason);
   return [
     !isSaid && h("p", { class: "why-reason break" }, isIn ? (found.loaded ? "It is loaded: " : "The model sees it: ") : "It is not loaded: ", found.reason || "nothing stands in its way", "."),
-    h("ol", { class: "steps" }, (found.steps ?? []).map((step) => h(Step, step))),
-    skill && !skill.eligible && !skill.disabled && h("p", null, h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup")),
+    h("ol", { class: "steps" }, (found.steps ?? []).map((step) => h(Step, { ...step, skill }))),
+    h(WhereToGo, { found, skill }),
     found.match && h(Reasons, { match: found.match }),
     found.match && h(Ahead, { found })];
+}
+
+// Only where something can be done: nobody is sent to a page on which nothing helps.
+function WhereToGo({ found, skill }) {
+  const isOff = (found.steps ?? []).some(({ stage, passed }) => stage === "allowed" && !passed);
+  if (!skill || (skill.eligible && !isOff)) return null;
+  return h("p", { class: "line" }, !skill.eligible && canSetUp(skill) && h("a", { href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup"),
+    isOff && h("a", { href: viewLink("skills", { skill: skill.name }) }, "Go to its switch"));
 }
 
 function Content({ asked }) {

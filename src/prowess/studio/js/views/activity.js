@@ -1,13 +1,13 @@
 // Activity: what became of skills over days, for the selected agent or for all agents together.
 // Only names, agents and times are counted anywhere, never a message.
 
-import { agentId, agentName, follow, gateway } from "../app.js";
+import { agentId, agentName, comesLater, follow, gateway } from "../app.js";
 import { h } from "../dom.js";
 import { Button, Empty, Loaded, PageHead } from "../parts/basics.js";
-import { fetchLearning, Learning, reloadLearning } from "../parts/learning_plot.js";
+import { fetchLearning, forgetLearning, Learning, reloadLearning } from "../parts/learning_plot.js";
 import { fetchMissed, Missed } from "../parts/missed.js";
 import { DayTable, lastDays, ShareBar, SmallPlot } from "../parts/plots.js";
-import { Costs, fetchCosts, reloadCosts } from "../parts/prompt_costs.js";
+import { Costs, fetchCosts, forgetCosts, reloadCosts } from "../parts/prompt_costs.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { ago, count } from "../words.js";
@@ -36,10 +36,16 @@ const canCount = () => gateway.hello?.features?.methods?.includes("skills.activi
 let shown = { whose: "", days: 0 };
 
 function arrive() {
-  if (gateway.state !== "live" || !agentId() || place.view !== "activity") return;
+  if (!agentId() || place.view !== "activity") return;
   const agent = isAll() ? "" : agentId();
   const wanted = { whose: agent || "*", days: days() };
   const isOther = wanted.whose !== shown.whose;
+  if (gateway.state !== "live") {
+    // What another agent did must not stand under this one's name.
+    if (isOther || wanted.days !== shown.days) activities.clear();
+    if (isOther) [forgetLearning, forgetCosts].forEach((forget) => forget());
+    return;
+  }
   if (canCount() && (isOther || wanted.days !== shown.days)) activities.load({ agent, days: wanted.days });
   if (isOther) {
     fetchLearning(agent);
@@ -81,7 +87,7 @@ function MostUsed({ skills }) {
     h("header", { class: "part-head" }, h("h2", { id: "most-title" }, "Most used"), h("p", { class: "meta" }, `by ${whose()} in ${count(days(), "day")}`)),
     skills.length ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Most used skills" }, h("table", { class: "table" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Skill"), h("th", { scope: "col", class: "number" }, "Used"), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Compared")), h("th", { scope: "col", class: "number" }, "Routed"), h("th", { scope: "col", class: "number" }, "Corrected"), h("th", { scope: "col" }, "Last used"))),
-      h("tbody", null, rows.map((one) => h(SkillRow, { one, most }))))) : h("p", { class: "muted" }, "No skill was routed or used in these days."),
+      h("tbody", null, rows.map((one) => h(SkillRow, { one, most }))))) : h("p", { class: "muted" }, "No skill was used in these days."),
     skills.length > TOP && h("div", null, h(Button, { kind: "quiet", onclick: () => { isWhole = !isWhole; } }, isWhole ? "Show fewer" : `Show all ${skills.length}`)));
 }
 
@@ -100,7 +106,7 @@ const hasAny = ({ totals }) => COLUMNS.some(([id]) => totals[id] > 0);
 function Counted({ value }) {
   return [
     hasAny(value) ? h(Plots, { value }) : h(Empty, { title: `Nothing happened in ${count(days(), "day")}.`, command: "prowess connect claude-code", action: h("a", { href: viewLink("router") }, "Try a message in the router") }, "Uses are counted once an agent asks this gateway. Connect a harness to begin."),
-    h("div", { class: "activity-pair" }, h(MostUsed, { skills: value.skills.filter((one) => used(one) + one.routed > 0) }), h(NeverUsed, { names: value.neverUsed }))];
+    h("div", { class: "activity-pair" }, h(MostUsed, { skills: value.skills.filter((one) => used(one) > 0) }), h(NeverUsed, { names: value.neverUsed }))];
 }
 
 function describe() {
@@ -110,7 +116,7 @@ function describe() {
       h(Choice, { label: "Whose", options: [["one", agentName() || "This agent"], ["all", "All agents"]], value: isAll() ? "all" : "one", onchange: (id) => go({ agents: id === "all" ? "all" : null }) }),
       h(Choice, { label: "How long", options: SPANS.map((number) => [number, `${number} days`]), value: days(), onchange: (number) => go({ days: number === 14 ? null : number }) })),
     gateway.hello && !canCount() ? h(Empty, { title: "This gateway does not count days.", command: "prowess serve" }, "Start a newer one to see plots here.")
-      : h(Loaded, { of: activities, doing: "The activity could not be read.", rows: 6, describe: (value) => h(Counted, { value }) }),
+      : h(Loaded, { of: activities, doing: "The activity could not be read.", rows: 6, later: comesLater("days"), describe: (value) => h(Counted, { value }) }),
     h(Missed, { tryMessage }),
     h(Learning, { whose: whose(), days: activities.value?.days.map(({ day }) => day) ?? lastDays(days()) }),
     h(Costs, { whose: whose() }));

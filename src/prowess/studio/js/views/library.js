@@ -1,16 +1,16 @@
 // Library: every source of skills with the one that wins first, what each holds, who shadows whom,
 // and what is wrong with files. Nothing is changed here.
 
-import { agentId, agentList, agentName, follow, gateway } from "../app.js";
+import { agentId, agentList, agentName, comesLater, follow, gateway, want } from "../app.js";
 import { h } from "../dom.js";
 import { Button, Chip, Empty, Filters, GatewayBand, Loaded, PageHead, Tag } from "../parts/basics.js";
 import { FileFindings, Findings, StrictChoice, ValidationResults, isAbout, validate, validation } from "../parts/findings.js";
 import { Icon } from "../parts/icon.js";
-import { LibraryPage, refreshPage, want } from "../parts/library_page.js";
+import { LibraryPage, refreshPage } from "../parts/library_page.js";
 import { WindowedList } from "../parts/list.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
-import { count } from "../words.js";
+import { HARNESSES, count } from "../words.js";
 
 const list = new WindowedList({ rowHeight: 52 });
 const shelves = new Resource(({ agent }) => gateway.request("skills.sources", { agentId: agent }));
@@ -22,6 +22,10 @@ const STATES = { active: null, shadowed: { tone: "slate", label: "Shadowed" }, d
 const opened = new Set();
 
 const sources = () => shelves.value?.sources ?? [];
+const isThere = (source) => source.exists || source.skills.length > 0 || source.diagnostics.length > 0;
+// People count what they see: folders that are not there take no number.
+const numberOf = (source) => sources().filter(isThere).indexOf(source) + 1;
+const nameOf = (source) => HARNESSES[source.label] ?? source.label;
 const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
 const isNarrowed = () => filter() !== "all" || Boolean((place.query.q ?? "").trim());
 
@@ -41,7 +45,7 @@ function rows(found) {
   const made = [];
   let gap = null;
   for (const source of sources()) {
-    if (source.exists || source.skills.length || source.diagnostics.length) {
+    if (isThere(source)) {
       gap = null;
       made.push({ kind: "source", source }, ...(kept.get(source) ?? []));
     } else if (gap) gap.sources.push(source);
@@ -78,16 +82,16 @@ function GapRow({ row, attributes }) {
   const [first] = row.sources;
   const isOpen = opened.has(first.id);
   const switchIt = () => (isOpen ? opened.delete(first.id) : opened.add(first.id));
-  return h("div", { ...attributes, class: "library-row library-gap" }, h("span", { class: "rank" }, `${first.rank}–${row.sources.at(-1).rank}`),
+  return h("div", { ...attributes, class: "library-row library-gap" }, h("span", { class: "rank" }),
     h("button", { class: "button quiet small", "aria-expanded": String(isOpen), onclick: switchIt }, `${isOpen ? "Hide" : "Show"} ${row.sources.length} folders that are not there`));
 }
 
 function SourceRow({ source, attributes }) {
   const total = source.skills.length;
   return h("div", { ...attributes, class: ["library-row", "library-source", !source.exists && "library-absent"] },
-    h("span", { class: "rank", title: `Rank ${source.rank}` }, source.rank),
+    h("span", { class: "rank", title: isThere(source) ? `Source ${numberOf(source)} of ${sources().filter(isThere).length}` : "" }, numberOf(source) || "–"),
     h("div", { class: "row-words" },
-      h("h2", { class: "source-name" }, source.label, h("span", { class: "meta" }, SCOPES[source.scope] ?? source.scope, source.kind !== "skills" && ` · ${source.kind}`)),
+      h("h2", { class: "source-name" }, nameOf(source), h("span", { class: "meta" }, SCOPES[source.scope] ?? source.scope, source.kind !== "skills" && ` · ${source.kind}`)),
       h("p", { class: "row-about mono", title: source.path }, source.path)),
     h("span", { class: "meta source-count" }, source.exists ? (total ? count(total, source.kind === "skills" ? "skill" : "file") : "empty") : "not there", source.linked && ", a link"));
 }
@@ -115,14 +119,17 @@ function EntryAbout({ entry }) {
   return [entry.identical ? "The same text as " : "Gives way to ", h("a", { href: linkTo({ skill: entry.winner.name }) }, entry.winner.name, " in ", labelOf(entry.winner.sourceId) ?? entry.winner.source)];
 }
 
-const labelOf = (id) => sources().find((source) => source.id === id)?.label;
+function labelOf(id) {
+  const found = sources().find((source) => source.id === id);
+  return found && nameOf(found);
+}
 
 // Where a skill that counts stands, and which files it shadows.
 function standingOf(name) {
   const source = sources().find(({ skills }) => skills.some((entry) => entry.name === name && hasPage(entry)));
   if (!source) return null;
-  const shadows = sources().flatMap(({ label, skills }) => skills.filter((entry) => entry.state === "shadowed" && entry.name === name).map(({ path, identical }) => ({ path, identical, label })));
-  return { source, shadows };
+  const shadows = sources().flatMap((other) => other.skills.filter((entry) => entry.state === "shadowed" && entry.name === name).map(({ path, identical }) => ({ path, identical, label: nameOf(other) })));
+  return { source, shadows, label: nameOf(source), number: numberOf(source) };
 }
 
 function FilePage({ path }) {
@@ -204,13 +211,13 @@ function describe() {
   const chosen = skill || file || report;
   const wrong = problems().length;
   const options = FILTERS.map(([id, label]) => ({ id, label, count: ready ? (id === "all" ? found : found.filter(({ entry }) => entry.state === id)).length : undefined }));
-  return [h(GatewayBand, { words: "What lies in these folders concerns every agent of this gateway." }),
+  return [h(GatewayBand, { words: "Folders of a workspace concern the agents that work there; all others concern every agent of this gateway." }),
     h(PageHead, { title: "Library", scope: scope() },
       h(Button, { onclick: () => { validation.clear(); go({ skill: null, file: null, open: null, report: "1" }); } }, "Diagnostics", wrong > 0 && ` (${wrong})`),
       h(Button, { icon: "check", busy: isAbout("") && validation.busy, disabled: !ready, onclick: () => { go({ skill: null, file: null, open: null, report: "1" }); validate("", place.query.strict === "1"); } }, "Validate all")),
     h("div", { class: ["list-head", chosen && "list-head-away"] }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
     h("div", { class: ["split", chosen && "split-chosen"] },
-      h("div", { class: "split-list" }, h(Loaded, { of: shelves, doing: "The sources could not be read.", rows: 9, describe: () => h(List, { found }) })),
+      h("div", { class: "split-list" }, h(Loaded, { of: shelves, doing: "The sources could not be read.", rows: 9, later: comesLater("sources"), describe: () => h(List, { found }) })),
       h("section", { class: "split-detail", key: skill ?? file ?? "report", tabindex: -1, "aria-label": skill ? `About ${skill}` : file ? "About the file" : "What was found" },
         h("button", { class: "button quiet split-back", onclick: leave }, h(Icon, { name: "back" }), "All sources"), h(Detail)))];
 }

@@ -14,7 +14,7 @@ import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../part
 import { askWhyAgain, focusBack, WhyNot } from "../parts/why_not.js";
 import { go, link, place, viewLink } from "../place.js";
 import { forgetMessages, keepDraft, recentMessages, remember, storedDraft } from "../recent_messages.js";
-import { count } from "../words.js";
+import { count, reasons, sentence } from "../words.js";
 
 const LONGEST = 20_000;
 const SHOWN = 8;
@@ -99,14 +99,31 @@ function Sentence({ value }) {
   if (decision === "load") return h("p", { class: "answer-words" }, "Would load ", names(matches), ": ", matched(matches[0]), ".");
   if (decision === "offer") return h("p", { class: "answer-words" }, "Would offer ", names(matches), ", and the agent decides: ", matched(matches[0]), ".");
   if (!best) return h("p", { class: "answer-words" }, h("strong", null, "No skill"), ": there is none that this agent may use.");
-  return [h("p", { class: "answer-words" }, h("strong", null, "No skill"), value.notReady.length ? " that is ready: the agent answers on its own." : ": the agent answers on its own."),
+  return [h("p", { class: "answer-words" }, h("strong", null, "No skill"), `${without(value.notReady)}: the agent answers on its own.`),
     h("p", { class: "answer-why" }, "The best, ", h("strong", null, best.name), `, scores ${scoreText(best.score)}; skills are offered from ${scoreText(value.offerThreshold)} and loaded from ${scoreText(value.threshold)} on.`)];
+}
+
+// Two things can stand in its way: it is not ready, or the agent's list leaves it out.
+const isSwitchedOff = ({ stage }) => stage === "allowed";
+
+function without(kept) {
+  if (!kept.length) return "";
+  if (kept.every(isSwitchedOff)) return " that is switched on";
+  return kept.some(isSwitchedOff) ? " that can be used now" : " that is ready";
+}
+
+function whyNotReady(match) {
+  const skill = skills().find(({ name }) => name === match.name);
+  return (skill ? reasons(skill).map(sentence).join("; ") : "") || match.reason;
 }
 
 // The commonest reason why a skill "is not picked up": it fits, and something keeps it from the agent.
 function NotReady({ match }) {
+  const name = h("a", { class: "break", href: link({ ...place.query, why: match.name }, "router"), onclick: () => focusSoon("why-title") }, match.name);
   return h("p", { class: "answer-blocked", key: match.name }, h(Icon, { name: "alert" }),
-    h("span", null, h("a", { class: "break", href: link({ ...place.query, why: match.name }, "router"), onclick: () => focusSoon("why-title") }, match.name), ` would fit, but is not ready: ${match.reason}.`));
+    isSwitchedOff(match)
+      ? h("span", null, name, ` fits, but is switched off for ${agentName()}. `, h("a", { href: viewLink("skills", { skill: match.name }) }, "Go to its switch"))
+      : h("span", null, name, ` would fit, but is not ready: ${whyNotReady(match)}.`));
 }
 
 const MARKS = { load: "arrow", offer: "help", none: "minus" };
@@ -116,7 +133,7 @@ function Answer() {
   return h("div", { class: ["answer", `answer-${value.decision}`, route.isWaiting && "is-old"], "aria-busy": route.isWaiting ? "true" : undefined },
     h("div", { class: "answer-line" }, h("span", { class: "answer-mark" }, h(Icon, { name: MARKS[value.decision] })),
       h("div", { role: "status" }, h(Sentence, { value }), value.notReady.map((match) => h(NotReady, { match })), value.notes.map((note) => h("p", { class: "meta break", key: note }, note)))),
-    canTest() && h(SaveTest, { message: draft.trim() }));
+    canTest() && h(SaveTest, { message: draft.trim(), isOld: route.isWaiting }));
 }
 
 function Candidate({ match, value }) {
@@ -178,11 +195,14 @@ function Input() {
       id: "router-message", class: "input router-input", rows: 3, "data-search": true, maxlength: LONGEST, value: draft, spellcheck: "false",
       placeholder: "Type a message as a person would write it to the agent", oninput: (event) => type(event.currentTarget.value), onblur: settle,
     }),
-    h("div", { class: "router-under" }, h("span", { class: "meta" }, route.value && draft.trim() ? `answered in ${Math.max(1, Math.round(route.value.tookMs))} ms` : "It is not sent to the agent, and not counted."),
+    h("div", { class: "router-under" }, h("span", { class: "meta" }, route.value && draft.trim() && !route.isWaiting && gateway.state === "live" ? `answered in ${Math.max(1, Math.round(route.value.tookMs))} ms` : "It is not sent to the agent, and not counted."),
       h(Button, { kind: "quiet", icon: "copy", disabled: !draft.trim(), title: "The link holds the message", onclick: copyLink }, "Copy link")));
 }
 
 function Middle() {
+  // An answer to something else, which no new one will replace for now, is no answer.
+  const isOurs = route.asked?.message === draft.trim() && route.asked?.agent === agentId();
+  if (draft.trim() && gateway.state !== "live" && !isOurs) return h("div", { class: "answer answer-waiting", role: "status" }, h("p", { class: "answer-words muted" }, "Waiting for the connection: the answer comes once the line is back."));
   if (route.error) return h(Failed, { error: route.error, doing: "The message could not be routed.", retry: () => route.again() });
   if (!draft.trim()) return h(Empty, { title: "Nothing asked yet.", command: "prowess route \"fill in this form\"" }, `Type a message to see which of ${count(skills().length, "skill")} ${agentName()} would use, and why not the others.`);
   if (!route.value) return h("div", { class: "answer answer-waiting", role: "status" }, h("p", { class: "answer-words muted" }, "Looking for a skill…"));
@@ -191,7 +211,7 @@ function Middle() {
 
 function describe() {
   const { why } = place.query;
-  const message = route.asked && draft.trim() ? route.asked.message : "";
+  const message = route.asked?.agent === agentId() && draft.trim() ? route.asked.message : "";
   const isLoaded = Boolean(route.value?.decision === "load" && route.value.matches.some(({ name }) => name === why));
   return h("div", { class: "page-scroll" },
     h(PageHead, { title: "Router", scope: `Which skill ${agentName()} would use for a message. Looking changes nothing: no skill is loaded.` }),

@@ -1,7 +1,7 @@
 // System setup: what skills need before any agent can use them. Everything here counts for all
 // agents, so nothing here is a toggle: each step is a button in the Configure dialog.
 
-import { agentId, agentList, agentName, follow, gateway, report, skills } from "../app.js";
+import { agentId, agentList, agentName, comesLater, follow, gateway, report, skills } from "../app.js";
 import { h } from "../dom.js";
 import { Button, Chip, Dialog, Empty, Failed, Filters, GatewayBand, Loaded, PageHead, Skeleton, Tag } from "../parts/basics.js";
 import { Configure, openAnew } from "../parts/configure.js";
@@ -11,7 +11,7 @@ import { installOf, isRestoring, restore, whenTrashChanges } from "../parts/setu
 import { go, place } from "../place.js";
 import { Resource } from "../resource.js";
 import { toast } from "../toasts.js";
-import { READINESS, ago, count, firstReason, matchesSearch, readiness, reasons, sentence, sourceLabel } from "../words.js";
+import { ago, count, emojiOf, firstReason, matchesSearch, readiness, readinessChip, reasons, sentence, sourceLabel } from "../words.js";
 
 const list = new PageList({ rowHeight: 60 });
 const trash = new Resource(() => gateway.request("skills.trash"));
@@ -96,7 +96,7 @@ function Reason({ skill }) {
 function QueueRow({ skill }) {
   const job = installOf(skill);
   return h("li", { class: "queue-row", key: keyOf(skill) },
-    h("p", { class: "queue-name" }, skill.emoji ? h("span", { "aria-hidden": "true" }, `${skill.emoji} `) : null, skill.name),
+    h("p", { class: "queue-name" }, emojiOf(skill) ? h("span", { "aria-hidden": "true" }, emojiOf(skill)) : null, skill.name),
     h("p", { class: "queue-reason" }, h(Reason, { skill }), job?.state === "running" && h(Chip, { tone: "accent" }, "Installing")),
     h(Button, { "aria-label": `Set up ${skill.name}`, onclick: () => open(skill) }, "Set up"));
 }
@@ -120,11 +120,11 @@ function Queue() {
 }
 
 function Row(skill, attributes) {
-  const state = READINESS[readiness(skill)];
+  const state = readinessChip(skill);
   const isReady = readiness(skill) === "ready";
   return h("div", { ...attributes, class: "row setup-row", onclick: (event) => event.target.closest("a, button") || open(skill) },
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("span", { class: "setup-name" }, skill.emoji ? `${skill.emoji} ` : "", skill.name), h(Chip, { tone: state.tone }, state.label), h(Tag, null, sourceLabel(skill))),
+      h("p", { class: "row-name" }, h("span", { class: "setup-name" }, emojiOf(skill), skill.name), h(Chip, { tone: state.tone }, state.label), h(Tag, null, sourceLabel(skill))),
       h("p", { class: "row-about" }, isReady ? skill.description : reasons(skill).map(sentence).join("; ") || firstReason(skill))),
     h(Button, { "data-configure": keyOf(skill), "aria-label": `Configure ${skill.name}`, onclick: () => open(skill) }, "Configure"));
 }
@@ -151,14 +151,14 @@ function Removed() {
   return h(Dialog, { key: "removed", label: "Removed skills", wide: true, onclose: leave },
     h("div", { class: "dialog-head configure-head" }, h("div", null, h("h2", { class: "configure-title", tabindex: -1, autofocus: true }, "Removed skills"), h("p", { class: "muted" }, "They wait here for 30 days, then they are deleted. Restoring puts a folder back where it was, for every agent.")),
       h("button", { class: "icon-button", "aria-label": "Close", onclick: leave }, h(Icon, { name: "close" }))),
-    h(RemovedRows));
+    h("div", { "data-home": "button,p" }, h(RemovedRows)));
 }
 
 function RemovedRows() {
   if (trash.state === "failed") return h(Failed, { error: trash.error, doing: "The trash could not be read.", retry: () => trash.reload() });
   if (trash.state !== "ready") return h(Skeleton, { rows: 2 });
   const { removed } = trash.value;
-  if (!removed.length) return h("p", { class: "muted" }, "The trash is empty.");
+  if (!removed.length) return h("p", { class: "muted", tabindex: -1 }, "The trash is empty.");
   return h("ul", { class: "queue-rows" }, removed.map(({ id, name, path, removedAt }) => h("li", { class: "queue-row removed-row", key: id },
     h("div", null, h("p", { class: "queue-name" }, name), h("p", { class: "meta break" }, h("code", null, path), ` · removed ${ago(removedAt)}`)),
     h(Button, { icon: "undo", busy: isRestoring(id), "aria-label": `Restore ${name}`, onclick: () => restore(id, name) }, "Restore"))));
@@ -179,7 +179,7 @@ function describe() {
   const number = trash.value?.removed?.length ?? 0;
   return [h(GatewayBand), h("div", { class: "page-scroll setup-page", key: "page" },
     h(PageHead, { title: "System setup", scope: scope() }, h(Button, { icon: "undo", onclick: () => go({ removed: "1" }) }, "Removed skills", number > 0 && ` (${number})`)),
-    h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, describe: () => h(Body) })),
+    h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, later: comesLater(), describe: () => h(Body) })),
   chosen && h(Configure, { skill: chosen, onclose: close }), h(Removed)];
 }
 

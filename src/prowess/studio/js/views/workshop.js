@@ -26,22 +26,36 @@ function searched() {
   return all().filter((one) => !wanted || [one.title, one.skillName, one.description].some((field) => (field ?? "").toLowerCase().includes(wanted)));
 }
 
-const shown = () => searched().filter((one) => one.status === filter());
+const moment = (one) => Date.parse(one.createdAt);
+const shown = () => searched().filter((one) => one.status === filter()).sort((one, other) => moment(other) - moment(one));
 
-function day(moment) {
-  const then = new Date(moment);
-  const today = new Date();
-  const days = Math.round((new Date(today.toDateString()) - new Date(then.toDateString())) / 86_400_000);
-  return days <= 0 ? "Today" : days === 1 ? "Yesterday" : "Earlier";
+function day(one) {
+  const then = new Date(moment(one));
+  const days = Math.round((new Date(new Date().toDateString()) - new Date(then.toDateString())) / 86_400_000);
+  if (days <= 1) return days <= 0 ? "Today" : "Yesterday";
+  return days < 7 ? then.toLocaleDateString("en", { weekday: "long" }) : "Earlier";
 }
+
+// Rows in the order of their days, each day below its name.
+function byDay(rows) {
+  const items = [];
+  rows.forEach((one, place) => {
+    const heading = day(one);
+    if (!place || day(rows[place - 1]) !== heading) items.push({ heading, id: `day ${heading}` });
+    items.push(one);
+  });
+  return items;
+}
+
+const Item = (one, attributes) => (one.heading ? h("div", { ...attributes, class: "day" }, h("h2", null, one.heading)) : Row(one, attributes));
 
 function Row(one, attributes) {
   return h("div", { ...attributes, class: ["row", place.query.at === one.id && "row-chosen"], onclick: (event) => event.target.closest("a") || go({ proposal: one.id }) },
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }) }, one.title), stateChip(one.status),
-        one.scanState !== "clean" && h(Chip, { tone: "danger" }, "scan: danger")),
+      h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }) }, one.title),
+        one.scanState !== "clean" && one.status !== "quarantined" && h(Chip, { tone: "danger" }, "scan: danger")),
       h("p", { class: "row-about" }, h("span", { class: "mono" }, one.skillName), " · ", one.kind === "create" ? "new skill" : "change", " · ", sourceWords(one.source))),
-    h("p", { class: "row-when meta" }, h("span", null, day(one.createdAt)), h("span", null, ago(one.createdAt))));
+    h("p", { class: "row-when meta" }, h("time", { datetime: one.createdAt, title: one.createdAt }, ago(one.createdAt))));
 }
 
 function Inbox() {
@@ -52,7 +66,7 @@ function Inbox() {
   return [
     h(PageHead, { title: "Workshop", scope: `What agents of ${agentName()}'s workspace learned, and what waits for your yes. Applying writes the skill for everyone who uses this workspace.` }),
     h("div", { class: "list-head" }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "pending" ? null : id }, { replace: true }) })),
-    h("div", { class: "inbox" }, h(Loaded, { of: waiting, doing: "The proposals could not be read.", rows: 6, describe: () => (rows.length ? list.view({ items: rows, keyOf: (one) => one.id, row: Row, label: "Proposals" }) : h(Nothing)) }))];
+    h("div", { class: "inbox" }, h(Loaded, { of: waiting, doing: "The proposals could not be read.", rows: 6, describe: () => (rows.length ? list.view({ items: byDay(rows), keyOf: (one) => one.id, row: Item, label: "Proposals" }) : h(Nothing)) }))];
 }
 
 function Nothing() {
@@ -72,7 +86,7 @@ function move(step) {
   const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
   if (!next) return;
   go({ at: next.id }, { replace: true });
-  list.reveal(rows.indexOf(next));
+  list.reveal(byDay(rows).findIndex((one) => one.id === next.id));
 }
 
 function keys() {
