@@ -154,7 +154,7 @@ def test_a_state_folder_that_others_may_write_is_a_problem(
 def test_the_text_for_people_ends_with_a_conclusion(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (world / "home" / ".codex").mkdir()
+    (world / "home" / ".codex" / "log").mkdir(parents=True)
 
     assert main(["doctor"]) == 0
 
@@ -171,7 +171,7 @@ def test_nobody_gets_past_a_closed_folder_whatever_is_inside(tmp_path: Path) -> 
     assert exposed(str(tmp_path)) == ((), ())
 
     tmp_path.chmod(0o755)
-    assert exposed(str(tmp_path)) == ([str(tmp_path / "open.json")], [])
+    assert exposed(str(tmp_path)) == ([str(tmp_path / "open.json")], [str(tmp_path)])
 
 
 def test_something_mute_in_the_place_of_a_gateway_is_none(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_tools_offer_the_names_of_visible_skills_alone(world: McpWorld) -> N
         ("read_skill_file", {"name": "alpha", "path": ".env"}, "no part of alpha"),
         ("read_skill_file", {"name": "alpha", "path": "../quiet/SKILL.md"}, "not inside alpha"),
         ("read_skill_file", {"name": "alpha", "path": "/etc/passwd"}, "not inside alpha"),
-        ("read_skill_file", {"name": "alpha", "path": "logo.bin"}, "no text"),
+        ("read_skill_file", {"name": "alpha", "path": "logo.bin", "start": 3}, "no text"),
         ("read_skill_file", {"name": "alpha", "path": "none.md"}, "no such file"),
         ("read_skill_file", {"name": "alpha", "path": "."}, "is a folder"),
         ("read_skill_file", {"name": "alpha", "path": "references/.."}, "is a folder"),

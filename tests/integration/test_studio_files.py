@@ -113,6 +113,26 @@ def test_what_is_no_file_of_the_page_is_not_found(world: World, path: str) -> No
     assert "secret" not in answer.text
 
 
+def test_a_browser_that_asks_for_no_page_gets_links_to_those_there_are(world: World) -> None:
+    answer, body = _raw(world, "/nowhere/%22%3Cb%3E", Accept="text/html,*/*;q=0.8")
+    file, _ = _raw(world, "/js/nothing.js", Accept="*/*")
+
+    assert answer.status == 404
+    assert answer.headers["Content-Security-Policy"] == POLICY
+    assert b'<a href="/library">Library</a>' in body
+    assert b"nowhere" not in body
+    assert (file.status, file.headers["Content-Type"]) == (404, "application/json")
+
+
+@pytest.mark.parametrize(
+    ("path", "to"), [("/skills/", "/skills"), ("/skills//?q=a", "/skills?q=a")]
+)
+def test_a_slash_behind_a_place_leads_to_the_place(world: World, path: str, to: str) -> None:
+    answer, _ = _raw(world, path)
+
+    assert (answer.status, answer.headers["Location"]) == (308, to)
+
+
 def test_what_the_browser_has_is_not_sent_again(world: World) -> None:
     tag = _get(world, "/js/app.js").headers["etag"]
 

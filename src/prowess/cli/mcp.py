@@ -27,8 +27,8 @@ def mcp_command(workspace: str | None, agent: str | None) -> int:
 
     The client starts this command by itself: its settings name it, and `prowess connect` writes
     them. Clients get the skills extension (io.modelcontextprotocol/skills), the tools find_skills,
-    load_skill and read_skill_file, and a prompt for each skill that people may call. A gateway
-    (`prowess serve`) serves the same at /mcp.
+    load_skill and read_skill_file, skill_workshop where the workshop is on, and a prompt for each
+    skill that people may call. A gateway (`prowess serve`) serves the same at /mcp.
     """
     if sys.stdin is None:
         raise click.UsageError("there is no standard input: an MCP client starts this with pipes")

@@ -103,8 +103,12 @@ def sessions_command(
 
     For each skill: for how many prompts it was listed, would have been routed, was used, and was
     corrected. A missed activation is a skill that was listed and that the router is sure of, that
-    was not used, and that you then asked for or corrected the agent about; where you said nothing,
-    it is only probable. With --workspace, only sessions in that folder.
+    was not used, and that you then asked for or corrected the agent about; without anything that
+    we recognise as a correction it is only probable. With --workspace, only sessions in that
+    folder.
+
+    --learn proposes to the workshop what you said about how to work from now on, and what you
+    corrected where a skill was missed. No skill is changed before you say yes.
 
     Exit code 1 when --session finds none, or --missed finds one.
 
@@ -193,7 +197,7 @@ def _learn(
     runtime: Runtime, found: "SessionsReport", agent: str, *, dry_run: bool
 ) -> "Sequence[Learned]":
     module = import_module("prowess.cli.sessions_learn")
-    learned: Sequence[Learned] = module.learn(runtime, found.sessions, agent, dry_run=dry_run)
+    learned: Sequence[Learned] = module.learn(runtime, found, agent, dry_run=dry_run)
     return learned
 
 

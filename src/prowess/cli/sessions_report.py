@@ -81,7 +81,7 @@ def print_missed(found: Sequence[Missed]) -> None:
     for one in proved:
         _print_one(one)
     if probable:
-        hint = "listed and sure, not used, and you said nothing about it"
+        hint = "listed and sure, not used; then nothing that we recognise as a correction"
         print_text()
         print_text(f"probably missed: {len(probable)} ({hint})", "bold")
     for one in probable[:_MOST_PROBABLE]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from prowess.hooks.harness import Harness
 from prowess.hooks.payloads import Incoming
 
+# What we add stands behind what was there, after an empty line.
+_APART = "\n\n"
 Form = Callable[[Incoming, str], Mapping[str, object]]
 
 
@@ -37,7 +39,10 @@ def _copilot_context(_incoming: Incoming, context: str) -> Mapping[str, object]:
 def _copilot_prompt(incoming: Incoming, context: str) -> Mapping[str, object]:
     # What the user wrote stays as it is, to the last blank: we only add behind it.
     given = incoming.transformed or incoming.prompt
-    return {"modifiedTransformedPrompt": f"{given}\n\n{context}"}
+    if f"{_APART}{context}" in given:
+        # We were asked before, as where two of our hooks run one after the other.
+        return {}
+    return {"modifiedTransformedPrompt": f"{given}{_APART}{context}"}
 
 
 _FORMS: Mapping[tuple[Harness, str], Form] = {
@@ -70,5 +75,6 @@ def answer(incoming: Incoming, context: str) -> str:
     form = _FORMS.get((incoming.harness, incoming.event))
     if form is None or not context:
         return ""
+    said = form(incoming, context)
     # Only ASCII: half a character in a prompt comes back as it came, and no console can fail on it.
-    return json.dumps(form(incoming, context))
+    return json.dumps(said) if said else ""

@@ -5,7 +5,7 @@ another matcher) stays; only a command that no longer starts us is put right. En
 never touched, and where a file has another shape than the harness reads, nothing is edited at all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -21,6 +21,8 @@ from prowess.hooks.commands import (
 from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied, value_at
 
 HOOKS = "hooks"
+# The steps to an entry: the hooks, an event, a place in its list.
+_ENTRY = 3
 
 
 class Scope(StrEnum):
@@ -49,6 +51,10 @@ class Target:
     format: Format = Format.JSON
     # Event -> the entry that its list gets, in the order they are written.
     hooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Events that are looked at in this file and never written: the harness reads them here too.
+    watched: tuple[str, ...] = ()
+    # Events that earlier versions registered: they are only taken out.
+    former: tuple[str, ...] = ()
     # Where the handlers are listed inside an entry that has a matcher beside them.
     nested: bool = False
     # What the harness wants at the top of a file of hooks.
@@ -65,6 +71,8 @@ class Target:
             hooks=self.hooks,
             nested=self.nested,
             head=self.head,
+            watched=self.watched,
+            former=self.former,
         )
 
 
@@ -83,32 +91,57 @@ def registering(document: Mapping[str, Any], target: Target, program: Program) -
     return edits
 
 
-def unregistering(
-    document: Mapping[str, Any], target: Target, program: Program, *, prune: bool = True
-) -> list[Edit]:
-    """Return what takes ours out of a document.
+def unregistering(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+    """Return what takes ours out of a document, with what would be left empty.
 
-    Args:
-        document: what the file holds.
-        target: which parts of it to look at.
-        program: this installation; entries of other installations are ours too.
-        prune: whether lists and objects go that hold nothing else.
+    Raises:
+        ShapeError: the document holds something else where ours would be.
+    """
+    edits: list[Edit] = []
+    # Last first: what comes after a removed item moves up.
+    for path in reversed(own_places(document, target, program)):
+        edits.append(Remove(path=emptied(applied(document, edits), path)[-1]))
+    return edits
+
+
+def own_places(document: Mapping[str, Any], target: Target, program: Program) -> list[Path]:
+    """Return where entries of ours are, in the order of the document; other installations count.
 
     Raises:
         ShapeError: the document holds something else where ours would be.
     """
     ours = [place.handler for place in _places(document, target, program)]
-    entry = _servers(document, target).get(NAME)
-    if target.servers and is_mcp_entry(entry):
+    if target.servers and is_mcp_entry(_servers(document, target).get(NAME)):
         ours.append((target.servers, NAME))
-    if not prune:
-        # Last first: what comes after a removed item moves up.
-        return [Remove(path=path) for path in reversed(ours)]
-    edits: list[Edit] = []
-    for path in reversed(ours):
-        current = applied(document, edits)
-        edits.append(Remove(path=_emptied(current, path)))
-    return edits
+    return ours
+
+
+def emptied(
+    document: Mapping[str, Any], path: Path, made: Collection[Path] | None = None
+) -> list[Path]:
+    """Return what may go with an entry of ours since it holds nothing else, innermost first.
+
+    Args:
+        document: what the file holds.
+        path: the entry; the whole object that it is the only handler of counts as ours.
+        made: the keys that connecting made; others stay even where they are left empty. None where
+            nobody knows.
+    """
+    found = [path]
+    while len(path) > 1:
+        outer = path[:-1]
+        container = value_at(document, outer)
+        alone = len(container) == 1
+        # A matcher without a handler does nothing: it goes along with our handler.
+        if isinstance(container, Mapping) and isinstance(path[-1], str) and len(outer) > 1:
+            alone = alone or (isinstance(outer[-1], int) and set(container) <= {"matcher", HOOKS})
+        is_key = all(isinstance(step, str) for step in outer)
+        if not alone or (made is not None and is_key and outer not in made):
+            break
+        path = outer
+        found.append(path)
+    whole = next((one for one in found if len(one) == _ENTRY and isinstance(one[-1], int)), None)
+    return found[found.index(whole) :] if whole else found
 
 
 def registered(document: Mapping[str, Any], target: Target, program: Program) -> "Registered":
@@ -117,7 +150,7 @@ def registered(document: Mapping[str, Any], target: Target, program: Program) ->
     Raises:
         ShapeError: the document holds something else where ours would be.
     """
-    places = list(_places(document, target, program))
+    places = list(_places(document, target, program, target.watched))
     entry = _servers(document, target).get(NAME)
     return Registered(
         events=tuple(dict.fromkeys(place.event for place in places)),
@@ -219,12 +252,15 @@ def _servers(document: Mapping[str, Any], target: Target) -> Mapping[str, Any]:
     return _object(document.get(target.servers, {}), target.servers)
 
 
-def _places(document: Mapping[str, Any], target: Target, program: Program) -> Iterator[_Place]:
+def _places(
+    document: Mapping[str, Any], target: Target, program: Program, also: Sequence[str] = ()
+) -> Iterator[_Place]:
     """Yield every handler of ours, in the order of the document."""
-    if not target.hooks:
+    events = {*target.hooks, *target.former, *also}
+    if not events:
         return
     for event, entries in _object(document.get(HOOKS, {}), HOOKS).items():
-        if event not in target.hooks:
+        if event not in events:
             continue
         for path, handler in _handlers(event, _list(entries, f"{HOOKS}.{event}"), target):
             found = [handler[name] for name in lines_of(handler)]
@@ -242,21 +278,6 @@ def _handlers(event: str, entries: Sequence[Any], target: Target) -> Iterator[tu
         inner = entry.get(HOOKS) if isinstance(entry, Mapping) else None
         for place, handler in enumerate(inner if isinstance(inner, list) else ()):
             yield (*path, HOOKS, place), handler
-
-
-def _emptied(document: Mapping[str, Any], path: Path) -> Path:
-    """Return the path of the outermost thing that would be left empty without what is at `path`."""
-    while len(path) > 1:
-        outer = path[:-1]
-        container = value_at(document, outer)
-        alone = len(container) == 1
-        # A matcher without a handler does nothing: it goes along with our handler.
-        if isinstance(container, Mapping) and isinstance(path[-1], str) and len(outer) > 1:
-            alone = alone or (isinstance(outer[-1], int) and set(container) <= {"matcher", HOOKS})
-        if not alone:
-            return path
-        path = outer
-    return path
 
 
 # A settings file can hold anything; the same below.

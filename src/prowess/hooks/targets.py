@@ -83,7 +83,7 @@ def _claude_code(scope: Scope, places: Places, program: Program) -> tuple[Target
 
     hooks: dict[str, dict[str, Any]] = {
         "SessionStart": {
-            "matcher": "startup|resume|clear|compact",
+            "matcher": "startup|resume|clear|compact|fork",
             "hooks": [entry(_START_S)],
         },
         "UserPromptSubmit": {"hooks": [entry(_PROMPT_S)]},
@@ -117,6 +117,9 @@ def _codex(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]
             format=Format.TOML,
             servers="mcp_servers",
             server=_server(program),
+            # It reads hooks from both files, and people write them into this one.
+            watched=tuple(hooks),
+            nested=True,
         ),
     )
 
@@ -198,14 +201,18 @@ def _vscode(scope: Scope, places: Places, program: Program) -> tuple[Target, ...
 
     hooks = {
         "SessionStart": entry(_START_S),
-        "PreCompact": entry(_PROMPT_S),
         "Stop": entry(_TURN_S),
     }
     server = _server(program, type="stdio")
     if scope is Scope.USER:
         return (Target(path=f"{places.vscode}/mcp.json", servers="servers", server=server),)
     return (
-        Target(path=f"{places.project}/.github/hooks/prowess-vscode.json", hooks=hooks),
+        Target(
+            path=f"{places.project}/.github/hooks/prowess-vscode.json",
+            hooks=hooks,
+            # It lets nobody speak at that, nor with the prompt after it: the call was for nothing.
+            former=("PreCompact",),
+        ),
         Target(path=f"{places.project}/.vscode/mcp.json", servers="servers", server=server),
     )
 

@@ -22,10 +22,13 @@ from prowess.host.private_files import locked
 from prowess.host.reading import Content, read_bounded
 
 _MOST_BYTES = 16_000_000
-_BACKUP = ".prowess-backup-"
+BACKUP = ".prowess-backup-"
 _KEPT = 3
 _CHANGED = "was changed meanwhile: nothing was written to it; run the command again."
 _WRITTEN_BY_US = 0o600
+_READ_ONLY = "is marked read-only"
+# No settings file lies deeper in folders of its own.
+_MOST_FOLDERS = 3
 
 
 class HarnessSettings:
@@ -43,6 +46,20 @@ class HarnessSettings:
         """Return where the file really is, if a link leads there; otherwise nothing."""
         return os.path.realpath(path) if _links(path) else ""
 
+    def protection(self, path: str) -> str:
+        """Return what there is to say of a file that is marked read-only; otherwise nothing."""
+        target = os.path.realpath(path)
+        try:
+            mode = os.stat(target).st_mode
+        except OSError:
+            # Not there, or not to be looked at: writing says what is wrong.
+            return ""
+        if mode & stat.S_IWUSR:
+            return ""
+        if os.access(target, os.W_OK):
+            return f"{_READ_ONLY}: it is written all the same, and stays so."
+        return f"{_READ_ONLY}: make it writable first, or nothing is written to it."
+
     def read(self, path: str) -> bytes | None:
         """Return what the file holds, or None where there is none.
 
@@ -58,7 +75,7 @@ class HarnessSettings:
             return None
         if isinstance(found, Content):
             return found.data
-        raise PathError(path, f"{found.message}. Nothing was changed.")
+        raise PathError(path, f"{found.message}.")
 
     # A settings file can hold anything.
     def document(self, path: str, kind: Format, content: bytes | None) -> dict[str, Any]:
@@ -73,7 +90,7 @@ class HarnessSettings:
                 return toml_edit.read(text)
             return JsoncText(text).document if text.strip().strip(MARK) else {}
         except DocumentError as error:
-            raise _unreadable(path, kind, error) from error
+            raise _unusable(path, kind, error, "read") from error
 
     def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
         """Return the comments in these bytes of a file, as they are written."""
@@ -96,15 +113,36 @@ class HarnessSettings:
         try:
             return edit(_decoded(path, content), edits).encode()
         except DocumentError as error:
-            raise _unreadable(path, kind, error) from error
+            raise _unusable(path, kind, error, "edited") from error
         except UnicodeEncodeError as error:
             problem = DocumentError("the path of this program cannot be written as text")
-            raise _unreadable(path, kind, problem) from error
+            raise _unusable(path, kind, problem, "edited") from error
 
     def backups(self, path: str) -> Sequence[bytes]:
         """Return what was kept of a file, newest first; what cannot be read is left out."""
         found = [read_bounded(name, _MOST_BYTES) for name in _backups_of(os.path.realpath(path))]
         return [one.data for one in found if isinstance(one, Content)]
+
+    def missing_folders(self, path: str) -> tuple[str, ...]:
+        """Return the folders that writing a file would make, outermost first."""
+        missing, folder = list[str](), os.path.dirname(os.path.realpath(path))
+        while folder and not os.path.lexists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        return tuple(reversed(missing))
+
+    def drop_folders(self, path: str, folders: Sequence[str]) -> None:
+        """Take away those of the folders around a file that are empty; others stay."""
+        folder = os.path.dirname(os.path.realpath(path))
+        for _ in range(_MOST_FOLDERS):
+            if folder not in folders or os.path.islink(folder):
+                return
+            try:
+                # It refuses where anything is inside.
+                os.rmdir(folder)
+            except OSError:
+                return
+            folder = os.path.dirname(folder)
 
     def write(self, path: str, before: bytes | None, after: bytes | None) -> str:
         """Put `after` in the place of `before`, where that is what the file still holds.
@@ -143,7 +181,7 @@ class HarnessSettings:
 
     def _keep(self, target: str, content: bytes, mode: int) -> str:
         # Never over another one: two changes may fall into one second.
-        stem, number = f"{target}{_BACKUP}{self._stamp()}", 1
+        stem, number = f"{target}{BACKUP}{self._stamp()}", 1
         name = stem
         while os.path.lexists(name):
             number += 1
@@ -189,7 +227,7 @@ def _links(path: str) -> list[str]:
 def _backups_of(target: str) -> list[str]:
     """Return the names of what was kept of a file, newest first."""
     folder, name = os.path.split(target)
-    pattern = re.compile(re.escape(name + _BACKUP) + r"(\d{8}T\d{6}Z)(?:-(\d+))?")
+    pattern = re.compile(re.escape(name + BACKUP) + r"(\d{8}T\d{6}Z)(?:-(\d+))?")
     try:
         found = [pattern.fullmatch(one) for one in os.listdir(folder)]
     except OSError:
@@ -204,15 +242,14 @@ def _decoded(path: str, content: bytes | None) -> str:
         return "" if content is None else content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        problem = f"is not UTF-8 text (line {line}): save it as UTF-8. Nothing was changed."
+        problem = f"is not UTF-8 text (line {line}): save it as UTF-8."
         raise PathError(path, problem) from error
 
 
-def _unreadable(path: str, kind: Format, error: DocumentError) -> PathError:
+def _unusable(path: str, kind: Format, error: DocumentError, what: str) -> PathError:
     where = f", line {error.line}" if error.line else ""
     language = "TOML" if kind is Format.TOML else "JSON"
-    problem = f"cannot be edited as {language}{where}: {error.problem}. Nothing was changed."
-    return PathError(path, problem)
+    return PathError(path, f"cannot be {what} as {language}{where}: {error.problem}.")
 
 
 def _reason(error: OSError) -> str:

@@ -15,6 +15,7 @@ from contextlib import closing
 from urllib.parse import quote
 
 from prowess.hooks.harness import Harness
+from prowess.host.harness_settings import BACKUP
 from prowess.host.hook_client import ask
 from prowess.host.programs import find_program
 from prowess.host.reading import Content, read_bounded
@@ -76,13 +77,15 @@ def interpreter_problem(program: str) -> str:
 
 
 def is_only_ours(folder: str, ours: Collection[str]) -> bool:
-    """Return whether nothing lies in a folder but files of these names."""
+    """Return whether nothing lies in a folder but files of these names, and what we kept of them.
+
+    An empty folder is what an earlier connection left behind.
+    """
     try:
-        names = os.listdir(folder)
+        return all(name in ours or BACKUP in name for name in os.listdir(folder))
     except OSError:
         # Not ours to look into: then it is nothing that we made.
         return False
-    return bool(names) and all(name in ours for name in names)
 
 
 def _version_in(content: bytes) -> str:
@@ -115,7 +118,7 @@ def exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
     readable = [
         path
         for path, mode in plain.items()
-        if mode & _OTHERS and stat.S_ISREG(mode) and path not in writable
+        if mode & _OTHERS and path not in writable and (stat.S_ISREG(mode) or path == folder)
     ]
     return writable, readable
 

@@ -45,8 +45,20 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
         wanted = _without_empty(applied(read(text), [edit]))
         text = next((one for one in _candidates(text, edit) if _says(one, wanted)), "")
         if not text and wanted:
-            raise DocumentError(_BY_HAND)
+            raise DocumentError(_by_hand(edit))
     return text
+
+
+def _by_hand(edit: Edit) -> str:
+    """Say what a person has to write where a table is written as it is not edited here."""
+    if not isinstance(edit, Insert):
+        return _BY_HAND
+    names, table = _table(edit)
+    inside = ", ".join(f"{key} = {_value(table[key])}" for key in table)
+    return (
+        f"`{names[0]}` is written in one line or with dotted keys, which is not edited here: add"
+        f" {names[-1]} = {{ {inside} }} to it by hand"
+    )
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:

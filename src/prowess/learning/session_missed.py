@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from prowess.learning.corrections import Correction, correction, speaks_of_using_a_skill
 from prowess.learning.session_model import Session, Turn
-from prowess.learning.session_turns import corrects
-from prowess.learning.trace_objections import objects
+from prowess.learning.session_turns import told
 
 _WINDOW = 2
+_OF_A_SKILL = frozenset((Correction.WHY, Correction.SKILL))
 _ENDINGS = "\u2026. "
 
 
@@ -153,11 +154,23 @@ def _proof(
             return turn, f"{when} called it by hand (/{turn.by_hand})"
         if asks_for(turn.prompt, skill):
             return turn, f"{when} asked for it by its name"
-        if corrects(turn.prompt):
-            told = "was a correction" if objects(turn.prompt) else "said how to work from now on"
-            return turn, f"{when} {told}"
+        others = ({one.skill for one in sure.get(turn.number, ())} | _plain(turn.used)) - {skill}
+        how = _corrected(turn, skill, is_other_task=bool(others))
+        if how:
+            return turn, f"{when} {how}"
         # With another task in between, a later correction is about that one.
-        others = {one.skill for one in sure.get(turn.number, ())} | _plain(turn.used)
-        if others - {skill}:
+        if others:
             break
     return None, ""
+
+
+def _corrected(turn: Turn, skill: str, *, is_other_task: bool) -> str:
+    """Say how a prompt corrects what was done without the skill; nothing where it does not."""
+    if correction(turn.prompt) in _OF_A_SKILL or speaks_of_using_a_skill(turn.prompt):
+        if any(asks_for(turn.prompt, name) for name in _plain(turn.listed or ()) - {skill}):
+            # It is another skill that this person misses.
+            return ""
+        if not is_other_task:
+            # That a skill was there and was not used is known here, so plain words are enough.
+            return told(turn.prompt) or Correction.SKILL.value
+    return told(turn.prompt)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from prowess.learning.capture import capture
+from prowess.learning.corrections import Correction, correction, rejection
 from prowess.learning.session_model import MOST_LISTED, MOST_TURNS, TOO_MANY_TURNS, Session, Turn
 from prowess.learning.trace_objections import MOST_OBJECTION, objects
 from prowess.learning.trace_parts import MOST_NAME, LeftOut, cut
@@ -151,8 +152,21 @@ def corrects(prompt: str) -> bool:
 
     It is what the workshop hears as a correction, or what makes a task count as not done.
     """
+    return told(prompt) != ""
+
+
+def told(prompt: str) -> str:
+    """Return how a prompt corrects, in words that go on `the next message ...`; or nothing."""
+    kind = rejection(prompt)
+    if kind is not None:
+        return kind.value
+    if objects(prompt):
+        return Correction.NOT_SO.value
+    kind = correction(prompt)
+    if kind is not None:
+        return kind.value
     said = Said(role=Role.USER, text=prompt)
-    return objects(prompt) or capture([said]) is not None
+    return "" if capture([said]) is None else Correction.NEXT_TIME.value
 
 
 def moment_ms(value: object) -> int:

@@ -7,6 +7,8 @@ what people say before they come to it, or of `that`, `it` and `you`, which is w
 
 import re
 
+from prowess.learning.corrections import rejection
+
 # Who objects does so at once.
 MOST_OBJECTION = 300
 
@@ -156,7 +158,7 @@ def objects(message: str) -> bool:
         if turn is None:
             return False
         text = text[turn.end() :]
-    if _BEGINS.match(text) or _ANYWHERE.search(text):
+    if _BEGINS.match(text) or _ANYWHERE.search(text) or rejection(text) is not None:
         return True
     fails = _FAILS.search(text)
     return fails is not None and _CONDITION.search(text[: fails.start()]) is None

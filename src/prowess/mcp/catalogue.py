@@ -16,8 +16,9 @@ from prowess.mcp.cursors import Cursors
 from prowess.mcp.manifest import ServedSkill, SkillFacts, addressed_name, served
 from prowess.mcp.reading import ChangedMeanwhile, ScannedSkills, TextPart
 from prowess.mcp.refusals import NotThere
-from prowess.mcp.uris import SKILL_FILE, parse
+from prowess.mcp.uris import SKILL_FILE, file_uri, parse
 from prowess.runtime.service import SkillsService
+from prowess.runtime.skill_texts import inner_path
 from prowess.skills.commands import SkillCommand, build_commands
 from prowess.skills.lookup import find
 from prowess.skills.model import Skill
@@ -172,6 +173,19 @@ class Catalogue:
             return self.reading.text(self.named(name), path, start)
         except ChangedMeanwhile as error:
             raise PathError(path, "changed while it was read: ask again.") from error
+
+    def file_bytes(self, name: str, path: str) -> tuple[str, bytes]:
+        """Return the address and the content of a file of the skill of that name.
+
+        Raises:
+            SkillNotFoundError: none or several answer to the name.
+            UnsafeSkillError: the scanner refuses the skill.
+            PathError: there is no such file in it, or none that is given out.
+        """
+        skill = self.named(name)
+        content = self.reading.content(skill, path)
+        uri = file_uri(addressed_name(skill) or skill.name, inner_path(skill, path))
+        return uri, content
 
     def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
         """Return what a folder of a skill holds, by name.

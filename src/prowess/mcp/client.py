@@ -1,7 +1,9 @@
 """`SkillsClient`: skills of other MCP servers, taken only as they were looked at and approved.
 
     async with mcp.Client(url) as connection:
-        client = SkillsClient(connection.session, server="acme", approvals=approvals)
+        client = SkillsClient(
+            connection.session, server="acme", approvals=approvals, scan=scan
+        )
         listing = await client.list()
         review = await client.review(listing.skills[0])   # reads, verifies and scans all of it
         client.approve(review)                            # a person said yes

@@ -20,7 +20,7 @@ from prowess.skills.model import Fields, Skill
 
 MOST_FILES, MOST_BYTES = 512, 16 * 1024 * 1024
 # A longer file was not read to its end.
-_MOST_FILE_BYTES = Limits().file_bytes
+MOST_FILE_BYTES = Limits().file_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def _matters(entry: LedgerEntry) -> bool:
 def _can_serve(path: str, content: bytes) -> bool:
     # Another spelling of the skill's own file would be the same file to some systems.
     is_double = path.lower() == SKILL_FILE.lower()
-    fits = len(content) <= _MOST_FILE_BYTES and _is_text(path)
+    fits = len(content) <= MOST_FILE_BYTES and _is_text(path)
     return fits and not is_double and is_served(path)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from prowess.errors import PathError
-from prowess.mcp.manifest import is_served
+from prowess.mcp.manifest import MOST_FILE_BYTES, is_served
 from prowess.runtime.scanning import ScanService, Target
 from prowess.runtime.skill_texts import MOST_CHARS, SkillFiles, SkillText, SkillTexts, inner_path
 from prowess.skills.model import Skill
@@ -60,6 +60,19 @@ class ScannedSkills:
         finally:
             self._held.target = None
         return target
+
+    def content(self, skill: Skill, path: str) -> bytes:
+        """Return one file of a skill as it is, within the same limits as any other.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill, or could not read it.
+            PathError: there is no such file in it, or none that is given out.
+        """
+        inner = inner_path(skill, path)
+        found = self.whole(skill).files.get(inner) if inner and is_served(inner) else None
+        if found is None or len(found) > MOST_FILE_BYTES:
+            raise PathError(path, f"is no file of {skill.name} that is given out.")
+        return found
 
     def text(self, skill: Skill, path: str = "", start: int = 0) -> TextPart:
         """Return the instructions of a skill or one of its files, from one character on.

@@ -5,10 +5,8 @@ to its first request only as long as the SDK takes to load. Everything else runs
 it reads files. No text of an unexpected error reaches a client or a log: it may hold anything.
 """
 
-import base64
 import functools
 import logging
-import mimetypes
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +42,7 @@ from mcp_types import (
 
 from prowess.errors import ConfigError, ProwessError, StoreError
 from prowess.mcp.cursors import unknown_cursor
+from prowess.mcp.media_types import BYTES, MARKDOWN, TEXT, blob, media_type
 from prowess.mcp.notices import Notices, Seen
 from prowess.mcp.protocol import (
     DYNAMIC,
@@ -87,8 +86,6 @@ _INSTRUCTIONS = (
     " read the files that it points to with read_skill_file. Skills are also served by the"
     f" extension {EXTENSION}, and each that a person may call is a prompt."
 )
-_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
-_TEXT, _BYTES = "text/plain", "application/octet-stream"
 
 
 class SkillsServer(Server[Any]):
@@ -281,7 +278,7 @@ def _list_resources(desk: "Desk", params: PaginatedRequestParams | None) -> List
             uri=skill.uri,
             name=one_line(skill.name),
             description=one_line(str(skill.frontmatter.get("description") or "")) or None,
-            mime_type=_TYPES[".md"],
+            mime_type=MARKDOWN,
             size=skill.size,
         )
         for skill in page.skills
@@ -307,13 +304,10 @@ def _read_resource(desk: "Desk", params: ReadResourceRequestParams) -> ReadResou
         # As it is, a byte order mark and line ends included: a client checks its digest.
         text = content.decode("utf-8")
         found: TextResourceContents | BlobResourceContents = TextResourceContents(
-            uri=params.uri, mime_type=_mime_type(params.uri, _TEXT), text=text
+            uri=params.uri, mime_type=media_type(params.uri, TEXT), text=text
         )
     except UnicodeDecodeError:
-        blob = base64.b64encode(content).decode("ascii")
-        found = BlobResourceContents(
-            uri=params.uri, mime_type=_mime_type(params.uri, _BYTES), blob=blob
-        )
+        found = blob(params.uri, content)
     return ReadResourceResult(contents=[found], ttl_ms=0)
 
 
@@ -331,14 +325,9 @@ def _in_directory(found: "Directory", entry: "Listed") -> Resource:
     return Resource(
         uri=uri,
         name=one_line(entry.path.rstrip("/").rpartition("/")[2]),
-        mime_type=FOLDER_TYPE if is_folder else _mime_type(uri, _BYTES),
+        mime_type=FOLDER_TYPE if is_folder else media_type(uri, BYTES),
         size=entry.size,
     )
-
-
-def _mime_type(uri: str, otherwise: str) -> str:
-    ending = f".{uri.rpartition('.')[2].lower()}"
-    return _TYPES.get(ending) or mimetypes.guess_type(uri.rpartition("/")[2])[0] or otherwise
 
 
 def _failure(code: int, message: str) -> MCPError:

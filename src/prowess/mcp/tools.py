@@ -10,16 +10,18 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp_types import CallToolResult, EmbeddedResource, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prowess.errors import ProwessError, SkillNotFoundError
 from prowess.mcp.catalogue import Catalogue
 from prowess.mcp.framing import framed
+from prowess.mcp.media_types import blob
 from prowess.mcp.reading import TextPart
 from prowess.mcp.refusals import NotThere
 from prowess.runtime.refusals import told_of
 from prowess.runtime.run_tools import RunTools
+from prowess.runtime.skill_texts import NoTextError
 from prowess.runtime.usage import Use
 from prowess.runtime.workshop_tool import ACTIONS, TOOL_NAME
 from prowess.skills.model import Skill
@@ -29,6 +31,8 @@ from prowess.skills.text import clean, one_line
 FIND, LOAD, READ = "find_skills", "load_skill", "read_skill_file"
 # Below this a skill has nothing to do with a request.
 _LEAST_SCORE = 0.1
+_FAR = "Nothing fits well. The nearest:"
+_FAR_NEXT = f"Go on without one, unless a description is exactly your task: then call {LOAD}."
 # More names than these would cost every turn of a client more than they are worth.
 _MOST_NAMES, _MOST_PATHS, _MOST_ANSWER, _MOST_ABOUT = 64, 100, 100_000, 400
 _LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -159,6 +163,8 @@ class SkillTools:
         found = [_found(match.skill, match.score) for match in near]
         if not found:
             return _said("No skill fits. Go on without one.")
+        if near[0].score < route.thresholds.offer:
+            return _said("\n".join([_FAR, *found, _FAR_NEXT]))
         return _said("\n".join([*found, f"Call {LOAD} before you follow one."]))
 
     def _load(self, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -169,10 +175,21 @@ class SkillTools:
 
     def _read(self, arguments: Mapping[str, Any]) -> CallToolResult:
         asked = ReadArguments.model_validate(arguments)
-        part = self._catalogue.file_text(asked.name, asked.path, asked.start)
+        try:
+            part = self._catalogue.file_text(asked.name, asked.path, asked.start)
+        except NoTextError:
+            return self._bytes(asked)
         if not part.text and asked.start:
             return _failed(f"{one_line(asked.path)} ends before character {asked.start}.")
         return _said(_file(part, asked))
+
+    def _bytes(self, asked: ReadArguments) -> CallToolResult:
+        """Answer with a file that is no text: whole, as a resource in the answer."""
+        if asked.start:
+            return _failed(f"{one_line(asked.path)} is no text and comes whole: leave out start.")
+        uri, content = self._catalogue.file_bytes(asked.name, asked.path)
+        told = TextContent(text=f"{one_line(asked.path)} is no text: {len(content)} bytes follow.")
+        return CallToolResult(content=[told, EmbeddedResource(resource=blob(uri, content))])
 
     def _workshop(self, arguments: Mapping[str, Any]) -> CallToolResult:
         # The skills as they are now: the workshop is asked about these alone.
@@ -229,7 +246,8 @@ _ABOUT = {
     FIND: "Find the skills that help with a task, best first. Ask before any task that somebody"
     " may have written instructions for.",
     LOAD: "Load a skill's instructions and the list of its files. Do so before following it.",
-    READ: "Read one file of a skill that was loaded, when its instructions point to it.",
+    READ: "Read one file of a skill that was loaded, when its instructions point to it. A file that"
+    " is no text comes as its bytes.",
     TOOL_NAME: "Keep what was learned: propose a new skill or a better one, or look after what was"
     " proposed.",
 }

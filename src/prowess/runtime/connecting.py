@@ -6,24 +6,25 @@ putting in explains every difference between them and what is there now.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from prowess.errors import PathError
 from prowess.hooks.commands import Program
 from prowess.hooks.edits import Edit
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
-    Format,
     Registered,
     Scope,
     ShapeError,
     Target,
+    own_places,
     registered,
     registering,
-    unregistering,
 )
 from prowess.hooks.targets import ALSO_READ_BY, Places, default_scope, hint, targets
+from prowess.runtime.connect_ports import Record, Records, SettingsFiles
+from prowess.runtime.disconnecting import Removal, hash_of, made_by
 
 _TRUST = (
     "Codex runs a hook only after you trusted it: start `codex`, and review the hooks with /hooks."
@@ -32,7 +33,15 @@ _SHARED = (
     "Others who work on this project get these files too: they need `prowess` on their PATH, or"
     " the hook does nothing for them."
 )
-_DEEP = "is nested too deeply to be edited: connect it by hand. Nothing was changed."
+_DEEP = "is nested too deeply to be edited: connect it by hand."
+_HOOKS_ALONE = " --no-mcp leaves this file alone and connects the hooks."
+_UNCHANGED = " Nothing was changed."
+_BOTH = (
+    "It is connected for {other} already ({place}), so each hook may run twice. Keep one: prowess"
+    " connect {harness} --{scope} --remove"
+)
+_WATCHED = "{path} calls us at {events} already: no second entry was added."
+_WATCHED_STAYS = "{path} calls us at {events}, which connecting did not write: take it out by hand."
 _TWICE = (
     "{reader} may run the hooks of {other} in this project besides its own, and call us twice: it"
     " is told the same each time. Keep one if that is too much: prowess connect {other} --project"
@@ -46,34 +55,6 @@ _THIS_MACHINE = (
     "`prowess` on your PATH is not this installation, so its full path was written: connect again"
     " after you move it."
 )
-
-
-class SettingsFiles(Protocol):
-    """Reads, edits and writes settings files of others."""
-
-    def leads_to(self, path: str) -> str:
-        """Return where the file really is, if a link leads there; otherwise nothing."""
-
-    def read(self, path: str) -> bytes | None:
-        """Return what the file holds, or None where there is none."""
-
-    # A settings file can hold anything.
-    def document(self, path: str, kind: Format, content: bytes | None) -> dict[str, Any]:
-        """Return the document that these bytes hold."""
-
-    def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
-        """Return the comments in these bytes."""
-
-    def edited(
-        self, path: str, kind: Format, content: bytes | None, edits: Sequence[Edit]
-    ) -> bytes:
-        """Return the bytes with these edits done, and everything else as it was."""
-
-    def backups(self, path: str) -> Sequence[bytes]:
-        """Return what was kept of the file, newest first."""
-
-    def write(self, path: str, before: bytes | None, after: bytes | None) -> str:
-        """Put `after` in the place of `before`; return where the old bytes were kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +77,8 @@ class FileChange:
     leads_to: str = ""
     before: bytes | None = field(repr=False)
     after: bytes | None = field(repr=False)
+    # What connecting made in it, as far as that is known.
+    record: Record | None = None
 
     @property
     def needed(self) -> bool:
@@ -133,14 +116,20 @@ class Connecting:
 
     Args:
         files: the settings files of this machine.
+        records: what connecting made in them.
         places: where harnesses look for them.
         program: finds how this installation is started from a harness.
     """
 
     def __init__(
-        self, files: SettingsFiles, places: Places, program: Callable[[], Program]
+        self,
+        files: SettingsFiles,
+        records: Records,
+        places: Places,
+        program: Callable[[], Program],
     ) -> None:
-        self._files, self._places, self._program = files, places, program
+        self._files, self._records = files, records
+        self._places, self._program = places, program
 
     def plan(self, request: Request) -> Plan:
         """Say what would change; nothing is written.
@@ -151,16 +140,23 @@ class Connecting:
         scope = request.scope or default_scope(request.harness)
         program = self._program()
         changes, notes = [], list[str]()
-        for target in targets(request.harness, scope, self._places, program):
+        every = targets(request.harness, scope, self._places, program)
+        watched = self._watched(every, program)
+        for target in every:
             wanted = target if request.with_mcp else target.without_server()
+            if not request.remove:
+                wanted = _less(wanted, watched)
             if not wanted.hooks and not wanted.servers:
                 continue
             change, problems = self._change(wanted, program, remove=request.remove)
             changes.append(change)
             notes += problems
+        text = _WATCHED_STAYS if request.remove else _WATCHED
+        notes += [text.format(path=path, events=", ".join(watched[path])) for path in watched]
         if not request.remove and any(change.needed for change in changes):
             notes += _notes(request, scope, program)
             notes += self._doubled(request.harness, scope)
+            notes += self._in_both(request.harness, scope)
         if scope is Scope.PROJECT and any(one.before and one.needed for one in changes):
             notes.append(_KEPT)
         return Plan(
@@ -184,7 +180,7 @@ class Connecting:
             if not file.needed:
                 continue
             try:
-                backup = self._files.write(file.path, file.before, file.after)
+                backup = self._written(file, remove=plan.remove)
             except PathError as error:
                 if not done:
                     raise
@@ -193,14 +189,23 @@ class Connecting:
             done.append(Written(path=file.path, backup=backup))
         return tuple(done)
 
+    def _written(self, file: FileChange, *, remove: bool) -> str:
+        if not remove:
+            # First: a note of what was not made after all does no harm.
+            self._records.keep(file.path, file.record)
+            return self._files.write(file.path, file.before, file.after)
+        backup = self._files.write(file.path, file.before, file.after)
+        if file.after is None and file.record is not None:
+            self._files.drop_folders(file.path, file.record.folders)
+        self._records.keep(file.path, None)
+        return backup
+
     def found(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
         """Return what of ours each settings file holds, or why that cannot be said."""
         program, states = self._program(), dict[str, Registered | str]()
         for target in targets(harness, scope, self._places, program):
             try:
-                content = self._files.read(target.path)
-                document = self._files.document(target.path, target.format, content)
-                states[target.path] = registered(document, target, program)
+                states[target.path] = registered(self._document(target), target, program)
             except PathError as error:
                 states[target.path] = error.problem
             except ShapeError as error:
@@ -220,6 +225,37 @@ class Connecting:
             if is_so:
                 yield _TWICE.format(reader=reader, other=other)
 
+    def _in_both(self, harness: Harness, scope: Scope) -> Iterator[str]:
+        """Yield that the harness is connected for the other scope already."""
+        other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
+        if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
+            place = "every project" if other is Scope.USER else "this project"
+            whom = "you" if other is Scope.USER else "this project"
+            yield _BOTH.format(other=whom, place=place, harness=harness, scope=other)
+
+    def _hooks_here(self, harness: Harness, scope: Scope) -> bool:
+        return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
+
+    def _watched(self, every: Sequence[Target], program: Program) -> dict[str, tuple[str, ...]]:
+        """Return where the harness calls us by entries that connecting never writes."""
+        found: dict[str, tuple[str, ...]] = {}
+        for target in every:
+            if not target.watched:
+                continue
+            try:
+                document = self._document(target)
+                events = registered(document, target, program).events
+            except (PathError, ShapeError):
+                # What is wrong with it is said where it is edited.
+                continue
+            if events:
+                found[target.path] = events
+        return found
+
+    def _document(self, target: Target) -> dict[str, Any]:
+        content = self._files.read(target.path)
+        return self._files.document(target.path, target.format, content)
+
     def _has_hooks(self, harness: Harness, scope: Scope) -> bool:
         found = self.found(harness, scope).values()
         return any(isinstance(one, Registered) and one.events for one in found)
@@ -227,65 +263,77 @@ class Connecting:
     def _change(
         self, target: Target, program: Program, *, remove: bool
     ) -> tuple[FileChange, Sequence[str]]:
-        before = self._files.read(target.path)
-        document = self._files.document(target.path, target.format, before)
         try:
-            if remove:
-                after, notes = self._without(target, program, before, document)
-            else:
-                edits = registering(document, target, program)
-                after, notes = self._edited(target, before, edits), ()
-                notes = _conflicts(registered(document, target, program), target)
+            before = self._files.read(target.path)
+            document = self._files.document(target.path, target.format, before)
+            one = _Open(target=target, program=program, before=before, document=document)
+            change, notes = self._without(one) if remove else self._with(one)
+        except PathError as error:
+            only_servers = bool(target.servers) and not target.hooks and not remove
+            hint_at = _HOOKS_ALONE if only_servers else ""
+            raise PathError(error.path, f"{error.problem}{_UNCHANGED}{hint_at}") from error
         except ShapeError as error:
-            raise PathError(target.path, f"{error} Nothing was changed.") from error
+            raise PathError(target.path, f"{error}{_UNCHANGED}") from error
         except RecursionError as error:
             # What reads a file goes deeper than what copies and compares it.
-            raise PathError(target.path, _DEEP) from error
-        leads_to = self._files.leads_to(target.path)
-        return FileChange(path=target.path, leads_to=leads_to, before=before, after=after), notes
+            raise PathError(target.path, f"{_DEEP}{_UNCHANGED}") from error
+        guarded = self._files.protection(target.path) if change.needed else ""
+        return change, [*notes, *([f"{target.path} {guarded}"] if guarded else [])]
 
-    def _edited(self, target: Target, content: bytes | None, edits: Sequence[Edit]) -> bytes | None:
-        if not edits:
-            return content
-        return self._files.edited(target.path, target.format, content, edits)
+    def _with(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
+        target = one.target
+        edits = registering(one.document, target, one.program)
+        after = one.before
+        if edits:
+            after = self._files.edited(target.path, target.format, one.before, edits)
+        notes = _conflicts(registered(one.document, target, one.program), target)
+        return self._changed(one, after, self._recorded(one, edits)), notes
 
-    def _without(
-        self, target: Target, program: Program, before: bytes | None, document: dict[str, Any]
-    ) -> tuple[bytes | None, Sequence[str]]:
-        edits = unregistering(document, target, program)
-        if not edits:
-            return before, ()
-        for earlier in (*self._files.backups(target.path), None):
-            if self._explains(target, program, earlier, before):
-                return earlier, ()
-        after = self._edited(target, before, edits)
-        if self._comments(target, after) != self._comments(target, before):
-            # Somebody wrote something into what would go as empty: then it is not.
-            edits = unregistering(document, target, program, prune=False)
-            after = self._edited(target, before, edits)
-        lost = self._comments(target, after) != self._comments(target, before)
-        note = f"{target.path}: comments inside our own entries go with them."
-        return after, (note,) if lost else ()
+    def _without(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
+        record = self._records.get(one.target.path)
+        removal = Removal(
+            files=self._files,
+            target=one.target,
+            program=one.program,
+            before=one.before,
+            document=one.document,
+            record=record,
+        )
+        after, notes = removal.outcome()
+        return self._changed(one, after, record), notes
 
-    def _comments(self, target: Target, content: bytes | None) -> Sequence[str]:
-        return self._files.comments(target.path, target.format, content)
+    def _changed(self, one: "_Open", after: bytes | None, record: Record | None) -> FileChange:
+        path = one.target.path
+        leads_to = self._files.leads_to(path)
+        return FileChange(
+            path=path, leads_to=leads_to, before=one.before, after=after, record=record
+        )
 
-    def _explains(
-        self, target: Target, program: Program, earlier: bytes | None, now: bytes | None
-    ) -> bool:
-        """Return whether connecting makes of `earlier` exactly what is there now."""
-        try:
-            document = self._files.document(target.path, target.format, earlier)
-            if unregistering(document, target, program):
-                return False
-            for wanted in (target, target.without_server()):
-                edits = registering(document, wanted, program)
-                if self._edited(wanted, earlier, edits) == now:
-                    return True
-        except (PathError, ShapeError):
-            # A backup from a time when the file was broken is nothing to go back to.
-            return False
-        return False
+    def _recorded(self, one: "_Open", edits: Sequence[Edit]) -> Record | None:
+        """Return what connecting makes in a file, with what it made there before."""
+        path = one.target.path
+        if own_places(one.document, one.target, one.program):
+            known = self._records.get(path)
+            return known and replace(known, made=known.made | made_by(edits))
+        folders = self._files.missing_folders(path)
+        return Record(was=hash_of(one.before), made=made_by(edits), folders=folders)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """A settings file as it is now."""
+
+    target: Target
+    program: Program
+    before: bytes | None
+    document: dict[str, Any]
+
+
+def _less(target: Target, watched: Mapping[str, Sequence[str]]) -> Target:
+    """Return a target without the events at which the harness calls us from another file."""
+    known = {event for events in watched.values() for event in events}
+    hooks = {event: entry for event, entry in target.hooks.items() if event not in known}
+    return replace(target, hooks=hooks)
 
 
 def _notes(request: Request, scope: Scope, program: Program) -> list[str]:

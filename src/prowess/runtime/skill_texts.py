@@ -45,6 +45,10 @@ class SkillText:
         return tuple(finding for finding in self.findings if finding.level is Level.CRITICAL)
 
 
+class NoTextError(PathError):
+    """A file of a skill cannot be read as a text."""
+
+
 class SkillFiles(Protocol):
     """The files of skills on the disk."""
 
@@ -153,7 +157,7 @@ def _scanned(skill: Skill, target: Target, path: str) -> bytes:
         why = passed.get(path, "there is no such file")
         raise PathError(path, f"is not read from {skill.name}: {why}.")
     if b"\0" in content:
-        raise PathError(path, "is no text: use the skill's own scripts on it.")
+        raise NoTextError(path, "is no text: use the skill's own scripts on it.")
     return content
 
 

@@ -6,13 +6,14 @@ import time
 from collections.abc import Mapping
 
 from prowess.hooks.targets import Places
+from prowess.host.connection_records import ConnectionRecords
 from prowess.host.harness_settings import HarnessSettings
 from prowess.host.own_program import own_program
 from prowess.host.roots import expand
 from prowess.runtime.connecting import Connecting
 from prowess.wiring.runtime import Runtime
 
-_LOCK = "connect"
+_LOCK, _RECORDS = "connect", "connections.json"
 
 
 def open_connecting(runtime: Runtime, project: str) -> Connecting:
@@ -22,7 +23,8 @@ def open_connecting(runtime: Runtime, project: str) -> Connecting:
         lambda: time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
     )
     places = places_of(runtime.folders.home, project, runtime.environ)
-    return Connecting(files, places, lambda: own_program(runtime.environ))
+    records = ConnectionRecords(os.path.join(runtime.folders.state, _RECORDS))
+    return Connecting(files, records, places, lambda: own_program(runtime.environ))
 
 
 def places_of(home: str, project: str, environ: Mapping[str, str]) -> Places:

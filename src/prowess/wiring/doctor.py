@@ -1,6 +1,7 @@
 """Puts the doctor together: every harness of this machine, and then this installation itself."""
 
 import os
+import shlex
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,12 @@ from prowess.wiring.runtime import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
 US = "prowess"
 _MESSAGE = "Please summarise the release notes in a table."
 _MOST_NAMED = 5
+# What somebody is without who begins anew.
+_LOST = {
+    STORE_FILE: "without the workshop's proposals, their history and what sessions were pinned to",
+    USAGE_FILE: "without the numbers of how often skills were used",
+    VECTORS_FILE: "and nothing is lost: it is worked out again",
+}
 
 
 def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check]:
@@ -70,14 +77,17 @@ class _World:
         return Installed()
 
     def _written(self, harness: Harness, home: str) -> set[str]:
-        """Return the names in the folder of a harness below which something of ours is."""
-        found = self.registered(harness, Scope.USER)
-        ours = (
-            os.path.relpath(path, home)
-            for path, one in found.items()
-            if isinstance(one, Registered) and (one.events or one.server)
-        )
-        return {path.split(os.sep)[0] for path in ours}
+        """Return the names in the folder of a harness below which only something of ours is."""
+        names: set[str] = set()
+        for path, one in self.registered(harness, Scope.USER).items():
+            name = os.path.relpath(path, home).split(os.sep)[0]
+            is_ours = isinstance(one, Registered) and bool(one.events or one.server)
+            # Where the file itself is gone, connecting may have made the folder for it.
+            inside = os.path.join(home, name)
+            is_empty = os.path.isdir(inside) and health.is_only_ours(inside, ())
+            if is_ours or is_empty:
+                names.add(name)
+        return names
 
     def registered(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
         return self._connecting.found(harness, scope)
@@ -149,19 +159,34 @@ def _routing(runtime: Runtime) -> Iterator[Finding]:
 
 
 def _stores(state: str) -> Iterator[Finding]:
+    if os.path.lexists(state) and not os.path.isdir(state):
+        # Said of the folder itself.
+        return
     names = (STORE_FILE, USAGE_FILE, VECTORS_FILE)
     there = [name for name in names if os.path.isfile(os.path.join(state, name))]
     problems = {name: health.database_problem(os.path.join(state, name)) for name in there}
     for name, problem in problems.items():
         if problem:
-            todo = f"Move it away: it is made anew. mv {os.path.join(state, name)} /tmp/"
-            yield _said(Level.PROBLEM, f"{name} cannot be used: {problem}.", todo)
+            text = f"{name} cannot be used: {problem}."
+            yield _said(Level.PROBLEM, text, _moved_aside(os.path.join(state, name), _LOST[name]))
     if not any(problems.values()):
         text = f"{', '.join(there)} can be read." if there else "Nothing is stored yet."
         yield _said(Level.OK, text)
 
 
+def _moved_aside(path: str, lost: str) -> str:
+    """Return how to put a damaged store away where nothing of it is lost for good."""
+    there = [one for one in (path, f"{path}-wal", f"{path}-shm") if os.path.exists(one)]
+    moves = "; ".join(f"mv {shlex.quote(one)} {shlex.quote(f'{one}.damaged')}" for one in there)
+    return f"End `prowess serve`, then rename it: {moves}. A new one is made, {lost}."
+
+
 def _permissions(state: str) -> Iterator[Finding]:
+    if os.path.lexists(state) and not os.path.isdir(state):
+        todo = "Move it away, or set PROWESS_HOME to a folder."
+        text = f"{state} is no folder, so nothing can be kept: no proposals, no settings, no log."
+        yield _said(Level.PROBLEM, text, todo)
+        return
     if not os.path.isdir(state):
         yield _said(Level.OK, f"The state folder is not there yet ({state}).")
         return

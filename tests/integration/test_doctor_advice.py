@@ -1,0 +1,102 @@
+"""What `prowess doctor` says of a state folder, of stores and of folders that nobody uses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess.cli.main import main
+from prowess.runtime.doctor import Level, examine
+from prowess.wiring import open_runtime
+from prowess.wiring.doctor import open_doctor
+
+Findings = list[dict[str, Any]]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PROWESS_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "state").mkdir(mode=0o700)
+    config = {"skills": {"allowBundled": ["none"], "routing": {"encoder": "none"}}}
+    (tmp_path / "state" / "prowess.json").write_text(json.dumps(config))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+def _doctor(capsys: pytest.CaptureFixture[str], level: str) -> Findings:
+    capsys.readouterr()
+    main(["doctor", "--json"])
+    findings: Findings = json.loads(capsys.readouterr().out)["findings"]
+    return [one for one in findings if one["level"] == level]
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_state_folder_that_is_none_is_a_problem(world: Path, *, is_link: bool) -> None:
+    state = world / "other"
+    if is_link:
+        state.symlink_to(world / "gone")
+    else:
+        state.write_text("x")
+    with open_runtime(world / "work", home=state) as runtime:
+        checks = open_doctor(runtime, None, ".")
+        found = examine([one for one in checks if one.title in {"The store", "Permissions"}])
+
+    (finding,) = found.findings
+    assert finding.level is Level.PROBLEM
+    assert f"{state} is no folder" in finding.text
+    assert "PROWESS_HOME" in finding.todo
+
+
+def test_a_state_folder_that_others_may_look_into_is_a_warning(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world / "state" / "prowess.json").chmod(0o600)
+    (world / "state").chmod(0o755)
+
+    (warning,) = _doctor(capsys, "warning")
+
+    assert f"{world / 'state'} may be read by others" in warning["text"]
+    assert "chmod 700" in warning["todo"]
+
+
+def test_a_damaged_store_is_renamed_where_it_is_and_what_is_lost_is_said(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = world / "state" / "prowess.db"
+    store.write_bytes(b"garbage" * 100)
+    (world / "state" / "prowess.db-wal").write_bytes(b"x")
+
+    (problem,) = [one for one in _doctor(capsys, "problem") if "prowess.db" in one["text"]]
+
+    assert f"mv {store} {store}.damaged; mv {store}-wal {store}-wal.damaged" in problem["todo"]
+    assert "proposals" in problem["todo"]
+
+
+@pytest.mark.parametrize("folder", [".cursor", ".gemini", ".codex", ".claude", ".copilot/hooks"])
+def test_an_empty_folder_is_no_harness(
+    world: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    (world / "home" / folder).mkdir(parents=True)
+
+    found = _doctor(capsys, "ok") + _doctor(capsys, "warning")
+
+    assert {one["area"] for one in found} == {"prowess"}
+
+
+def test_a_broken_settings_file_is_not_spoken_of_as_if_somebody_edited_it(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world / "home" / ".claude").mkdir()
+    (world / "home" / ".claude" / "settings.json").write_text('{"hooks": {"Stop": [}')
+
+    (problem,) = _doctor(capsys, "problem")
+
+    assert "cannot be read as JSON" in problem["text"]
+    assert "Nothing was changed" not in problem["text"]
