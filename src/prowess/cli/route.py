@@ -77,7 +77,7 @@ def route_command(
     """Say which skills MESSAGE needs, and why, or that it needs none.
 
     The answer is `load` (these skills fit), `offer` (they may fit: name them to the agent) or
-    `none`. Nothing is sent anywhere; only the cache of vectors in the state folder may grow.
+    `none`. Nothing is sent anywhere; only the caches in the state folder may grow.
     """
     text = message_of(message)
     asked = Asked(

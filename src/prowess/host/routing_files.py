@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from prowess.errors import StoreError
+from prowess.host.index_files import IndexFiles
 from prowess.host.private_files import locked, write_private
 from prowess.routing.model import Thresholds
 from prowess.runtime.ports import Examples
@@ -27,6 +28,7 @@ class ExamplesFile:
 
     def __init__(self, state: str) -> None:
         self._path = os.path.join(state, EXAMPLES_FILE)
+        self._indexes = IndexFiles.of(state)
         self._stamp: tuple[int, ...] | None = None
         self._known: Mapping[str, Examples] = {}
 
@@ -55,6 +57,8 @@ class ExamplesFile:
                 }
 
         _change(self._path, change)
+        # Indexes hold examples, too, and must not know longer what was taken back.
+        self._indexes.forget()
 
 
 class ThresholdsFile:

@@ -34,7 +34,7 @@ class DenseScores(NamedTuple):
     negative: Floats
 
 
-class _Group(NamedTuple):
+class Group(NamedTuple):
     """Vectors of several skills in one array, each skill's in one slice."""
 
     vectors: Floats
@@ -71,8 +71,8 @@ class DenseIndex:
 
     whole: Floats
     _openings: Floats
-    _phrases: _Group
-    _negatives: _Group
+    _phrases: Group
+    _negatives: Group
 
     @classmethod
     def build(
@@ -136,10 +136,10 @@ def texts_of(skill: Evidence) -> Iterator[str]:
 
 def _group(
     texts: Sequence[Sequence[str]], vectors: Mapping[str, Floats], silent: NDArray[np.bool_]
-) -> _Group:
+) -> Group:
     flat = tuple(text for some in texts for text in some)
     counts = [len(some) for some in texts]
     width = len(next(iter(vectors.values())))
     rows = np.array([vectors[text] for text in flat], np.float32).reshape(len(flat), width)
     rows[np.repeat(silent, counts)] = 0
-    return _Group(rows, np.cumsum([0, *counts]), flat)
+    return Group(rows, np.cumsum([0, *counts]), flat)

@@ -69,7 +69,7 @@ class LexicalScores:
         return self.scores * np.float32(self.mass / (self.mass + _HALF_TRUST))
 
 
-class _Postings(NamedTuple):
+class Postings(NamedTuple):
     """For each term a slice of the skills that have it, ascending, and what it is worth there."""
 
     starts: _Ids
@@ -106,10 +106,10 @@ class LexicalIndex:
     # Skills of a few words can hardly be found by words: a reason to trust another signal more.
     words_per_skill: float
     _vocabulary: Mapping[str, int]
-    _words: _Postings
+    _words: Postings
     _pair_keys: _Ids
-    _pairs: _Postings
-    _names: _Postings
+    _pairs: Postings
+    _names: Postings
     _name_mass: Floats
 
     @classmethod
@@ -244,7 +244,7 @@ def _weights(lengths: _Ids) -> Floats:
     return (np.array(_FIELD_WEIGHTS, np.float64) / relative).astype(np.float32)
 
 
-def _postings(found: _Occurrences, terms: _Ids, skills: int) -> _Postings:
+def _postings(found: _Occurrences, terms: _Ids, skills: int) -> Postings:
     """Sum up the occurrences of each term in a skill; their worth levels off as in BM25."""
     # Occurrences come skill by skill, so a stable sort by term leaves skills ascending.
     order = np.argsort(found.terms, kind="stable")
@@ -254,7 +254,7 @@ def _postings(found: _Occurrences, terms: _Ids, skills: int) -> _Postings:
     first = np.flatnonzero(is_first)
     counts = np.add.reduceat(found.weights[order], first) if len(first) else found.weights
     starts = np.searchsorted(keys[first], np.append(terms, np.iinfo(np.int64).max))
-    return _Postings(
+    return Postings(
         starts=starts,
         skills=owners[first],
         impacts=(counts / (counts + _K1)).astype(np.float32),

@@ -138,6 +138,16 @@ class VectorStore(Protocol):
         """Give back what the store holds open."""
 
 
+class IndexStore(Protocol):
+    """Keeps indexes as bytes, by a hash of what they were made from."""
+
+    def load(self, key: str) -> bytes | None:
+        """Return what was kept, if anything was."""
+
+    def save(self, key: str, raw: bytes) -> None:
+        """Keep it, where that is possible."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
     """Messages that are known to be for a skill, or to be for another one, kept beside the index.

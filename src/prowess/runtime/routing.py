@@ -17,7 +17,14 @@ from prowess.routing.index import SkillIndex
 from prowess.routing.model import Route, Status, Thresholds
 from prowess.routing.router import Choice, Context, Query
 from prowess.runtime.meaning import PAUSE_S, Meaning
-from prowess.runtime.ports import Encoder, Examples, ExampleStore, Judge, VectorStore
+from prowess.runtime.ports import (
+    Encoder,
+    Examples,
+    ExampleStore,
+    IndexStore,
+    Judge,
+    VectorStore,
+)
 from prowess.runtime.routing_index import Built, IndexBuilder, Progress
 from prowess.runtime.service import SkillsService
 from prowess.settings import RoutingSettings
@@ -51,6 +58,8 @@ class Tools(NamedTuple):
     seconds: Callable[[], float]
     # Gives memory back that building an index needed for a moment.
     tidy: Callable[[], None] | None = None
+    # Without one every process makes its own indexes.
+    indexes: IndexStore | None = None
     # From the setting `rerank` to what judges the best skills again; None where it is off.
     open_judge: Callable[[str], Judge | None] = lambda _which: None
 
@@ -71,7 +80,7 @@ class RoutingService:
 
     def __init__(self, skills: SkillsService, tools: Tools) -> None:
         self._skills, self._tools = skills, tools
-        self._builder = IndexBuilder(tools.vectors, tools.tidy)
+        self._builder = IndexBuilder(tools.vectors, tools.tidy, tools.indexes)
         self._meaning = Meaning(
             lambda: self.settings, tools.open_encoder, tools.open_judge, tools.seconds
         )

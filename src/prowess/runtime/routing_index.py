@@ -1,7 +1,7 @@
 """Builds the index of a set of skills, encoding only what was never encoded before.
 
 Evidence and words are kept by the skill's content, vectors by the text: a changed skill is read
-and encoded again alone.
+and encoded again alone. An index of the very same skills is not even made: it was kept whole.
 """
 
 import hashlib
@@ -14,9 +14,10 @@ import numpy as np
 
 from prowess.errors import EncoderError
 from prowess.routing.index import Encoded, SkillIndex, needed_texts, with_handoffs
+from prowess.routing.index_pack import packed, unpacked
 from prowess.routing.lexical import LexicalIndex, Terms, terms_of
 from prowess.routing.passages import Evidence, evidence_of
-from prowess.runtime.ports import Encoder, Examples, Vectors, VectorStore
+from prowess.runtime.ports import Encoder, Examples, IndexStore, Vectors, VectorStore
 from prowess.skills.model import Skill
 
 # Called with what is being done, how much of it is, and how much there is.
@@ -43,8 +44,13 @@ class _Read(NamedTuple):
 class IndexBuilder:
     """Keeps what was read of each skill from one index to the next."""
 
-    def __init__(self, vectors: VectorStore, tidy: Callable[[], None] | None = None) -> None:
-        self._vectors, self._tidy = vectors, tidy or _nothing
+    def __init__(
+        self,
+        vectors: VectorStore,
+        tidy: Callable[[], None] | None = None,
+        indexes: IndexStore | None = None,
+    ) -> None:
+        self._vectors, self._tidy, self._indexes = vectors, tidy or _nothing, indexes
         self._read: dict[str, _Read] = {}
         self._lock = Lock()
 
@@ -56,6 +62,25 @@ class IndexBuilder:
         progress: Progress | None = None,
     ) -> Built:
         """Index `skills`; without a working encoder the index has words and no vectors."""
+        if self._indexes is None or not skills:
+            return self._made(skills, encoder, examples, progress)
+        key = _key(skills, encoder, examples)
+        kept = self._indexes.load(key)
+        found = None if kept is None else unpacked(kept, skills)
+        if found is not None:
+            return Built(found, problem="", encoded=False)
+        built = self._made(skills, encoder, examples, progress)
+        if not built.problem:
+            self._indexes.save(key, packed(built.index))
+        return built
+
+    def _made(
+        self,
+        skills: Sequence[Skill],
+        encoder: Encoder | None,
+        examples: Mapping[str, Examples],
+        progress: Progress | None,
+    ) -> Built:
         with self._lock:
             read = self._read_all(skills, examples, progress or _silent)
         evidence = with_handoffs([one.evidence for one in read])
@@ -80,7 +105,7 @@ class IndexBuilder:
         known, kept, found = self._read, {}, []
         for done, skill in enumerate(skills):
             mine = examples.get(skill.name, Examples())
-            key = f"{skill.name}\0{skill.content_hash}\0{mine!r}"
+            key = _name_of(skill, mine)
             one = known.get(key) or _read(skill, mine)
             kept[key] = one
             found.append(one)
@@ -124,6 +149,22 @@ class IndexBuilder:
             # Kept as they come: an interrupted indexing goes on where it stopped.
             self._vectors.save(encoder.id, {keys[text]: vector for text, vector in fresh.items()})
             progress("encoding texts", start + len(some), len(missing))
+
+
+def _key(skills: Sequence[Skill], encoder: Encoder | None, examples: Mapping[str, Examples]) -> str:
+    """Return a hash of all that an index is made from."""
+    whose = "" if encoder is None else f"{encoder.id} {encoder.english_only}"
+    parts = [whose]
+    for skill in skills:
+        mine = examples.get(skill.name, Examples())
+        # The same file may be read in another mode, and then says something else.
+        read = (skill.description, skill.when_to_use, len(skill.body), skill.globs)
+        parts.append(f"{_name_of(skill, mine)}\0{read}{skill.metadata.triggers}{skill.invocation}")
+    return text_key("\1".join(parts))
+
+
+def _name_of(skill: Skill, examples: Examples) -> str:
+    return f"{skill.name}\0{skill.content_hash}\0{examples!r}"
 
 
 def text_key(text: str) -> str:

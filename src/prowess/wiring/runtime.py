@@ -103,6 +103,7 @@ class Runtime:
                 examples=files.ExamplesFile(self.folders.state),
                 calibrated=files.ThresholdsFile(self.folders.state).read,
                 seconds=time.monotonic,
+                indexes=import_module("prowess.host.index_files").IndexFiles.of(self.folders.state),
                 tidy=import_module("prowess.host.memory").give_back,
             )
             made: RoutingService = service.RoutingService(self.skills, tools)
