@@ -85,7 +85,8 @@ def _tree(value: object, arrays: list[_Array]) -> object:
     return value
 
 
-def _made(tree: Any, arrays: Sequence[_Array]) -> Any:  # noqa: ANN401 - whatever JSON holds
+# Whatever JSON holds.
+def _made(tree: Any, arrays: Sequence[_Array]) -> Any:  # noqa: ANN401
     if isinstance(tree, list):
         return tuple(_made(one, arrays) for one in tree)
     if not isinstance(tree, dict):
