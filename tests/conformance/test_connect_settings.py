@@ -618,6 +618,10 @@ def test_doctor_changes_nothing(patient: World) -> None:
     assert doctor(patient).code == 0
 
     after = files_below(patient.root)
-    made = {name for name in set(after) - set(before) if not name.endswith((".db", "-shm", "-wal", ".index"))}
+    made = {
+        name
+        for name in set(after) - set(before)
+        if not name.endswith((".db", "-shm", "-wal", ".index"))
+    }
     assert made == set()
     assert {name: after[name] for name in before} == before
