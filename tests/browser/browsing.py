@@ -34,6 +34,8 @@ _GONE = (
     "net::ERR_CONNECTION_RESET",
     "net::ERR_EMPTY_RESPONSE",
     "Connection closed before receiving a handshake response",
+    # The page gave up a try of its own, as when its agent changes while the gateway is away.
+    "WebSocket is closed before the connection is established",
     "Unexpected response code: 503",
 )
 # A machine with other things to do takes its time; only a failure waits that long.
