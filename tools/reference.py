@@ -18,22 +18,22 @@ from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import Code, Method, Scope
 from prowess.gateway.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
 from prowess.gateway.limits import KIB, Limits
-from prowess.gateway.methods_changes import change_methods
-from prowess.gateway.methods_proposals import proposal_methods
-from prowess.gateway.methods_skills import skill_methods
-from prowess.gateway.methods_studio import StudioServices, studio_methods
-from prowess.gateway.methods_system import system_methods
+from prowess.gateway.methods.changes import change_methods
+from prowess.gateway.methods.proposals import proposal_methods
+from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.skills import skill_methods
+from prowess.gateway.methods.studio import StudioServices, studio_methods
+from prowess.gateway.methods.system import system_methods
 from prowess.gateway.options import EVENTS, GatewayOptions
-from prowess.gateway.services import Services
-from prowess.host.harnesses import PERSONAL, PROJECT
-from prowess.safety.levels import CONTEXTS
+from prowess.host.sources.harnesses import PERSONAL, PROJECT
 from prowess.safety.model import Rule
 from prowess.safety.official_installers import INSTALLERS
+from prowess.safety.rules.levels_part import CONTEXTS
 from prowess.safety.rules.table import RULES
 from prowess.settings_table import SETTINGS
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Tier
-from prowess.wire_safety import levels
+from prowess.wire.safety import levels
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 _NOTE = (

@@ -11,8 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from prowess.host.scan_sets import read_set
-from prowess.safety.bench import (
+from prowess.evaluation.scanning import (
     Figures,
     Group,
     Label,
@@ -23,9 +22,10 @@ from prowess.safety.bench import (
     tabulate,
     trial_of,
 )
+from prowess.host.scan_sets import read_set
 from prowess.safety.model import Profile
 from prowess.safety.scan import ScanOptions, scan
-from prowess.wire_safety import figures as shown
+from prowess.wire.safety import figures as shown
 
 _HEADS = ("n", "critical %", "95 %", "any %", "ms", "p95")
 

@@ -16,13 +16,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import prowess
-from prowess.host.encoder_onnx import OnnxEncoder
-from prowess.host.suites import bench_folders, read_bench_folder
-from prowess.routing.baselines import Baseline, Bm25Baseline, DescriptionBaseline, KeywordBaseline
-from prowess.routing.bench import Bench, without_examples
-from prowess.routing.metrics import Outcome, Summary, summarise
-from prowess.runtime.evaluation import Catalogue, Evaluation
-from prowess.wire_routing import summary as shown
+from prowess.evaluation.baselines import (
+    Baseline,
+    Bm25Baseline,
+    DescriptionBaseline,
+    KeywordBaseline,
+)
+from prowess.evaluation.bench import Bench, without_examples
+from prowess.evaluation.evaluation import Catalogue, Evaluation
+from prowess.evaluation.metrics import Outcome, Summary, summarise
+from prowess.host.evaluation import bench_folders, read_bench_folder
+from prowess.host.models.local import OnnxEncoder
+from prowess.wire.routing import summary as shown
 
 _COLUMNS = (
     ("Hit@1", "hit1", 100), ("Recall@5", "recall5", 100), ("AUROC", "auroc", 1),

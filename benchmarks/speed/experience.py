@@ -15,12 +15,12 @@ from pathlib import Path
 
 from benchmarks.speed.core import median_ms
 
-from prowess.learning.aligned_skill import learned_skill
-from prowess.learning.alignment import align
-from prowess.learning.goals import grouped
-from prowess.learning.trace_reading import read_records
-from prowess.learning.traces import Action, Json, Step, Trace, as_record
-from prowess.learning.transcripts import Record
+from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.goals import grouped
+from prowess.experience.lessons.skill import learned_skill
+from prowess.transcripts.formats import read_records
+from prowess.transcripts.traces_part import Action, Json, Step, Trace, as_record
+from prowess.transcripts.turns import Record
 
 # What a workspace keeps at most.
 _FEW, _KEPT = 5, 500

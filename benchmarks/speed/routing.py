@@ -19,7 +19,7 @@ from pathlib import Path
 
 import prowess
 from prowess.routing.router import read
-from prowess.runtime.routing import Asked
+from prowess.runtime.route.answer import Asked
 from prowess.skills.model import Skill
 from prowess.testing import make_skill
 

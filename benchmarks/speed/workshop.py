@@ -20,11 +20,11 @@ from pathlib import Path
 from benchmarks.speed.core import median_ms
 
 import prowess
-from prowess.host.store_proposals import SqliteProposals
-from prowess.learning.edit import Create
-from prowess.learning.proposal import Change, Proposal, Source, State, change_hash
-from prowess.runtime.workshop import TurnSeen
+from prowess.host.store.proposals import SqliteProposals
+from prowess.runtime.workshop.service import TurnSeen
 from prowess.wiring import Runtime
+from prowess.workshop.edit import Create
+from prowess.workshop.proposal import Change, Proposal, Source, State, change_hash
 
 _CAPS = {State.PENDING: 100_000}
 _WORKSPACE = "/work"

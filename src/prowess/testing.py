@@ -11,16 +11,6 @@ from zlib import crc32
 import numpy as np
 
 from prowess.errors import EncoderError, WatchUnavailableError
-from prowess.learning.acts import ITSELF, NOBODY, By
-from prowess.learning.proposal import (
-    Begun,
-    Event,
-    EventKind,
-    Proposal,
-    State,
-    Subject,
-    admission,
-)
 from prowess.runtime.ports import Examples, Scan, StoredSnapshot, Vectors, WatchTargets
 from prowess.runtime.service import Places, SkillsService
 from prowess.runtime.workspace import Workspace
@@ -36,6 +26,8 @@ from prowess.skills.model import (
     Tier,
     Triggers,
 )
+from prowess.workshop.acts import ITSELF, NOBODY, By
+from prowess.workshop.proposal import Begun, Event, EventKind, Proposal, State, Subject, admission
 
 
 def make_skill(

@@ -8,7 +8,7 @@ import prowess
 from prowess.safety.model import ScanVerdict
 from prowess.safety.scan import scan
 from prowess.skills.model import Document, Source, Tier
-from prowess.skills.validate import validate
+from prowess.skills.validation import validate
 
 BUNDLED = Path(prowess.__file__).parent / "bundled"
 NAMES = [

@@ -22,16 +22,16 @@ from tests.integration.install_world import Server, reply
 from tests.integration.sessions_world import Recorder
 
 from prowess.gateway.server import gateway_server
-from prowess.host.usage_store import SqliteUsage
-from prowess.learning.edit import Append, Create, Replace
-from prowess.learning.proposal import Evidence, Proposal, Source
-from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
+from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageLog, Use, names_known
-from prowess.wiring.runtime import USAGE_FILE, Runtime, open_runtime
-from prowess.wiring.serving import Gateway, ServeRequest, listening, open_gateway
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.proposals import Proposals
+from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
+from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway
 from prowess.wiring.studio import studio_files
 from prowess.wiring.workshop import workshop_tools
+from prowess.workshop.edit import Append, Create, Replace
+from prowess.workshop.proposal import Evidence, Proposal, Source
 
 TOKEN = ""
 DAYS = 14

@@ -11,11 +11,11 @@ from tests.browser.conftest import Open
 from tests.browser.studio_world import Choice, StudioWorld, studio
 from tests.browser.test_every_view import VIEWS
 
-from prowess.learning.edit import Create
-from prowess.learning.proposal import Evidence, Source
-from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.workshop import workshop_tools
+from prowess.workshop.edit import Create
+from prowess.workshop.proposal import Evidence, Source
 
 BAD = "<img src=x onerror=\"window.owned='{}'\"><script>window.owned='{}'</script>"
 LINK = "javascript:window.owned='link'"

@@ -9,14 +9,14 @@ from tests.browser.conftest import Open
 from tests.browser.studio_world import StudioWorld
 from tests.browser.tapped import Tap
 
-from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import Source
-from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.skills import frontmatter
-from prowess.wiring.runtime import open_runtime
+from prowess.wiring.library import open_runtime
 from prowess.wiring.workshop import workshop_tools
+from prowess.workshop.edit import Append, Create, Edit, Replace
+from prowess.workshop.proposal import Source
 
 HEAD = """---
 name: pressing-flowers

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 import prowess
-from prowess.host.routing_files import ExamplesFile, ThresholdsFile
+from prowess.host.store.routing import ExamplesFile, ThresholdsFile
 from prowess.routing.model import Decision, Route, Status, Thresholds
 from prowess.routing.router import Context
 from prowess.runtime.ports import Examples
-from prowess.runtime.routing import Asked, RoutingService
+from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.wiring import VECTORS_FILE
 
 from .world import NO_BUNDLED, TIMEOUT_S, World, openclaw, piped
@@ -1099,7 +1099,7 @@ def running(*args: str) -> str:
 @pytest.mark.parametrize(
     "program",
     [
-        "import prowess.runtime.routing, prowess.cli.route",
+        "import prowess.runtime.route.answer, prowess.cli.route",
         "import prowess; prowess.open().routing",
     ],
 )

@@ -20,7 +20,7 @@ import pytest
 
 import prowess
 from prowess.cli.main import main
-from prowess.host.store_sqlite import SqliteStore
+from prowess.host.store.sessions import SqliteStore
 from prowess.wiring import STORE_FILE
 
 Json = dict[str, Any]

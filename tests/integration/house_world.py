@@ -15,7 +15,7 @@ from tests.integration.gateway_world import PATIENCE_S, TOKEN, Peer, World, ask,
 
 from prowess.gateway.calls import Json
 from prowess.gateway.server import gateway_server
-from prowess.wiring.serving import Gateway, ServeRequest, listening, open_gateway
+from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway
 
 # Words alone find the skill: loading the encoder would take longer than the tests.
 QUICK: Mapping[str, Any] = {"routing": {"encoder": "none"}}

@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from prowess.runtime.installing import InstallRequest, InstallResult, InstallService
+from prowess.runtime.install import InstallRequest, InstallResult, InstallService
 from prowess.wiring import Runtime, open_runtime
-from prowess.wiring.installing import open_installing
+from prowess.wiring.transfer import open_installing
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 Entry = Mapping[str, Any]

@@ -20,8 +20,8 @@ from tests.integration.served_world import TOKEN, Served
 
 from prowess.mcp.protocol import SkillEntry, SkillsListRequest, SkillsListResult
 from prowess.mcp.server import Answers, SkillsServer, build_server
+from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.mcp import open_desk
-from prowess.wiring.runtime import Runtime, open_runtime
 
 T = TypeVar("T")
 SECONDS = 60

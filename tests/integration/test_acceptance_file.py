@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.acceptance_file import FILE, AcceptanceFile
+from prowess.host.safety import FILE, AcceptanceFile
 from prowess.host.safety_log import LOG
-from prowess.safety.acceptance import Acceptance
+from prowess.safety.rules.acceptance import Acceptance
 
 GIVEN = Acceptance(
     skill="bread",

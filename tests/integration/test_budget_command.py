@@ -9,7 +9,7 @@ import pytest
 from prowess.cli.main import main
 from prowess.runtime.usage import Use
 from prowess.wiring import open_runtime
-from prowess.wiring.using import open_usage
+from prowess.wiring.usage import open_usage
 
 
 @pytest.fixture

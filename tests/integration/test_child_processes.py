@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.host import processes
-from prowess.host.child_streams import Files, Kept, Stream
-from prowess.host.processes import ChildProcesses
+from prowess.host.processes import children as processes
+from prowess.host.processes.child_streams import Files, Kept, Stream
+from prowess.host.processes.children import ChildProcesses
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

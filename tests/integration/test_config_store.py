@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from prowess.errors import ConfigConflictError, ConfigError, ProwessError
-from prowess.host.config import ConfigFile
-from prowess.host.config_store import ConfigStore, problems
-from prowess.host.config_writer import write
-from prowess.runtime.config_edits import ConfigEdits
+from prowess.host.config.config import ConfigFile
+from prowess.host.config.config_store import ConfigStore, problems
+from prowess.host.config.writer import write
+from prowess.runtime.config.edits import ConfigEdits
 
 # Planted, so that it can be looked for.
 SECRET = "canary-71c0"  # noqa: S105

@@ -13,9 +13,9 @@ from prowess.cli.main import main
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import Scope
-from prowess.host.own_program import own_program
-from prowess.runtime.connecting import Connecting, Request
-from prowess.runtime.file_difference import file_difference
+from prowess.host.harness.own_program import own_program
+from prowess.runtime.harness.connect import Connecting, Request
+from prowess.runtime.harness.difference import file_difference
 from prowess.wiring import open_runtime
 from prowess.wiring.connecting import open_connecting
 

@@ -10,9 +10,9 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.hooks.harness import Harness, HookCall, Moment
+from prowess.host.harness.call_records import HookLog
+from prowess.host.harness.hook_socket import HookSocket
 from prowess.host.health import exposed, gateway_answers, version_beside
-from prowess.host.hook_log import HookLog
-from prowess.host.hook_socket import HookSocket
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError, RemovalError
-from prowess.host import draft_shelf, folder_move
-from prowess.host.draft_shelf import DraftShelf, ListedDraft
-from prowess.host.skill_trash import SkillTrash
-from prowess.learning.replay_template import HEAD
+from prowess.experience.replay_template import HEAD
+from prowess.host.writers import drafts as draft_shelf
+from prowess.host.writers import folder_move
+from prowess.host.writers.drafts import DraftShelf, ListedDraft
+from prowess.host.writers.trash import SkillTrash
 
 NOW = 1_800_000_000.0
 STEM = "20260102-030405-open-the-door"
@@ -615,7 +616,7 @@ def test_no_other_script_is_removed(world: World, path: str) -> None:
 
 def test_another_process_waits_for_the_lock(world: World) -> None:
     script = (
-        "import sys; from prowess.host.draft_shelf import DraftShelf\n"
+        "import sys; from prowess.host.writers.drafts import DraftShelf\n"
         "print('waiting', flush=True)\n"
         "with DraftShelf(sys.argv[1], sys.argv[2]).lock():\n"
         "    print('in', flush=True)\n"

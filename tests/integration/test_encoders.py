@@ -19,10 +19,10 @@ from tokenizers.pre_tokenizers import Whitespace
 
 import prowess
 from prowess.errors import EncoderError
-from prowess.host.encoder_endpoint import EndpointEncoder
-from prowess.host.encoder_onnx import OnnxEncoder, model_hash
-from prowess.host.encoder_sentence_transformers import SentenceTransformersEncoder
-from prowess.host.encoders import open_encoder
+from prowess.host.models.choice import open_encoder
+from prowess.host.models.encoder_endpoint import EndpointEncoder
+from prowess.host.models.encoder_sentence_transformers import SentenceTransformersEncoder
+from prowess.host.models.local import OnnxEncoder, model_hash
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.settings import EncoderSettings
 
@@ -91,7 +91,7 @@ def test_threads_that_come_first_at_once_share_one_model() -> None:
 
 def test_choosing_and_naming_an_encoder_loads_no_model() -> None:
     script = (
-        "import sys; from prowess.host.encoders import open_encoder;"
+        "import sys; from prowess.host.models.choice import open_encoder;"
         "from prowess.settings import EncoderSettings;"
         f"print(open_encoder(EncoderSettings(), {{}}, '/', bundled={BUNDLED!r}).id);"
         "print({'onnxruntime', 'tokenizers', 'urllib.request', 'logging'} & set(sys.modules))"
@@ -703,7 +703,7 @@ def test_loading_the_runtime_writes_nothing_outside_and_leaves_the_environment_a
 ) -> None:
     script = (
         "import os, sys; before = dict(os.environ);"
-        "from prowess.host.encoder_onnx import OnnxEncoder;"
+        "from prowess.host.models.local import OnnxEncoder;"
         "OnnxEncoder(sys.argv[1], english_only=True).encode(['hello']);"
         "assert dict(os.environ) == before"
     )

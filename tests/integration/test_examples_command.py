@@ -18,7 +18,7 @@ import pytest
 import prowess
 from prowess.cli.main import main
 from prowess.errors import SkillNotFoundError
-from prowess.host.routing_files import EXAMPLES_FILE
+from prowess.host.store.routing import EXAMPLES_FILE
 from prowess.runtime.ports import Examples
 
 REQUESTS = ["get the release out", "users still see the old version", "ship it to production"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prowess.host.trace_files import read_trace_file
+from prowess.host.store.trace_files import read_trace_file
 from prowess.runtime.experience import ExperienceService
 from prowess.runtime.experience_ports import DraftStatus, LessonStatus
 from prowess.wiring import open_runtime

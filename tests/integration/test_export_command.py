@@ -12,10 +12,10 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.errors import PathError
-from prowess.host.archives import read_archive
-from prowess.host.export_folder import ExportPlaces
-from prowess.runtime.exporting import Build, Placed
-from prowess.runtime.syncing import CopiedFile
+from prowess.host.files.archives_part import read_archive
+from prowess.host.writers.export import ExportPlaces
+from prowess.runtime.harness.export import Build, Placed
+from prowess.runtime.sync import CopiedFile
 
 DIALECT = """---
 name: Deploy It!

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from prowess.host.facts import LocalFacts
+from prowess.host.processes.facts_part import LocalFacts
 
 
 def make_program(path: Path) -> None:

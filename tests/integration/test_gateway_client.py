@@ -23,7 +23,7 @@ from prowess.client import (
 )
 from prowess.client.changes import Progress
 from prowess.client.fields import Json
-from prowess.client.proposals import ProposalText
+from prowess.client.methods import ProposalText
 
 T = TypeVar("T")
 WORKSPACE = "openclaw-workspace"

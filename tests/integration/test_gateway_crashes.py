@@ -31,9 +31,9 @@ ACTIONS = ("config.set", "skills.update", "skills.proposals.apply", "skills.remo
 Json = dict[str, Any]
 _LOADED = (
     "prowess.cli.serve",
-    "prowess.wiring.serving",
-    "prowess.host.watcher",
-    "prowess.host.store_sqlite",
+    "prowess.wiring.serve",
+    "prowess.host.sources.watcher",
+    "prowess.host.store.sessions",
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.h11_impl",
     "uvicorn.protocols.websockets.websockets_sansio_impl",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prowess.gateway import params as given
 from prowess.gateway.calls import Call, Client, Encoded, Json
-from prowess.gateway.methods_skills import skill_methods
-from prowess.wiring.serving import Gateway, ServeRequest, open_gateway
+from prowess.gateway.methods import params as given
+from prowess.gateway.methods.skills import skill_methods
+from prowess.wiring.serve import Gateway, ServeRequest, open_gateway
 
 
 def _write(workspace: Path, name: str) -> None:

@@ -12,8 +12,8 @@ from tests.integration.install_world import Server
 
 from prowess.errors import ConfigError, StoreError
 from prowess.gateway.calls import Call, Client, Json, Scope
-from prowess.gateway.methods_system import system_methods
-from prowess.runtime.config_redaction import REDACTED
+from prowess.gateway.methods.system import system_methods
+from prowess.runtime.config.redaction import REDACTED
 
 # What clients of other gateways read of a skill.
 ENTRY = {

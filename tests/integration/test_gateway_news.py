@@ -19,7 +19,7 @@ from tests.integration.house_world import House, inhabited, visited
 
 from prowess.errors import StoreError
 from prowess.gateway.calls import Json
-from prowess.wiring.serving_news import News, OneAtATime
+from prowess.wiring.events import News, OneAtATime
 
 T = TypeVar("T")
 TOLD = ("skills.changed", "config.changed", "skills.proposal")

@@ -8,7 +8,7 @@ import pytest
 from tests.integration.gateway_world import Peer
 from tests.integration.house_world import House, inhabited, visited
 
-from prowess.runtime.config_redaction import REDACTED
+from prowess.runtime.config.redaction import REDACTED
 
 CANARY = "canary4711"
 SLACK = f"https://hooks.slack.com/services/T01234567/B01234567/{CANARY}aBcdefghijkLmn"

@@ -15,15 +15,15 @@ import pytest
 
 from prowess.hooks.harness import Harness
 from prowess.hooks.samples import SAMPLES, Sample
-from prowess.host.encoder_onnx import OnnxEncoder
-from prowess.host.hook_client import ask
-from prowess.host.hook_log import FILE_NAME, HookLog
-from prowess.host.hook_socket import Asked, HookSocket
+from prowess.host.harness.call_records import FILE_NAME, HookLog
+from prowess.host.harness.hook_client import ask
+from prowess.host.harness.hook_socket import Asked, HookSocket
+from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
-from prowess.wiring.hook_serving import HookDesk, serving_hooks
-from prowess.wiring.hooking import answer_alone, answer_hook
-from prowess.wiring.using import open_usage
+from prowess.wiring.hook import answer_alone, answer_hook
+from prowess.wiring.usage import open_usage
+from prowess.wiring.warm_hook import HookDesk, serving_hooks
 
 HEAVY = ("click", "pydantic", "sqlalchemy", "mcp", "starlette", "uvicorn", "httpx", "rich")
 FORMS = (

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tests.integration.install_world import SYSTEM_PATH, Server, World, program, tar
 
-from prowess.cli.install_live import Live
 from prowess.cli.main import main
+from prowess.cli.runs.install_live import Live
 
 
 @pytest.fixture

@@ -28,11 +28,11 @@ from tests.integration.install_world import (
 )
 
 from prowess.errors import PathError
-from prowess.host.containment import Root
+from prowess.host.files.containment import Root
 from prowess.host.tool_downloads import ListedHosts, ToolDownloads
 from prowess.host.tool_stage import RECORD, publish, staged
-from prowess.runtime.installing import InstallResult, Job, Outcome, Watch
-from prowess.safety.install_arguments import DownloadPlan
+from prowess.runtime.install import InstallResult, Job, Outcome, Watch
+from prowess.safety.packages import DownloadPlan
 from prowess.safety.web_addresses import WebAddress
 
 TREE = {"tool-1.0/bin/frames": program(), "tool-1.0/README": b"read me\n"}

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import SYSTEM_PATH, World
 
-from prowess.host.processes import ChildProcesses
-from prowess.host.tool_installs import Machine, ToolInstalls
+from prowess.host.package_managers import Machine, ToolInstalls
+from prowess.host.processes.children import ChildProcesses
 from prowess.host.tool_work import PREFIX
-from prowess.runtime.installing import Job, Outcome, Watch
-from prowess.safety.install_arguments import node_plan
+from prowess.runtime.install import Job, Outcome, Watch
+from prowess.safety.packages import node_plan
 
 PROWESS = (sys.executable, "-m", "prowess")
 PATIENCE_S = 60
 # Waits long for its children to end by themselves: what is to come meanwhile comes in time.
 _PATIENT = (
     "import sys\n"
-    "from prowess.host.processes import ChildProcesses\n"
+    "from prowess.host.processes.children import ChildProcesses\n"
     f"ChildProcesses.__init__.__kwdefaults__['grace'] = {PATIENCE_S}\n"
     "from prowess.cli.main import main\n"
     "sys.exit(main())"

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import Server, World
 
-from prowess.host.processes import ChildProcesses
+from prowess.host.package_managers import Machine, ToolInstalls
+from prowess.host.processes.children import ChildProcesses
 from prowess.host.tool_environment import directions, installer_environment
-from prowess.host.tool_installs import Machine, ToolInstalls
-from prowess.runtime.installing import Job, Outcome, Preview, Watch
-from prowess.safety.install_arguments import InstallPlan, brew_plan, go_plan, node_plan, uv_plan
+from prowess.runtime.install import Job, Outcome, Preview, Watch
+from prowess.safety.packages import InstallPlan, brew_plan, go_plan, node_plan, uv_plan
 
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 NPM, GO = shutil.which("npm"), shutil.which("go")

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError
-from prowess.host import kept_traces
-from prowess.host.kept_traces import KeptTraces
-from prowess.learning.secret_steps import HIDDEN, without_secrets
-from prowess.learning.trace_reading import read_records
-from prowess.learning.traces import Action, Step, Trace, UiTarget, as_record
-from prowess.learning.transcripts import Record
+from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.host.store import traces as kept_traces
+from prowess.host.store.traces import KeptTraces
+from prowess.transcripts.formats import read_records
+from prowess.transcripts.traces_part import Action, Step, Trace, UiTarget, as_record
+from prowess.transcripts.turns import Record
 
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
 

@@ -8,8 +8,8 @@ import pytest
 from tests.integration.sessions_world import PROMPT, SESSION_ID, SHOWN, SKILL, Machine, Recorder
 
 from prowess.cli.terminal import app
-from prowess.learning.proposal import Proposal, State
 from prowess.wiring import open_runtime
+from prowess.workshop.proposal import Proposal, State
 
 WRONG = (
     "No, that's wrong: you drew text on top. Fill the real form fields and flatten the pdf"

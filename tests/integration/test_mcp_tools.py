@@ -11,7 +11,7 @@ from tests.integration.mcp_world import LEGACY, MODERN, McpWorld, inside, opened
 
 from prowess.runtime.skill_texts import MOST_CHARS
 from prowess.wiring.mcp import open_desk
-from prowess.wiring.using import open_usage
+from prowess.wiring.usage import open_usage
 
 
 @pytest.fixture

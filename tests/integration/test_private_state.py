@@ -9,12 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from prowess.errors import StoreError
-from prowess.host import sqlite_files
-from prowess.host.private_files import write_private
-from prowess.host.store_proposals import SqliteProposals
-from prowess.host.store_sqlite import SqliteStore
-from prowess.host.workshop_counters import SqliteCounters
-from prowess.runtime.workshop_review import Counters
+from prowess.host.files.private_files import write_private
+from prowess.host.store import sqlite as sqlite_files
+from prowess.host.store.counters import SqliteCounters
+from prowess.host.store.proposals import SqliteProposals
+from prowess.host.store.sessions import SqliteStore
+from prowess.runtime.workshop.review import Counters
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes of files are of other systems")
 HOUR_S = 3_600

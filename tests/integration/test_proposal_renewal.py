@@ -8,11 +8,11 @@ from tests.integration.gateway_world import Peer
 from tests.integration.house_world import House, inhabited, visited
 
 from prowess.gateway.calls import Json
-from prowess.learning.edit import Append, Edit, Replace
-from prowess.learning.proposal import Source
-from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.workshop import workshop_tools
+from prowess.workshop.edit import Append, Edit, Replace
+from prowess.workshop.proposal import Source
 
 BODY = "## Steps\n\n- Weigh it.\n\n## Pitfalls\n\n- Tape."
 ADD = Append(section="Pitfalls", body="- Wet boxes.")

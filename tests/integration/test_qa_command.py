@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from prowess.cli.main import main
+from prowess.evaluation.scenarios import Scenario
 from prowess.host.scenario_files import read_scenarios
-from prowess.learning.scenarios import Scenario
 from prowess.wiring.scenarios import run_scenarios
 
 SCENARIOS = Path(__file__).parents[2] / "qa" / "scenarios"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prowess.host.language_model import EndpointModel
+from prowess.host.models.language_model import EndpointModel
 from prowess.runtime.reviewing import Reviewer
 from prowess.safety.model import ScanVerdict
 from prowess.safety.review import ReviewOutcome, ReviewStatus

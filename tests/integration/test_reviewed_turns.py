@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.learning.proposal import Source, State
+from prowess.workshop.proposal import Source, State
 
 REPLY = {
     "action": "create",

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from prowess.errors import ModelError
-from prowess.host.processes import ChildProcesses
-from prowess.host.reviewers import (
+from prowess.host.models.reviewers import (
     MOST_REPLY_CHARS,
     CommandReviewer,
     EndpointReviewer,
@@ -25,8 +24,8 @@ from prowess.host.reviewers import (
     ReviewerChoice,
     open_reviewer,
 )
-from prowess.learning.edit import Append
-from prowess.runtime.workshop_review import (
+from prowess.host.processes.children import ChildProcesses
+from prowess.runtime.workshop.review import (
     Counters,
     ObservedTurn,
     Reviewer,
@@ -36,6 +35,7 @@ from prowess.runtime.workshop_review import (
     TurnReviewer,
 )
 from prowess.settings import ModelSettings, ReviewMode, WorkshopSettings
+from prowess.workshop.edit import Append
 
 KEY = "sk-do-not-show-this-0123456789"
 REPLY = json.dumps(

@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.routing_files import (
-    EXAMPLES_FILE,
-    THRESHOLDS_FILE,
-    ExamplesFile,
-    ThresholdsFile,
-)
+from prowess.host.store.routing import EXAMPLES_FILE, THRESHOLDS_FILE, ExamplesFile, ThresholdsFile
 from prowess.routing.model import Thresholds
 from prowess.runtime.ports import Examples
 
@@ -32,7 +27,7 @@ LOW, HIGH = Thresholds(load=0.4, offer=0.1), Thresholds(load=0.8, offer=0.3)
 # Writes the examples of its own skills, one after the other, as soon as it is told to.
 WRITER = """
 import sys
-from prowess.host.routing_files import ExamplesFile
+from prowess.host.store.routing import ExamplesFile
 from prowess.runtime.ports import Examples
 
 state, name = sys.argv[1:]

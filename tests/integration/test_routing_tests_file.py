@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import StoreError, SuiteError
-from prowess.host.routing_tests import RoutingTestsFile
-from prowess.host.suites import read_suites
-from prowess.runtime.routing_tests import MOST_TESTS, RoutingTest, RoutingTests, Tools
+from prowess.evaluation.routing import MOST_TESTS, RoutingTest, RoutingTests, Tools
+from prowess.host.evaluation import read_suites
+from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.testing import make_skill, open_memory
 
 NAME = st.from_regex(r"[a-z][a-z0-9-]{0,20}", fullmatch=True).filter(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from prowess.cli.main import main
-from prowess.host.foreground import run_foreground
+from prowess.host.processes.foreground import run_foreground
 
 PROWESS = (sys.executable, "-m", "prowess")
 PATIENCE_S = 60

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import prowess
 from prowess.errors import SkillNotFoundError, UnsafeSkillError
 from prowess.host.safety_log import LOG
-from prowess.host.scan_targets import places, read
+from prowess.host.sources.skill_files import places, read
 from prowess.safety.environment_policy import comparable, denied_group
 from prowess.wiring import Runtime
 

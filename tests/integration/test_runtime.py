@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.host.documents import named
+from prowess.host.sources.documents import named
 from prowess.settings import Limits, SpecMode
 from prowess.skills.repair import plan
 from prowess.skills.sections import sections

@@ -409,7 +409,7 @@ def test_a_scanner_that_breaks_is_an_error_and_never_clean(
     def broken(*_args: object) -> None:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("prowess.runtime.scanning.scan", broken)
+    monkeypatch.setattr("prowess.runtime.scan.scan", broken)
 
     code, report = _json(capsys, "good")
 
@@ -426,8 +426,8 @@ def test_a_scan_that_does_not_come_back_is_stopped_and_is_an_error(
         while True:
             pass
 
-    monkeypatch.setattr("prowess.runtime.scanning.scan", endless)
-    monkeypatch.setattr("prowess.runtime.scanning.TIME_LIMIT", 0.0)
+    monkeypatch.setattr("prowess.runtime.scan.scan", endless)
+    monkeypatch.setattr("prowess.runtime.scan.TIME_LIMIT", 0.0)
 
     code, report = _json(capsys, "good")
 

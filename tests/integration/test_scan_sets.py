@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import SuiteError
+from prowess.evaluation.scanning import Label
 from prowess.host.scan_sets import read_set
-from prowess.safety.bench import Label
 
 ROW = {"id": "a1", "label": "malicious", "category": "x", "files": {"SKILL.md": "Hé"}}
 

@@ -11,10 +11,10 @@ import pytest
 from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, recorded
 
 from prowess.hooks.harness import Harness
-from prowess.host import session_files
-from prowess.host.session_files import SessionFolders, lies_in_folders, project_of
-from prowess.host.session_roots import is_in_roots, session_roots
-from prowess.runtime.session_reports import SessionFile
+from prowess.host.harness import sessions as session_files
+from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
+from prowess.host.sources.session_roots import is_in_roots, session_roots
+from prowess.runtime.sessions import SessionFile
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from tests.integration.sessions_world import (
 from prowess.cli.main import main
 from prowess.cli.terminal import app
 from prowess.errors import PathError
-from prowess.host.suites import read_suites
-from prowess.learning.proposal import State
+from prowess.host.evaluation import read_suites
 from prowess.wiring import open_runtime
+from prowess.workshop.proposal import State
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

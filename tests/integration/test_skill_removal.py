@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import RemovalError
-from prowess.host.skill_folder import SkillFolder
-from prowess.host.skill_removal import SkillRemoval
+from prowess.host.writers.change import SkillFolder
+from prowess.host.writers.skill_removal import SkillRemoval
 from prowess.runtime.removing import Removals, RemovedSkill
 from prowess.safety.contents import content_hash
 from prowess.wiring import open_runtime
-from prowess.wiring.runtime import Runtime
+from prowess.wiring.library import Runtime
 
 MANAGED, WORKSPACE = "openclaw-managed", "openclaw-workspace"
 NOW = 1_800_000_000.0
@@ -31,7 +31,7 @@ WHOLE = ["SKILL.md", "references", "references/a.md"]
 CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
-from prowess.host.skill_removal import SkillRemoval
+from prowess.host.writers.skill_removal import SkillRemoval
 
 deed, bases, states = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 
@@ -347,7 +347,7 @@ def test_a_change_that_was_cut_off_is_taken_back_before_the_skill_goes(world: Wo
     script = """
 import os, signal, sys
 from pathlib import Path
-from prowess.host.skill_folder import SkillFolder
+from prowess.host.writers.change import SkillFolder
 from prowess.safety.contents import content_hash
 
 def hook(step):

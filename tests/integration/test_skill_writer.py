@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.skill_writer import copy_skill, rename_folder, replace_text
+from prowess.host.writers.repairs import copy_skill, rename_folder, replace_text
 
 
 def make_bundled(root: Path, name: str = "alpha") -> Path:

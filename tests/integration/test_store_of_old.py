@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.store_proposals import SqliteProposals
-from prowess.learning.acts import ITSELF, NOBODY, Actor, By
-from prowess.learning.edit import Replace
-from prowess.learning.proposal import (
-    DEFAULT_CAPS,
-    Change,
-    EventKind,
-    Proposal,
-    Source,
-    State,
-)
+from prowess.host.store.proposals import SqliteProposals
 from prowess.testing import MemoryProposals
+from prowess.workshop.acts import ITSELF, NOBODY, Actor, By
+from prowess.workshop.edit import Replace
+from prowess.workshop.proposal import DEFAULT_CAPS, Change, EventKind, Proposal, Source, State
 
 NEW_KEYS = ("goal", "lesson", "decision")
 

@@ -9,10 +9,13 @@ import pytest
 import sqlalchemy as sa
 
 from prowess.errors import StoreError
-from prowess.host.store_proposals import SqliteProposals
-from prowess.host.store_sqlite import SqliteStore
-from prowess.learning.edit import Append, Create, Edit, Replace
-from prowess.learning.proposal import (
+from prowess.host.store.proposals import SqliteProposals
+from prowess.host.store.sessions import SqliteStore
+from prowess.runtime.workshop.ports import ProposalStore
+from prowess.safety.model import Confidence, Finding, Level
+from prowess.testing import MemoryProposals
+from prowess.workshop.edit import Append, Create, Edit, Replace
+from prowess.workshop.proposal import (
     DEFAULT_CAPS,
     Begun,
     Change,
@@ -25,9 +28,6 @@ from prowess.learning.proposal import (
     Subject,
     change_hash,
 )
-from prowess.runtime.workshop_ports import ProposalStore
-from prowess.safety.model import Confidence, Finding, Level
-from prowess.testing import MemoryProposals
 
 FINDING = Finding(
     rule_id="r", level=Level.WARN, confidence=Confidence.LOW, file="SKILL.md", line=3, column=2,

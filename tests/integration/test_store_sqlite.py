@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from prowess.errors import StoreError
-from prowess.host.store_sqlite import SqliteStore
+from prowess.host.store.sessions import SqliteStore
 from prowess.runtime.ports import StoredSnapshot
 
 LONG = "<skill>" * 200

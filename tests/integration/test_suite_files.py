@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import SuiteError
-from prowess.host.suites import (
+from prowess.host.evaluation import (
     FoundSuites,
     bench_folders,
     read_bench_folder,

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host import folder_swap
-from prowess.host.containment import Hook, Root
-from prowess.host.sync_sources import SkillFolders
-from prowess.host.sync_targets import LOCK, FolderTargets, Patience
-from prowess.runtime.scanning import ScanService, Tools
+from prowess.host.files import folder_swap
+from prowess.host.files.containment import Hook, Root
+from prowess.host.sources.sync_sources import SkillFolders
+from prowess.host.writers.sync_targets import LOCK, FolderTargets, Patience
+from prowess.runtime.scan import ScanService, Tools
+from prowess.runtime.sync import SyncReport, SyncRequest, SyncService
 from prowess.runtime.sync_plan import Action
-from prowess.runtime.syncing import SyncReport, SyncRequest, SyncService
-from prowess.safety.acceptance import Acceptance
-from prowess.safety.intake import Limits
+from prowess.safety.intake.ledger import Limits
+from prowess.safety.rules.acceptance import Acceptance
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.usage_store import SqliteUsage
+from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import (
     UsageDay,
     UsageEvent,
@@ -35,7 +35,7 @@ ALL = UsageQuery(most_events=100_000)
 WRITER = """
 import sys
 from prowess.host import usage_store
-from prowess.host.usage_store import SqliteUsage
+from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageLog, Use
 
 # Others write at the same time, and a machine may be slow: here nothing is put off.

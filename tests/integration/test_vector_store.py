@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prowess.host.vector_store import SqliteVectors
+from prowess.host.store.vectors import SqliteVectors
 from prowess.runtime.ports import Vectors
 
 ENCODER = "bundled-0123456789ab"
@@ -26,7 +26,7 @@ WRITER = """
 import sys
 import numpy as np
 from prowess.host import vector_store
-from prowess.host.vector_store import SqliteVectors
+from prowess.host.store.vectors import SqliteVectors
 
 # Others write at the same time, and a machine may be slow.
 vector_store._BUSY_S = 60

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import WatchUnavailableError
-from prowess.host import watcher
-from prowess.host.watcher import FolderWatcher
+from prowess.host.sources import watcher
+from prowess.host.sources.watcher import FolderWatcher
 from prowess.runtime.ports import WatchTargets
 
 BOUND_S = 30

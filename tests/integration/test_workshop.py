@@ -9,10 +9,10 @@ import pytest
 
 import prowess
 from prowess.errors import ProposalFolderError, ProposalStaleError, ProposalStateError
-from prowess.learning.proposal import State
-from prowess.runtime.workshop import TurnSeen, WorkshopService
-from prowess.wire_workshop import proposal, proposal_event, proposal_history
+from prowess.runtime.workshop.service import TurnSeen, WorkshopService
+from prowess.wire.wire_workshop import proposal, proposal_event, proposal_history
 from prowess.wiring.workshop import open_workshop
+from prowess.workshop.proposal import State
 
 GIF = "ok, next time make sure to verify that the GIF has several frames ($1 \\1)"
 

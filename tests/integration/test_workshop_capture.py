@@ -8,8 +8,8 @@ import pytest
 from tests.integration.workshop_world import GIF, PIPE, World, make_world
 
 from prowess.errors import PathError
-from prowess.host import transcripts
-from prowess.host.transcripts import read_transcript
+from prowess.host.harness import transcripts
+from prowess.host.harness.transcripts import read_transcript
 
 TOKEN = "ghp_" + "abcdefghij" * 4
 

@@ -24,13 +24,13 @@ from prowess.errors import (
     ProposalStateError,
     StoreError,
 )
-from prowess.host.skill_folder import SkillFolder
-from prowess.host.store_proposals import SqliteProposals
-from prowess.learning.proposal import Event, EventKind, Proposal, State
-from prowess.runtime.workshop import WorkshopService
-from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.host.store.proposals import SqliteProposals
+from prowess.host.writers.change import SkillFolder
+from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import ScanReport, ScanVerdict
 from prowess.settings import WorkshopSettings
+from prowess.workshop.proposal import Event, EventKind, Proposal, State
 
 Hook = Callable[[str], None]
 PAGE = b"---\nname: notes\ndescription: d\n---\n# Notes\r\n\r\n## Workflow\n\n- One.\n"

@@ -10,12 +10,12 @@ import pytest
 from tests.integration.workshop_world import World
 
 from prowess.errors import PathError, StaleChangeError
-from prowess.host.skill_folder import SkillFolder
-from prowess.host.store_proposals import SqliteProposals
-from prowess.learning.proposal import DEFAULT_CAPS, EventKind, State
-from prowess.runtime.workshop import TurnSeen
+from prowess.host.store.proposals import SqliteProposals
+from prowess.host.writers.change import SkillFolder
+from prowess.runtime.workshop.service import TurnSeen
 from prowess.safety.contents import content_hash
 from prowess.wiring import open_runtime
+from prowess.workshop.proposal import DEFAULT_CAPS, EventKind, State
 
 PAGE = b"---\nname: notes\ndescription: d\n---\n# Notes\n"
 _STEPS = 80

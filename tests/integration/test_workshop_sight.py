@@ -7,7 +7,7 @@ import pytest
 from tests.integration.mcp_world import McpWorld, opened
 
 from prowess.runtime.service import StatusReport
-from prowess.runtime.workshop_sight import sight_of
+from prowess.runtime.workshop.workshop_sight import sight_of
 from prowess.skills.agent_filter import AgentFilter
 
 

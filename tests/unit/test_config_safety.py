@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.host.config_values import to_settings
+from prowess.host.config.file import to_settings
 
 
 def test_hosts_are_read_by_variable() -> None:

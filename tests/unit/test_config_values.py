@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.host.config_values import to_settings
+from prowess.host.config.file import to_settings
 from prowess.settings import (
     AgentSettings,
     EntrySettings,

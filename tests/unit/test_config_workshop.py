@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.host.config_values import to_settings
+from prowess.host.config.file import to_settings
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
 
 PREFIX = "plugins.entries.skill-workshop"

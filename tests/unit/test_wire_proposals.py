@@ -6,9 +6,12 @@ from hashlib import sha256
 
 import pytest
 
-from prowess import wire_proposals
-from prowess.learning.edit import Append, Create, Replace
-from prowess.learning.proposal import (
+from prowess.runtime.workshop.proposal_outlook import Outlook
+from prowess.safety.contents import content_hash
+from prowess.safety.model import Confidence, Finding, Level
+from prowess.wire import workshop as wire_proposals
+from prowess.workshop.edit import Append, Create, Replace
+from prowess.workshop.proposal import (
     Change,
     Event,
     EventKind,
@@ -18,9 +21,6 @@ from prowess.learning.proposal import (
     Source,
     State,
 )
-from prowess.runtime.proposal_outlook import Outlook
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Confidence, Finding, Level
 
 PAGE = b"---\nname: packing\n---\n\n- Weigh it.\n"
 HELP = b"small \x1b[31mred\xff"

@@ -1,9 +1,7 @@
 """The JSON of the scanner: names that clients rely on, and nothing that cannot be seen."""
 
-from prowess import wire_safety
-from prowess.runtime.scanning import Scanned, Target, failed
-from prowess.safety.acceptance import SCANNER, Acceptance
-from prowess.safety.bench import Label, Sample, Trial, tabulate
+from prowess.evaluation.scanning import Label, Sample, Trial, tabulate
+from prowess.runtime.scan import Scanned, Target, failed
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -14,7 +12,9 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
+from prowess.safety.rules.acceptance import SCANNER, Acceptance
 from prowess.safety.rules.table import RULES
+from prowess.wire import safety as wire_safety
 
 FINDING = Finding(
     rule_id="odd-name",

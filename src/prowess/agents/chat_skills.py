@@ -15,7 +15,7 @@ from prowess.agents.tools import bounded, skill_text
 from prowess.errors import ProwessError
 from prowess.routing.model import Decision, Route
 from prowess.runtime.run import AsyncRun
-from prowess.skills.invoking import Invoked
+from prowess.skills.invocation import Invoked
 from prowess.skills.text import clean, one_line
 
 _MOST_EACH, _MOST_TOGETHER = 30_000, 60_000

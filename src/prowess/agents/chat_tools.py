@@ -17,9 +17,9 @@ from typing import Any
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
+from prowess.agents.approval import Question, Shelf, WorkshopCalls
 from prowess.agents.arguments import ArgumentsRefused, closed, read_arguments
 from prowess.agents.channel import Channel
-from prowess.agents.chat_workshop import Question, Shelf, WorkshopCalls
 from prowess.agents.events import ApprovalAsked, Choice, SkillLoaded, ToolOutput
 from prowess.agents.keys import for_commands
 from prowess.agents.ports import ChatFiles

@@ -13,7 +13,7 @@ from prowess.agents.arguments import Arguments, ArgumentsRefused, Schema, closed
 from prowess.agents.ports import ReadText, SkillsRun
 from prowess.errors import ProwessError, WorkshopDisabledError
 from prowess.runtime.refusals import told_of
-from prowess.runtime.workshop_tool import ACTIONS
+from prowess.runtime.workshop.tool import ACTIONS
 from prowess.skills.text import clean
 
 MOST_CHARS = 60_000

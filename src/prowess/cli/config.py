@@ -13,14 +13,7 @@ import click
 from prowess.cli.options import common, complete_skill
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ConfigKeyError
-from prowess.host.config_writer import (
-    check_value,
-    is_known,
-    is_text,
-    shown,
-    split_key,
-    write,
-)
+from prowess.host.config.writer import check_value, is_known, is_text, shown, split_key, write
 from prowess.wiring import Runtime, open_runtime
 
 

@@ -7,23 +7,24 @@ from pathlib import Path
 
 import click
 
-from prowess import wire, wire_routing
 from prowess.cli.evaluate_report import OURS, BenchRow, print_bench, print_outcomes, print_problems
 from prowess.cli.options import common
 from prowess.cli.render import ProgressBar, print_json, print_text
 from prowess.errors import PathError, SuiteError
-from prowess.host.documents import named
-from prowess.host.routing_files import ThresholdsFile
-from prowess.host.routing_tests import RoutingTestsFile
-from prowess.host.suites import bench_folders, read_bench_folder, read_suites
-from prowess.routing.bench import without_examples
-from prowess.routing.metrics import Outcome, collisions, confusion, summarise
+from prowess.evaluation.bench import without_examples
+from prowess.evaluation.evaluation import BASELINES, Catalogue, Evaluation, calibrate
+from prowess.evaluation.metrics import Outcome, collisions, confusion, summarise
+from prowess.evaluation.suites import Case, Suite
+from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
+from prowess.host.sources.documents import named
+from prowess.host.store.routing import ThresholdsFile
+from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.routing.model import Thresholds
-from prowess.routing.suites import Case, Suite
-from prowess.runtime.evaluation import BASELINES, Catalogue, Evaluation, calibrate
 from prowess.skills.catalog import merge
 from prowess.skills.model import Skill
 from prowess.skills.parse import parse
+from prowess.wire import routing as wire_routing
+from prowess.wire import skills as wire
 from prowess.wiring import Runtime, open_runtime
 
 _WHOLE = 100.0

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prowess.cli.render import Cell, Column, print_table, print_text
-from prowess.routing.metrics import Outcome, Summary, collisions, confusion, summarise
+from prowess.evaluation.metrics import Outcome, Summary, collisions, confusion, summarise
 
 OURS = "prowess"
 _MOST_SHOWN = 20

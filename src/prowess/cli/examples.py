@@ -18,8 +18,8 @@ from prowess.cli.render import (
     print_text,
 )
 from prowess.errors import ModelError, SkillNotFoundError
-from prowess.runtime.examples import LONGEST_EXAMPLE, Generated, Kept, Kind, Listed, Standing
 from prowess.runtime.ports import LanguageModel
+from prowess.runtime.route.examples import LONGEST_EXAMPLE, Generated, Kept, Kind, Listed, Standing
 from prowess.skills.text import one_line
 from prowess.wiring import Runtime, open_runtime
 

@@ -8,7 +8,7 @@ import click
 from prowess.cli.options import workspace_option
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.skill_writer import Copied, copy_skill
+from prowess.host.writers.repairs import Copied, copy_skill
 from prowess.runtime.ports import Scan
 from prowess.skills.lookup import find
 from prowess.skills.model import Skill, Tier

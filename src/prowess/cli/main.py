@@ -15,43 +15,52 @@ if TYPE_CHECKING:
 
 # name -> module, one-line help. The order is that of `prowess --help`.
 COMMANDS = {
-    "list": ("skills", "Show every skill and whether it is ready."),
-    "show": ("skill", "Show all there is to know about one skill."),
-    "check": ("skills", "Summarise what is ready, what is missing and what is broken."),
-    "why": ("skill", "Say why a skill is, or is not, visible to the agent."),
+    "list": ("list", "Show every skill and whether it is ready."),
+    "show": ("show", "Show all there is to know about one skill."),
+    "check": ("list", "Summarise what is ready, what is missing and what is broken."),
+    "why": ("show", "Say why a skill is, or is not, visible to the agent."),
     "validate": (
         "validate",
         "Check skill files against the standard and repair what can be repaired.",
     ),
-    "scan": ("scan", "Look for what could harm you in skills before an agent reads them."),
-    "install": ("install", "Install the programs that a skill needs."),
+    "scan": ("scan.command", "Look for what could harm you in skills before an agent reads them."),
+    "install": ("runs.install", "Install the programs that a skill needs."),
     "load": ("load", "Copy bundled skills into the workspace for editing."),
-    "prompt": ("prompt", "Print the block that tells the agent about its skills."),
-    "snapshot": ("prompt", "Print what the agent may use, versioned and hashed."),
+    "prompt": ("runs.prompt", "Print the block that tells the agent about its skills."),
+    "snapshot": ("runs.prompt", "Print what the agent may use, versioned and hashed."),
     "route": ("route", "Say which skills a message needs, and why, or that it needs none."),
     "why-not": ("route", "Say why a skill was not loaded for a message."),
-    "commands": ("commands", "List the slash commands that skills give."),
-    "invoke": ("commands", "Show what a slash command would do, without doing it."),
-    "run": ("run", "Run a command with the environment and the skills prompt of a run."),
-    "sync": ("sync", "Copy the agent's skills into a sandbox."),
+    "commands": ("runs.commands", "List the slash commands that skills give."),
+    "invoke": ("runs.commands", "Show what a slash command would do, without doing it."),
+    "run": ("runs.run", "Run a command with the environment and the skills prompt of a run."),
+    "sync": ("runs.sync", "Copy the agent's skills into a sandbox."),
     "eval": ("evaluate", "Measure how well messages find the right skills."),
     "examples": ("examples", "Teach routing how people ask for a skill."),
     "chat": (
-        "chat",
+        "runs.chat",
         "Talk to an agent that routes to your skills, reads them and asks before it acts.",
     ),
-    "sessions": ("sessions", "Show what skills did in your sessions, and which were missed."),
+    "sessions": (
+        "learning.sessions",
+        "Show what skills did in your sessions, and which were missed.",
+    ),
     "workshop": ("workshop", "Review what was learned, and turn it into skills."),
     "serve": ("serve", "Run the gateway for every client, in one process."),
-    "experience": ("experience", "Learn from what agents did: drafts, replays and lessons."),
+    "experience": (
+        "learning.experience_part",
+        "Learn from what agents did: drafts, replays and lessons.",
+    ),
     "plugins": ("plugins", "Show plugins, and whether they are on."),
-    "qa": ("qa", "Run scenarios that show that learning works, end to end."),
-    "connect": ("connect", "Let a coding agent you already run ask Prowess, over hooks and MCP."),
-    "doctor": ("doctor", "Check every connection and our own parts, and say what to do."),
-    "hook": ("hook", "Answer a hook of a coding agent; `prowess connect` registers it."),
+    "qa": ("learning.qa", "Run scenarios that show that learning works, end to end."),
+    "connect": (
+        "harness.connect",
+        "Let a coding agent you already run ask Prowess, over hooks and MCP.",
+    ),
+    "doctor": ("harness.doctor", "Check every connection and our own parts, and say what to do."),
+    "hook": ("harness.hook", "Answer a hook of a coding agent; `prowess connect` registers it."),
     "mcp": ("mcp", "Serve skills to an MCP client over standard input and output."),
-    "export": ("export", "Build a portable copy of a skill for one harness."),
-    "budget": ("budget", "Say which descriptions a harness will show, cut or drop."),
+    "export": ("harness.export", "Build a portable copy of a skill for one harness."),
+    "budget": ("harness.sharing", "Say which descriptions a harness will show, cut or drop."),
     "enable": ("config", "Switch a skill on for every agent."),
     "disable": ("config", "Switch a skill off for every agent."),
     "config": ("config", "Read and write the configuration."),
@@ -64,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code; a hook ends the process by itself."""
     args = list(sys.argv[1:] if argv is None else argv)
     if args == _HOOK:
-        lane = import_module("prowess.cli.hook_lane")
+        lane = import_module("prowess.cli.harness.hook_lane")
         if argv is None:
             # A process of its own, which this ends.
             lane.run_and_leave()

@@ -7,8 +7,8 @@ import click
 
 from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text
-from prowess.host.plugins import plugin_sources
-from prowess.host.roots import expand
+from prowess.host.sources.plugins import plugin_sources
+from prowess.host.sources.roots_part import expand
 from prowess.skills.model import Tier
 from prowess.wiring import Runtime, open_runtime
 

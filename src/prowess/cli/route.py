@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import click
 
-from prowess import wire_routing
 from prowess.cli.options import common, complete_skill, message_argument, message_of
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
 from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
-from prowess.runtime.routing import Asked
-from prowess.runtime.why_not import Absence, why_not
-from prowess.runtime.withheld import Withheld, withheld
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.why_not import Absence, why_not
+from prowess.runtime.route.withheld import Withheld, withheld
+from prowess.wire import routing as wire_routing
 from prowess.wiring import Runtime, open_runtime
 
 _STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}

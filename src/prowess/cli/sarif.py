@@ -8,8 +8,8 @@ from prowess import __version__
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.text import clean
-from prowess.skills.validate import Report
-from prowess.wire import Json
+from prowess.skills.validation import Report
+from prowess.wire.skills import Json
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 

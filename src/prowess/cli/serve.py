@@ -9,10 +9,10 @@ import click
 
 from prowess.cli.options import workspace_option
 from prowess.cli.render import print_raw, print_text, silence
-from prowess.wire import compact
+from prowess.wire.skills import compact
 
 if TYPE_CHECKING:
-    from prowess.wiring.serving import Gateway
+    from prowess.wiring.serve import Gateway
 
 
 @click.command("serve")
@@ -42,7 +42,7 @@ def serve_command(
     Example: prowess serve --port 0
     """
     # Late: the web server is needed by this command alone.
-    serving = import_module("prowess.wiring.serving")
+    serving = import_module("prowess.wiring.serve")
 
     def ready(address: str, gateway: "Gateway") -> None:
         try:

@@ -18,7 +18,7 @@ from prowess.cli.lazy import LazyGroup
 from prowess.cli.main import COMMANDS
 from prowess.cli.render import print_error, print_json, print_raw
 from prowess.errors import ProwessError
-from prowess.wire import error as wire_error
+from prowess.wire.skills import error as wire_error
 
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE, _FAILED = 130, 70, 2, 1
 _SIGNAL_BASE = 128

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import click
 
-from prowess import wire
 from prowess.cli.options import common
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError
-from prowess.host.documents import Candidate, named
-from prowess.host.skill_writer import refuse_links, rename_folder, replace_text
+from prowess.host.sources.documents import Candidate, named
+from prowess.host.writers.repairs import refuse_links, rename_folder, replace_text
 from prowess.settings import SpecMode
 from prowess.skills.model import Severity, Tier
 from prowess.skills.parse import parse
 from prowess.skills.repair import Repair, plan
 from prowess.skills.text import clean
-from prowess.skills.validate import Report
+from prowess.skills.validation import Report
+from prowess.wire import skills as wire
 from prowess.wiring import Runtime, open_runtime
-from prowess.wiring.validating import candidates, report_on
+from prowess.wiring.validate import candidates, report_on
 
 _CONTEXT = 3
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}

@@ -10,7 +10,7 @@ than its client.
 from prowess.client.device import DeviceIdentity
 from prowess.client.events import RECONNECTED, Event, EventStream
 from prowess.client.gateway import Backoff, Gateway, connect
-from prowess.client.proposals import ProposalText
+from prowess.client.methods import ProposalText
 from prowess.client.refusals import GatewayCallError, GatewayLostError
 
 __all__ = [

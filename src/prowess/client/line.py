@@ -9,9 +9,9 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
+from prowess.client.connection import Link
 from prowess.client.events import Event, Events
 from prowess.client.fields import Json
-from prowess.client.link import Link
 from prowess.client.refusals import (
     LASTING,
     NO_ANSWER,

@@ -19,11 +19,11 @@ from prowess.gateway.connection import CONNECT, Connection, Gateway
 from prowess.gateway.dispatch import Answering, MethodTable
 from prowess.gateway.gate import STATIC, Gate, deny, problem_answer
 from prowess.gateway.handshake import Doorkeeper
+from prowess.gateway.http import Web
 from prowess.gateway.hub import Hub
 from prowess.gateway.limits import FailureTable
 from prowess.gateway.options import EVENTS, GatewayOptions
 from prowess.gateway.origin import Admission
-from prowess.gateway.web import Web
 from prowess.gateway.workers import Workers
 
 __all__ = ["GatewayOptions", "build_app"]

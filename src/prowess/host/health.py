@@ -15,10 +15,10 @@ from contextlib import closing
 from urllib.parse import quote
 
 from prowess.hooks.harness import Harness
-from prowess.host.harness_settings import BACKUP
-from prowess.host.hook_client import ask
-from prowess.host.programs import find_program
-from prowess.host.reading import Content, read_bounded
+from prowess.host.files.read import Content, read_bounded
+from prowess.host.harness.hook_client import ask
+from prowess.host.harness.settings_files import BACKUP
+from prowess.host.processes.facts import find_program
 
 PROGRAMS: Mapping[Harness, tuple[str, ...]] = {
     Harness.CLAUDE_CODE: ("claude",),

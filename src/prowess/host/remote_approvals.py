@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from prowess.errors import StoreError
-from prowess.host.private_files import locked, write_private
+from prowess.host.files.private_files import locked, write_private
 
 FILE = "remote-skills.json"
 _MAX_CHARS = 16_000_000

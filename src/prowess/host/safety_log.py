@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Mapping
 
 from prowess.errors import StoreError
-from prowess.safety.portable_paths import shown
+from prowess.safety.paths import shown
 
 LOG = "safety-log.jsonl"
 _APPEND = (

@@ -11,9 +11,9 @@ import os
 from collections.abc import Mapping
 
 from prowess.errors import SuiteError
-from prowess.host.reading import Content, is_path, read_bounded
+from prowess.evaluation.scanning import Label, Sample, SampleSet
+from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.xz import unpacked
-from prowess.safety.bench import Label, Sample, SampleSet
 
 _MAX_PACKED_BYTES = 128_000_000
 _MAX_BYTES = 512_000_000

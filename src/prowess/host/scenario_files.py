@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from prowess.errors import PathError
-from prowess.host.discovery import SKIPPED_FOLDERS
-from prowess.host.reading import Content, is_path, read_bounded
-from prowess.learning.scenario_blocks import Problem
-from prowess.learning.scenarios import Broken, Scenario, read_scenario
+from prowess.evaluation.scenario_blocks import Problem
+from prowess.evaluation.scenarios import Broken, Scenario, read_scenario
+from prowess.host.files.read import Content, is_path, read_bounded
+from prowess.host.sources.discovery import SKIPPED_FOLDERS
 
 DEFAULT_FOLDER = os.path.join("qa", "scenarios")
 _SUFFIX = ".md"

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from prowess.errors import ArchiveError, DownloadError, PathError
-from prowess.host.archives import ArchiveLimits, extract
-from prowess.host.containment import Root
 from prowess.host.download_streams import DownloadStopped
 from prowess.host.downloads import Bounds, Download, PublicHttps, download
-from prowess.host.folder_steps import BY_HANDLE
-from prowess.host.private_files import locked
+from prowess.host.files.archives_part import ArchiveLimits, extract
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import BY_HANDLE
+from prowess.host.files.private_files import locked
 from prowess.host.tool_links import BIN, link_programs, search_path_note
 from prowess.host.tool_stage import Stage, check_place, path_of, publish, staged
-from prowess.runtime.installing import Job, Outcome, Preview, Watch
-from prowess.safety.install_arguments import DownloadPlan, is_portable_name
+from prowess.runtime.install import Job, Outcome, Preview, Watch
+from prowess.safety.packages import DownloadPlan, is_portable_name
 from prowess.safety.web_addresses import WebAddress, is_listed, read_address
 
 _MIB = 1 << 20

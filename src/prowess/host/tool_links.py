@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from prowess.errors import PathError
-from prowess.host.containment import TEMPORARY_PREFIX, Root
-from prowess.safety.install_arguments import is_portable_name
+from prowess.host.files.containment import TEMPORARY_PREFIX, Root
+from prowess.safety.packages import is_portable_name
 
 BIN = "bin"
 # Programs that people type secrets into, that act with more rights, or that run what others wrote.

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.containment import TEMPORARY_PREFIX, Root
-from prowess.host.folder_steps import BY_HANDLE
-from prowess.safety.portable_paths import shown
+from prowess.host.files.containment import TEMPORARY_PREFIX, Root
+from prowess.host.files.handles import BY_HANDLE
+from prowess.safety.paths import shown
 
 RECORD = f"{TEMPORARY_PREFIX}installed.json"
 _MOST_RECORD = 4 << 20

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from prowess.errors import PathError
-from prowess.host.containment import Root
-from prowess.host.folder_steps import BY_HANDLE
-from prowess.host.private_files import locked
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import BY_HANDLE
+from prowess.host.files.private_files import locked
 
 try:
     import fcntl

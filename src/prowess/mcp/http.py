@@ -24,8 +24,8 @@ from prowess.skills.text import one_line
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from prowess.mcp.desk import Desk
     from prowess.mcp.server import Answers
+    from prowess.mcp.service import Desk
 
 MOST_SESSIONS = 256
 # How many more there may be for a moment, or while all others are at work.

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from prowess.mcp.uris import SKILL_FILE, file_uri
-from prowess.runtime.scanning import Target
-from prowess.safety.intake import Limits
+from prowess.runtime.scan import Target
+from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import LedgerEntry
 from prowess.skills.model import Fields, Skill
 

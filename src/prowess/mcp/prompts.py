@@ -13,7 +13,7 @@ from prowess.mcp.refusals import NotThere
 from prowess.runtime.run_tools import RunTools
 from prowess.runtime.usage import Use
 from prowess.skills.commands import SkillCommand
-from prowess.skills.invoking import InvocationPlace, invoke
+from prowess.skills.invocation import InvocationPlace, invoke
 from prowess.skills.text import clean, one_line
 
 ARGUMENTS = "arguments"

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from prowess.errors import PathError
 from prowess.mcp.manifest import MOST_FILE_BYTES, is_served
-from prowess.runtime.scanning import ScanService, Target
+from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.skill_texts import MOST_CHARS, SkillFiles, SkillText, SkillTexts, inner_path
 from prowess.skills.model import Skill
 

@@ -1,7 +1,7 @@
 """What is not there for who asks of us, and what we do not take from others."""
 
 from prowess.errors import ProwessError
-from prowess.safety.portable_paths import shown
+from prowess.safety.paths import shown
 
 
 # No error of Prowess: it is caught near by and becomes an answer of the protocol.

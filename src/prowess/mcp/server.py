@@ -43,7 +43,7 @@ from mcp_types import (
 from prowess.errors import ConfigError, ProwessError, StoreError
 from prowess.mcp.cursors import unknown_cursor
 from prowess.mcp.media_types import BYTES, MARKDOWN, TEXT, blob, media_type
-from prowess.mcp.notices import Notices, Seen
+from prowess.mcp.notifications import Notices, Seen
 from prowess.mcp.protocol import (
     DYNAMIC,
     EXTENSION,
@@ -67,8 +67,8 @@ from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.mcp.catalogue import Directory, Listed
-    from prowess.mcp.desk import Desk
     from prowess.mcp.manifest import SkillFacts
+    from prowess.mcp.service import Desk
 
 log = logging.getLogger(__name__)
 

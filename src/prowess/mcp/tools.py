@@ -23,7 +23,7 @@ from prowess.runtime.refusals import told_of
 from prowess.runtime.run_tools import RunTools
 from prowess.runtime.skill_texts import NoTextError
 from prowess.runtime.usage import Use
-from prowess.runtime.workshop_tool import ACTIONS, TOOL_NAME
+from prowess.runtime.workshop.tool import ACTIONS, TOOL_NAME
 from prowess.skills.model import Skill
 from prowess.skills.prompt import shorten
 from prowess.skills.text import clean, one_line
@@ -146,7 +146,7 @@ class SkillTools:
 
     def _find(self, arguments: Mapping[str, Any]) -> CallToolResult:
         # Late: numbers and vectors are loaded by the first request that needs them.
-        from prowess.runtime.routing import Asked  # noqa: PLC0415
+        from prowess.runtime.route.answer import Asked  # noqa: PLC0415
 
         asked = FindArguments.model_validate(arguments)
         visible = {skill.path: skill for skill in self._catalogue.visible()}

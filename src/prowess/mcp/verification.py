@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
 from prowess.mcp.refusals import RemoteSkillError
 from prowess.mcp.uris import SKILL_FILE
-from prowess.safety.portable_paths import PathRefused, check_all
+from prowess.safety.paths import PathRefused, check_all
 from prowess.skills import frontmatter
 from prowess.skills.text import one_line
 

@@ -11,9 +11,9 @@ from prowess.routing import everyday
 from prowess.routing.dense import DenseIndex, texts_of
 from prowess.routing.everyday import Everyday
 from prowess.routing.fusion import Breadth
-from prowess.routing.hints import HintIndex
 from prowess.routing.lexical import LexicalIndex
 from prowess.routing.passages import Evidence
+from prowess.routing.triggers import HintIndex
 from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]

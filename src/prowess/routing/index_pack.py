@@ -18,10 +18,10 @@ from prowess.routing.dense import DenseIndex, Group
 from prowess.routing.everyday import Everyday
 from prowess.routing.fusion import Breadth
 from prowess.routing.handoffs import Handoff
-from prowess.routing.hints import HintIndex
 from prowess.routing.index import SkillIndex
 from prowess.routing.lexical import LexicalIndex, Postings
 from prowess.routing.passages import Evidence
+from prowess.routing.triggers import HintIndex
 from prowess.skills.model import Skill
 
 _Array: TypeAlias = NDArray[Any]

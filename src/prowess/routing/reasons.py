@@ -5,8 +5,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing.hints import Hints
 from prowess.routing.index import SkillIndex
+from prowess.routing.triggers import Hints
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from prowess.routing import decision, reasons
 from prowess.routing.decision import DEFAULT, Scale
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
-from prowess.routing.hints import Hints, Named, folded, is_called, is_follow_up
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
+from prowess.routing.triggers import Hints, Named, folded, is_called, is_follow_up
 from prowess.routing.words import asking_part, shape_of
 
 Floats: TypeAlias = NDArray[np.float32]

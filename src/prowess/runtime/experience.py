@@ -9,16 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from prowess.errors import DraftError
-from prowess.learning.draft_facts import DraftFacts, is_untouched, same_draft
-from prowess.learning.draft_promotion import promoted
-from prowess.learning.edit import Create, new_skill
-from prowess.learning.proposal import Source as Proposer
-from prowess.learning.proposal import State, skill_name
-from prowess.learning.secret_steps import without_secrets
-from prowess.learning.slugs import strict_slug
-from prowess.learning.traces import Trace
-from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft
+from prowess.experience.draft_facts import DraftFacts, is_untouched, same_draft
+from prowess.experience.draft_promotion import promoted
+from prowess.experience.redaction import without_secrets
+from prowess.experience.slugs import strict_slug
 from prowess.runtime.experience_drafts import REPLAY_FILE, DraftMaker, Progress, facts_of
 from prowess.runtime.experience_lessons import Lessons
 from prowess.runtime.experience_ports import (
@@ -34,9 +28,15 @@ from prowess.runtime.experience_ports import (
     ShelvedDraft,
     TrashedDraft,
 )
-from prowess.safety.portable_paths import shown
+from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.drafts import Draft
+from prowess.safety.paths import shown
 from prowess.skills.model import Document, Severity, Source, Tier
-from prowess.skills.validate import validate
+from prowess.skills.validation import validate
+from prowess.transcripts.traces_part import Trace
+from prowess.workshop.edit import Create, new_skill
+from prowess.workshop.proposal import Source as Proposer
+from prowess.workshop.proposal import State, skill_name
 
 _MOST_TITLE, _MOST_NAMED = 150, 5
 WITH_DRAFT = "its draft goes"

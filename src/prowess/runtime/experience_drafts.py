@@ -9,14 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from prowess.errors import DraftError, PathError
-from prowess.learning.draft_document import draft_document
-from prowess.learning.draft_facts import DraftFacts, draft_facts, is_untouched, same_draft
-from prowess.learning.draft_facts import facts_of as trace_facts
-from prowess.learning.replay import replay_script
-from prowess.learning.slugs import mixed_slug, stem, strict_slug
-from prowess.learning.traces import Trace
-from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import refusal_of
+from prowess.experience.draft import draft_document
+from prowess.experience.draft_facts import DraftFacts, draft_facts, is_untouched, same_draft
+from prowess.experience.draft_facts import facts_of as trace_facts
+from prowess.experience.replay import replay_script
+from prowess.experience.slugs import mixed_slug, stem, strict_slug
 from prowess.runtime.experience_ports import (
     DraftOutcome,
     DraftShelf,
@@ -24,8 +21,11 @@ from prowess.runtime.experience_ports import (
     ExperienceTools,
     ShelvedDraft,
 )
+from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.drafts import refusal_of
 from prowess.safety.model import ScanReport
 from prowess.settings import SpecMode
+from prowess.transcripts.traces_part import Trace
 
 REPLAY_FILE = "scripts/replay.sh"
 # What a script may take on the shelf, and a little less: a longer one is for no person to read.

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.errors import ProposalError
-from prowess.learning.acts import ITSELF
-from prowess.learning.aligned_skill import LearnedSkill, learned_skill
-from prowess.learning.alignment import Aligned, align
-from prowess.learning.edit import Create, Edit, Replace
-from prowess.learning.goals import FEWEST_TRACES, grouped
-from prowess.learning.proposal import LESSON, Proposal, Source, State
-from prowess.learning.traces import Trace
-from prowess.runtime.applying import SKILL_FILE
-from prowess.runtime.drafts import Draft
+from prowess.experience.lessons.alignment import Aligned, align
+from prowess.experience.lessons.goals import FEWEST_TRACES, grouped
+from prowess.experience.lessons.skill import LearnedSkill, learned_skill
 from prowess.runtime.experience_ports import ExperienceTools, Lesson, LessonStatus
+from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.drafts import Draft
+from prowess.transcripts.traces_part import Trace
+from prowess.workshop.acts import ITSELF
+from prowess.workshop.edit import Create, Edit, Replace
+from prowess.workshop.proposal import LESSON, Proposal, Source, State
 
 _MOST_NAMES = 20
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"

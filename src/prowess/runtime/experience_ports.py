@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from prowess.learning.aligned_skill import LearnedSkill
-from prowess.learning.alignment import Aligned
-from prowess.learning.draft_facts import DraftFacts
-from prowess.learning.proposal import Proposal
-from prowess.learning.traces import Trace
-from prowess.runtime.proposals import Proposals
+from prowess.experience.draft_facts import DraftFacts
+from prowess.experience.lessons.alignment import Aligned
+from prowess.experience.lessons.skill import LearnedSkill
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.model import Finding, ScanReport
 from prowess.settings import SpecMode
+from prowess.transcripts.traces_part import Trace
+from prowess.workshop.proposal import Proposal
 
 
 class ShelvedDraft(Protocol):

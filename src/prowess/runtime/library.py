@@ -12,7 +12,7 @@ from typing import TypeAlias
 from prowess.errors import PathError
 from prowess.runtime.service import SkillsService
 from prowess.runtime.workspace import WorkspaceState
-from prowess.safety.portable_paths import shown
+from prowess.safety.paths import shown
 from prowess.settings import Precedence
 from prowess.skills.catalog import OPENPOCKET_RANK, collation_key
 from prowess.skills.model import Diagnostic, Severity, Skill, Source

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prowess.runtime.session_reports import SessionsReport
+from prowess.runtime.sessions import SessionsReport
 
 _KEPT_MS = 120_000
 _DAY_MS = 86_400_000

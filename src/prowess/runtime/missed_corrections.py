@@ -10,19 +10,19 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from prowess.learning.capture import Capture, capture, topic_of
-from prowess.learning.correction_lesson import lesson
-from prowess.learning.edit import Append, Create
-from prowess.learning.proposal import Evidence, Proposal, Source, State
-from prowess.learning.session_missed import Missed, MissKind
-from prowess.learning.session_model import Turn
-from prowess.learning.trace_secrets import hidden_in
-from prowess.learning.turns import Role
-from prowess.learning.turns import Turn as Said
-from prowess.runtime.drafts import Draft
-from prowess.runtime.proposals import Proposals
-from prowess.runtime.workshop_ports import WorkshopTools
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.proposals import Proposals
+from prowess.secrets.mask import hidden_in
 from prowess.skills.text import one_line
+from prowess.transcripts.session_model import Turn
+from prowess.transcripts.turns_part import Role
+from prowess.transcripts.turns_part import Turn as Said
+from prowess.workshop.capture import Capture, capture, topic_of
+from prowess.workshop.correction_lesson import lesson
+from prowess.workshop.edit import Append, Create
+from prowess.workshop.missed_activations import Missed, MissKind
+from prowess.workshop.proposal import Evidence, Proposal, Source, State
 
 SECTION = "Corrections"
 _MOST_PROMPT, _MOST_PATH = 600, 400

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from prowess.errors import ProwessError, RemovalError
 from prowess.runtime.service import SkillsService
-from prowess.safety.portable_paths import shown
+from prowess.safety.paths import shown
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import clean
 

@@ -27,16 +27,16 @@ from prowess.runtime.run_environment import (
 )
 from prowess.runtime.run_tools import RunTools
 from prowess.runtime.usage import Use
-from prowess.skills.invoking import InvocationPlace, Invoked, References, references, run_command
+from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.lookup import find
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from prowess.learning.proposal import Proposal
     from prowess.routing.model import Route
     from prowess.runtime.skill_texts import SkillText
-    from prowess.runtime.workshop import WorkshopService
+    from prowess.runtime.workshop.service import WorkshopService
+    from prowess.workshop.proposal import Proposal
 
 Messages = Sequence[Mapping[str, object]]
 
@@ -193,10 +193,9 @@ class Run:
             history: what was said before, as context for a reviewing model.
         """
         # Late: a run that learns nothing loads nothing for it.
-        from prowess.learning.turns import calls, turns  # noqa: PLC0415
-
         # The same.
-        from prowess.runtime.workshop import TurnSeen  # noqa: PLC0415
+        from prowess.runtime.workshop.service import TurnSeen  # noqa: PLC0415
+        from prowess.transcripts.turns_part import calls, turns  # noqa: PLC0415
 
         made = calls(turns(messages)) if tool_calls is None else tool_calls
         count = made if isinstance(made, int) else len(made)
@@ -224,7 +223,7 @@ class Run:
         from prowess.routing.router import Context  # noqa: PLC0415
 
         # The same.
-        from prowess.runtime.routing import Asked  # noqa: PLC0415
+        from prowess.runtime.route.answer import Asked  # noqa: PLC0415
 
         asked = Asked(
             agent_id=self.agent_id,

@@ -9,10 +9,10 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.usage import Use
 
 if TYPE_CHECKING:
-    from prowess.runtime.routing import RoutingService
-    from prowess.runtime.sessions import Sessions
+    from prowess.runtime.route.answer import RoutingService
+    from prowess.runtime.sessions_part import Sessions
     from prowess.runtime.skill_texts import SkillTexts
-    from prowess.runtime.workshop import WorkshopService
+    from prowess.runtime.workshop.service import WorkshopService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

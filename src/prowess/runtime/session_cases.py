@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prowess.learning.session_missed import MissKind, plain_name
-from prowess.learning.session_model import Session
-from prowess.learning.session_turns import corrects
-from prowess.learning.trace_secrets import hidden_in
-from prowess.routing.hints import is_follow_up
-from prowess.runtime.session_reports import SessionsReport
+from prowess.routing.triggers import is_follow_up
+from prowess.runtime.sessions import SessionsReport
+from prowess.secrets.mask import hidden_in
+from prowess.transcripts.session_model import Session
+from prowess.transcripts.session_turns import corrects
+from prowess.workshop.missed_activations import MissKind, plain_name
 
 _FEWEST_WORDS = 3
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from prowess.errors import ContainmentError, PathError, UnsafeSkillError
-from prowess.runtime.scanning import ScanService, Target
+from prowess.runtime.scan import ScanService, Target
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.skills.model import Skill

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import PurePath
 
-from prowess.safety.portable_paths import PathRefused, collision_key, segments
+from prowess.safety.paths import PathRefused, collision_key, segments
 
 KEPT = ".prowess-kept"
 # A folder of such a name would be there and yet no skill: nobody looks into it.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from prowess.safety.environment_table import (
+from prowess.safety.environment import (
     ALWAYS_ALLOWED,
     ALWAYS_ALLOWED_PREFIXES,
     GROUPS,

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from prowess.safety.facts import Reading, Snippet
-from prowess.safety.languages.data_files import is_data, read_data
-from prowess.safety.languages.javascript_facts import read_javascript
+from prowess.safety.languages.data.formats import is_data, read_data
+from prowess.safety.languages.javascript.javascript_facts import read_javascript
 from prowess.safety.languages.powershell import read_powershell, read_script
-from prowess.safety.languages.python_facts import read_python
-from prowess.safety.languages.shell_facts import looks_like_shell, read_shell
+from prowess.safety.languages.python.python_facts import read_python
+from prowess.safety.languages.shell.shell_facts import looks_like_shell, read_shell
 
 _ENDINGS = {
     "markdown": (".md", ".mdx", ".markdown", ".mdc", ".rst"),

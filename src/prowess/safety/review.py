@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from prowess.safety.evidence import evidence_of
-from prowess.safety.intake import SourceFile, take
+from prowess.safety.intake.ledger import SourceFile, take
 from prowess.safety.model import (
     Confidence,
     Finding,

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prowess.safety.folding import INVISIBLE
-from prowess.safety.intake import SourceFile, take
+from prowess.safety.intake.folding import INVISIBLE
+from prowess.safety.intake.ledger import SourceFile, take
 from prowess.safety.model import Handling
 from prowess.safety.secrets import mask
 

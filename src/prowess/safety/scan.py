@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from prowess.safety.acceptance import Acceptance, accepted_by
 from prowess.safety.contents import content_hash
 from prowess.safety.evidence import evidence_of
 from prowess.safety.facts import Act
-from prowess.safety.intake import Intake, Limits, take
-from prowess.safety.judging_damage import judge_damage
-from prowess.safety.judging_data import judge_data
-from prowess.safety.judging_execution import judge_execution
-from prowess.safety.judging_lasting import judge_lasting
-from prowess.safety.judging_packages import judge_packages
-from prowess.safety.levels import level_of
-from prowess.safety.lookalikes import lookalike
+from prowess.safety.intake.ledger import Intake, Limits, take
+from prowess.safety.judging.damage import judge_damage
+from prowess.safety.judging.data import judge_data
+from prowess.safety.judging.execution import judge_execution
+from prowess.safety.judging.judging_lasting import judge_lasting
+from prowess.safety.judging.judging_packages import judge_packages
+from prowess.safety.judging.packages import lookalike
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -31,7 +29,9 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
-from prowess.safety.original import literal_hits
+from prowess.safety.rules.acceptance import Acceptance, accepted_by
+from prowess.safety.rules.levels import literal_hits
+from prowess.safety.rules.levels_part import level_of
 from prowess.safety.rules.table import RULES
 from prowess.safety.scene import Scene, Setting
 from prowess.safety.sighting import Sighting

@@ -9,28 +9,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from prowess.safety import markdown, prose
-from prowess.safety.contexts import code_contexts, fence_contexts
-from prowess.safety.decoding import DecodeBudget, decoded_views
 from prowess.safety.facts import Act, Reading, Snippet
-from prowess.safety.folding import fold, joined, leet
-from prowess.safety.intake import SourceFile
-from prowess.safety.languages.shell_facts import looks_like_shell
-from prowess.safety.markdown import Part, Place
+from prowess.safety.intake import markdown
+from prowess.safety.intake.decoding_part import DecodeBudget, decoded_views
+from prowess.safety.intake.folding import fold, joined, leet
+from prowess.safety.intake.ledger import SourceFile
+from prowess.safety.intake.markdown import Part, Place
+from prowess.safety.intake.prose_commands import commands_in
+from prowess.safety.intake.unicode_marks import hidden_texts, marks
+from prowess.safety.languages.shell.shell_facts import looks_like_shell
 from prowess.safety.model import Level
-from prowess.safety.patterns import (
+from prowess.safety.prose import engine as prose
+from prowess.safety.prose.contexts import code_contexts, fence_contexts
+from prowess.safety.prose.patterns import (
     body_breakouts,
     frontmatter_marks,
     frontmatter_problems,
     text_marks,
 )
-from prowess.safety.prose_commands import commands_in
+from prowess.safety.prose.tongues import tongue_marks
 from prowess.safety.reading import fence_language, is_code, language_of, language_run_by, readings
 from prowess.safety.scene import Noted, Scene, Setting
 from prowess.safety.secrets import literal_secrets
 from prowess.safety.sighting import Sighting
-from prowess.safety.tongues import tongue_marks
-from prowess.safety.unicode_marks import hidden_texts, marks
 from prowess.safety.views import Spot, View
 
 _DEPTH = 4

@@ -3,7 +3,7 @@
 Each module beside `runtime` puts one larger use case together, for the commands that need it.
 """
 
-from prowess.wiring.runtime import (
+from prowess.wiring.library import (
     HOME_VARIABLE,
     STORE_FILE,
     VECTORS_FILE,

@@ -1,7 +1,7 @@
 """Puts the prediction of what harnesses show together with the uses that Prowess has noted."""
 
-from prowess.runtime.budgets import Budgets
-from prowess.wiring.runtime import Runtime, last_used
+from prowess.runtime.harness.budget import Budgets
+from prowess.wiring.library import Runtime, last_used
 
 
 def open_budgets(runtime: Runtime) -> Budgets:

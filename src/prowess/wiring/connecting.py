@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 
 from prowess.hooks.targets import Places
-from prowess.host.connection_records import ConnectionRecords
-from prowess.host.harness_settings import HarnessSettings
-from prowess.host.own_program import own_program
-from prowess.host.roots import expand
-from prowess.runtime.connecting import Connecting
-from prowess.wiring.runtime import Runtime
+from prowess.host.harness.connection_records import ConnectionRecords
+from prowess.host.harness.own_program import own_program
+from prowess.host.harness.settings_files import HarnessSettings
+from prowess.host.sources.roots_part import expand
+from prowess.runtime.harness.connect import Connecting
+from prowess.wiring.library import Runtime
 
 _LOCK, _RECORDS = "connect", "connections.json"
 

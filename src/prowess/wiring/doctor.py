@@ -13,15 +13,15 @@ from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import Sample
 from prowess.hooks.targets import default_scope, home_of, targets
 from prowess.host import health
-from prowess.host.hook_log import HookLog
-from prowess.host.own_program import own_program
-from prowess.host.programs import find_program
-from prowess.runtime.doctor import Check, Finding, Level
-from prowess.runtime.doctor_harnesses import NAMES, Installed, examine_harness
+from prowess.host.harness.call_records import HookLog
+from prowess.host.harness.own_program import own_program
+from prowess.host.processes.facts import find_program
+from prowess.runtime.harness.doctor import NAMES, Installed, examine_harness
+from prowess.runtime.harness.doctor_part import Check, Finding, Level
 from prowess.skills.model import Severity
 from prowess.wiring.connecting import open_connecting, places_of
-from prowess.wiring.hooking import answer_hook
-from prowess.wiring.runtime import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
+from prowess.wiring.hook import answer_hook
+from prowess.wiring.library import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
 
 US = "prowess"
 _MESSAGE = "Please summarise the release notes in a table."

@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 
-from prowess.host.draft_shelf import DraftShelf
-from prowess.host.kept_traces import KeptTraces
-from prowess.learning.goals import words_alike
+from prowess.experience.lessons.goals import words_alike
+from prowess.host.store.traces import KeptTraces
+from prowess.host.writers.drafts import DraftShelf
 from prowess.runtime.experience import ExperienceService
 from prowess.runtime.experience_ports import ExperienceTools
 from prowess.runtime.ports import ChildCommand, ChildResult
-from prowess.runtime.proposals import Proposals
-from prowess.runtime.scanning import Target
+from prowess.runtime.scan import Target
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.model import Profile, ScanReport
-from prowess.wiring.runtime import Runtime
+from prowess.wiring.library import Runtime
 from prowess.wiring.workshop import workshop_tools
 from prowess.wiring.workshop_capture import rehearsing
 
@@ -75,7 +75,7 @@ def _check(runtime: Runtime, script: str) -> str:
     if bash is None:
         return ""
     # Late: most traces are read without one.
-    processes = import_module("prowess.host.processes").ChildProcesses()
+    processes = import_module("prowess.host.processes.children").ChildProcesses()
     command = ChildCommand(argv=(bash, "-n"), environment={}, stdin=script, seconds=_MOST_SECONDS)
     result: ChildResult = processes.run(command)
     if result.code == 0:

@@ -3,9 +3,9 @@
 import os
 
 from prowess.errors import PathError
-from prowess.host.export_folder import ExportPlaces, SkillMaterial
-from prowess.runtime.exporting import Exporting
-from prowess.wiring.runtime import Runtime
+from prowess.host.writers.export import ExportPlaces, SkillMaterial
+from prowess.runtime.harness.export import Exporting
+from prowess.wiring.library import Runtime
 
 
 def open_exporting(runtime: Runtime) -> Exporting:

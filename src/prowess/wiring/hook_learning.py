@@ -3,12 +3,12 @@
 from prowess.errors import PathError
 from prowess.hooks.handover import unpacked
 from prowess.hooks.payloads import Incoming
-from prowess.host.hook_marks import HookMarks
-from prowess.host.session_roots import is_in_roots, session_roots
-from prowess.host.transcripts import read_transcript
-from prowess.learning.transcripts import Transcript, transcript
-from prowess.runtime.hook_learning import LearningTools, TurnLearning
-from prowess.wiring.runtime import Runtime, open_runtime
+from prowess.host.harness.hook_marks import HookMarks
+from prowess.host.harness.transcripts import read_transcript
+from prowess.host.sources.session_roots import is_in_roots, session_roots
+from prowess.runtime.workshop.hook_learning import LearningTools, TurnLearning
+from prowess.transcripts.turns import Transcript, transcript
+from prowess.wiring.library import Runtime, open_runtime
 
 
 def open_turn_learning(runtime: Runtime) -> TurnLearning:

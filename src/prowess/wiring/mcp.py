@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from prowess import __version__
 from prowess.errors import ProwessError
-from prowess.runtime.workshop_sight import sight_of
-from prowess.wiring.runtime import Runtime, open_runtime
+from prowess.runtime.workshop.workshop_sight import sight_of
+from prowess.wiring.library import Runtime, open_runtime
 
 if TYPE_CHECKING:
     from prowess.gateway.hub import Hub
     from prowess.gateway.options import GatewayOptions
-    from prowess.mcp.desk import Desk
     from prowess.mcp.http import McpEndpoint
+    from prowess.mcp.service import Desk
     from prowess.runtime.watching import Watching
-    from prowess.runtime.workshop import WorkshopService
+    from prowess.runtime.workshop.service import WorkshopService
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +113,11 @@ def open_desk(
     runtime: Runtime, agent_id: str | None, look: Callable[[], None] = lambda: None
 ) -> "Desk":
     """Return what answers MCP clients for an agent; `look` keeps the skills up to date."""
-    desk = import_module("prowess.mcp.desk")
-    tools = import_module("prowess.wiring.running").open_runs(runtime)
+    desk = import_module("prowess.mcp.service")
+    tools = import_module("prowess.wiring.run").open_runs(runtime)
     world = desk.World(
         tools=replace(tools, workshop=functools.cache(lambda: _workshop(runtime))),
-        files=import_module("prowess.host.skill_reading").SkillReading(),
+        files=import_module("prowess.host.sources.skill_reading").SkillReading(),
         scanning=lambda: runtime.scanning,
         has_workshop=lambda: runtime.skills.settings.workshop.active,
         look=look,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from prowess.runtime.missed_corrections import MissedCorrections
-from prowess.wiring.runtime import Runtime
+from prowess.wiring.library import Runtime
 from prowess.wiring.workshop import workshop_tools
 from prowess.wiring.workshop_capture import rehearsing
 

@@ -19,13 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prowess import wire_workshop
-from prowess.host import config
-from prowess.host.private_files import write_private
-from prowess.learning.scenario_steps import DEFAULT_SESSION, Say
-from prowess.learning.scenarios import PLUGIN, Scenario
-from prowess.runtime.scenarios import Played, Seen, play
-from prowess.wiring.runtime import Runtime, open_runtime
+from prowess.evaluation.scenario_steps import DEFAULT_SESSION, Say
+from prowess.evaluation.scenarios import PLUGIN, Scenario
+from prowess.evaluation.stage import Played, Seen, play
+from prowess.host.config import config
+from prowess.host.files.private_files import write_private
+from prowess.wire import wire_workshop
+from prowess.wiring.library import Runtime, open_runtime
 
 _LOGGER = "prowess.workshop"
 # What the system needs to start a program, and no more.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prowess.errors import GatewayStartError
-from prowess.wiring.runtime import Runtime
+from prowess.wiring.library import Runtime
 
 # The name of a variable, not a token.
 TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105

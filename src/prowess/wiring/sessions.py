@@ -8,12 +8,12 @@ import os
 from collections.abc import Callable
 
 from prowess.errors import ProwessError
-from prowess.host.session_files import SessionFolders, lies_in_folders, project_of
+from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
 from prowess.routing.model import Route
-from prowess.runtime.routing import Asked
-from prowess.runtime.session_reports import SessionReports, Tools
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.sessions import SessionReports, Tools
 from prowess.skills.snapshot import Snapshot
-from prowess.wiring.runtime import Runtime, open_runtime
+from prowess.wiring.library import Runtime, open_runtime
 
 
 def open_sessions(

@@ -4,15 +4,15 @@ import os
 import secrets
 import time
 
-from prowess.gateway.methods_studio import StudioServices
+from prowess.evaluation.routing import RoutingTests, Tools
+from prowess.gateway.methods.studio import StudioServices
 from prowess.gateway.studio import PAGE, StudioFiles, page_files
-from prowess.host.routing_tests import RoutingTestsFile
-from prowess.host.skill_resource import read_inside
+from prowess.host.sources.skill_resource import read_inside
+from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.runtime.library import Libraries
 from prowess.runtime.missed_activations import MissedActivations
-from prowess.runtime.routing_tests import RoutingTests, Tools
 from prowess.wiring.budgets import open_budgets
-from prowess.wiring.runtime import Runtime
+from prowess.wiring.library import Runtime
 from prowess.wiring.sessions import open_sessions
 
 STUDIO_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "studio")

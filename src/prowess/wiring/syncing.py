@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from prowess.host.sync_sources import SkillFolders
-from prowess.host.sync_targets import FolderTargets
-from prowess.runtime.syncing import SyncService
-from prowess.wiring.runtime import Runtime
+from prowess.host.sources.sync_sources import SkillFolders
+from prowess.host.writers.sync_targets import FolderTargets
+from prowess.runtime.sync import SyncService
+from prowess.wiring.library import Runtime
 
 
 def open_syncing(runtime: Runtime, waiting: Callable[[], None] | None = None) -> SyncService:

@@ -9,22 +9,22 @@ from importlib import import_module
 from pathlib import Path
 
 from prowess.errors import ConfigError, ContainmentError, ProwessError
-from prowess.host.skill_folder import SkillFolder
-from prowess.host.store_proposals import SqliteProposals
-from prowess.host.workshop_counters import SqliteCounters
-from prowess.learning.proposal import skill_name
-from prowess.learning.similar import Neighbour
+from prowess.host.store.counters import SqliteCounters
+from prowess.host.store.proposals import SqliteProposals
+from prowess.host.writers.change import SkillFolder
 from prowess.routing.model import Decision, Match
-from prowess.runtime.routing import Asked
-from prowess.runtime.scanning import Target
-from prowess.runtime.workshop import WorkshopService
-from prowess.runtime.workshop_ports import WorkshopTools
-from prowess.runtime.workshop_review import Reviewer, Reviews, ReviewTools
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.scan import Target
+from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.review import Reviewer, Reviews, ReviewTools
+from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Profile, ScanReport
 from prowess.settings import WorkshopSettings
 from prowess.skills.model import Skill, Tier
-from prowess.wire_workshop import workshop_answer
-from prowess.wiring.runtime import STORE_FILE, Runtime
+from prowess.wire.wire_workshop import workshop_answer
+from prowess.wiring.library import STORE_FILE, Runtime
+from prowess.workshop.proposal import skill_name
+from prowess.workshop.similar import Neighbour
 
 log = logging.getLogger(__name__)
 _LONGEST_IN_ID = 40
@@ -89,13 +89,13 @@ class _LateReviewer:
         """
         settings = _settings(self._runtime)
         # Late: it brings along what waits, and most turns are not reviewed.
-        reviewers = import_module("prowess.host.reviewers")
+        reviewers = import_module("prowess.host.models.reviewers")
         choice = reviewers.ReviewerChoice(
             command=settings.review_command,
             model=settings.review_model or self._runtime.environ.get("PROWESS_MODEL", ""),
             endpoint=self._runtime.skills.settings.skills.model,
         )
-        processes = import_module("prowess.host.processes").ChildProcesses()
+        processes = import_module("prowess.host.processes.children").ChildProcesses()
         reviewer: Reviewer = reviewers.open_reviewer(choice, self._runtime.environ, processes)
         return reviewer.ask(instructions, question, seconds)
 

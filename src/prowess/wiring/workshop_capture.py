@@ -13,12 +13,12 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from prowess.errors import StoreError
-from prowess.host.config import ConfigFile
-from prowess.runtime.routing import RoutingService
-from prowess.runtime.scanning import ScanService
-from prowess.runtime.workshop import WorkshopService
+from prowess.host.config.config import ConfigFile
+from prowess.runtime.route.answer import RoutingService
+from prowess.runtime.scan import ScanService
+from prowess.runtime.workshop.service import WorkshopService
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings
-from prowess.wiring.runtime import STORE_FILE, Runtime
+from prowess.wiring.library import STORE_FILE, Runtime
 from prowess.wiring.workshop import open_workshop
 
 

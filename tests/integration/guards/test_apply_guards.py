@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
-from prowess.host.skill_folder import SkillFolder
-from prowess.learning.proposal import Change, change_hash
-from prowess.runtime.applying import Applied, FolderLimits, apply_change
+from prowess.host.writers.change import SkillFolder
+from prowess.runtime.workshop.applying import Applied, FolderLimits, apply_change
 from prowess.safety.contents import content_hash
 from prowess.safety.model import ScanReport, ScanVerdict
+from prowess.workshop.proposal import Change, change_hash
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n", "scripts/run.sh": b"echo a\n"}
 CHANGE: dict[str, bytes | None] = {
@@ -507,7 +507,7 @@ def test_a_second_writer_waits_and_then_finds_its_change_stale(root: Path) -> No
 def test_another_process_waits_for_the_lock(root: Path, tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"
-        "from prowess.host.skill_folder import SkillFolder\n"
+        "from prowess.host.writers.change import SkillFolder\n"
         "print('waiting', flush=True)\n"
         "with SkillFolder(Path(sys.argv[1]), 'notes', Path(sys.argv[2])).lock():\n"
         "    print('in', flush=True)\n"

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.archives import ArchiveLimits, Member, extract, read_archive
-from prowess.host.containment import Root
+from prowess.host.files.archives_part import ArchiveLimits, Member, extract, read_archive
+from prowess.host.files.containment import Root
 
 SKILL = ("SKILL.md", b"harmless")
 

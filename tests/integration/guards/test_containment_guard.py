@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host import containment, folder_steps
-from prowess.host.containment import Root, contain
+from prowess.host.files import containment
+from prowess.host.files import handles as folder_steps
+from prowess.host.files.containment import Root, contain
 
 Act = Callable[[Root], object]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import InstallArgumentError
-from prowess.safety.install_arguments import DownloadPlan, InstallPlan, plan_install
+from prowess.safety.packages import DownloadPlan, InstallPlan, plan_install
 from prowess.skills.model import InstallSpec
 
 # Stands for a package manager: reads options wherever they stand, as such tools do.

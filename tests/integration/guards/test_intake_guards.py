@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from prowess.safety.intake import Limits
+from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Finding, Handling, Level, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 from prowess.settings import SpecMode

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError
-from prowess.host.skill_folder import SkillFolder
-from prowess.safety.lookalikes import lookalike, normal_name
+from prowess.host.writers.change import SkillFolder
+from prowess.safety.judging.packages import lookalike, normal_name
 from prowess.skills.catalog import merge
 from prowess.skills.model import Tier
 from prowess.testing import make_skill

@@ -4,14 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from prowess.learning.proposal import (
-    Change,
-    Record,
-    State,
-    change_hash,
-    duplicate_of,
-    pruned,
-)
+from prowess.workshop.proposal import Change, Record, State, change_hash, duplicate_of, pruned
 
 PAYLOAD = Change("notes", {"SKILL.md": b"# Notes\n\nget https://tool.example.invalid/t\n"})
 

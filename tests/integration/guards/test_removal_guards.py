@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import RemovalError
-from prowess.host import folder_move
-from prowess.host.skill_trash import SkillTrash, Trashed
+from prowess.host.writers import folder_move
+from prowess.host.writers.trash import SkillTrash, Trashed
 
 NOW = 1_800_000_000.0
 

@@ -6,8 +6,8 @@ import json
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from prowess.client.greeting import Credentials, address
-from prowess.client.link import open_link
+from prowess.client.connection import open_link
+from prowess.client.handshake import Credentials, address
 from prowess.client.refusals import GatewayLostError
 
 DEEP = "[" * 200_000

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.client.connection import Pace, read_frame, request_text
 from prowess.client.device import DeviceIdentity
 from prowess.client.fields import Fields
-from prowess.client.greeting import Credentials, address, connect_params, hello, scopes_of
+from prowess.client.handshake import Credentials, address, connect_params, hello, scopes_of
 from prowess.client.line import Backoff
-from prowess.client.link import Pace, read_frame, request_text
-from prowess.client.proposals import Inspection
+from prowess.client.methods import Inspection
 from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, refusal
 from prowess.client.results import SkillsStatus
 from prowess.gateway.device import DeviceClaim, device_problem

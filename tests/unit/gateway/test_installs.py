@@ -3,8 +3,8 @@
 import pytest
 
 from prowess.gateway.calls import Json
-from prowess.gateway.installs import KEPT_SECONDS, MOST_ENDED, MOST_OUTPUT, STATE, Installs
-from prowess.runtime.installing import InstallResult
+from prowess.gateway.methods.services import KEPT_SECONDS, MOST_ENDED, MOST_OUTPUT, STATE, Installs
+from prowess.runtime.install import InstallResult
 
 DONE = InstallResult(ok=True, message="Installed", warnings=("read it",))
 

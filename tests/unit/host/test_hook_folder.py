@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.hook_folder import home_of, workspace_of
+from prowess.host.sources.harness_folders import home_of, workspace_of
 
 
 class Disk:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host import hook_socket
-from prowess.host.hook_client import FILE_NAME, request, state_folder
-from prowess.host.hook_client import ask as ask_in_time
-from prowess.host.hook_socket import Answer, Asked, HookSocket
+from prowess.host.harness import hook_socket
+from prowess.host.harness.hook_client import FILE_NAME, request, state_folder
+from prowess.host.harness.hook_client import ask as ask_in_time
+from prowess.host.harness.hook_socket import Answer, Asked, HookSocket
 from prowess.wiring import find_folders
 
 # An agent waits for a moment only; a test waits for as long as a busy machine takes.

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, read, tool, trace, write
 
-from prowess.learning.aligned_skill import MOST_BODY, LearnedSkill, learned_skill
-from prowess.learning.alignment import align
-from prowess.learning.edit import new_skill
-from prowess.learning.goals import grouped
-from prowess.learning.traces import Trace
+from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.goals import grouped
+from prowess.experience.lessons.skill import MOST_BODY, LearnedSkill, learned_skill
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.skills.model import Document, Severity, Source, Tier
 from prowess.skills.placeholders import fill
 from prowess.skills.standard import is_name
-from prowess.skills.validate import validate
+from prowess.skills.validation import validate
+from prowess.transcripts.traces_part import Trace
+from prowess.workshop.edit import new_skill
 
 HEADINGS = (
     "When to use", "Parameters", "Preconditions", "Procedure", "Check", "Pitfalls",

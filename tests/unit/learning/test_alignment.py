@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, touch, trace
 
-from prowess.learning.alignment import MOST_ALIGNED, Aligned, align
-from prowess.learning.traces import Trace
+from prowess.experience.lessons.alignment import MOST_ALIGNED, Aligned, align
+from prowess.transcripts.traces_part import Trace
 
 CONVERTED = [
     "Read `data/{csv_file}`.",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prowess.learning.capture import LONGEST, SHORTEST, capture, topic_of
-from prowess.learning.turns import Role, Turn
+from prowess.transcripts.turns_part import Role, Turn
+from prowess.workshop.capture import LONGEST, SHORTEST, capture, topic_of
 
 
 def said(*texts: str, role: Role = Role.USER) -> list[Turn]:

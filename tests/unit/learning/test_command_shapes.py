@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.command_shapes import (
+from prowess.experience.commands import (
     command_at_heart,
     command_parts,
     is_general,

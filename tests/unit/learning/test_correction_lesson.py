@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.learning.correction_lesson import lesson
+from prowess.workshop.correction_lesson import lesson
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@
 
 import pytest
 
-from prowess.learning.corrections import Correction, correction, speaks_of_using_a_skill
-from prowess.learning.session_turns import corrects
-from prowess.learning.trace_objections import objects
+from prowess.language.corrections_part import Correction, correction, speaks_of_using_a_skill
+from prowess.language.trace_objections import objects
+from prowess.transcripts.session_turns import corrects
 
 WHY = [
     "Why didn't you use the skill we have for that?",

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ProposalInputError
-from prowess.learning.description_edit import described
-from prowess.learning.edit import Replace, edited, kept_parts
-from prowess.learning.proposal import payload_hash
 from prowess.skills import frontmatter
 from prowess.skills.field_reader import FieldReader
 from prowess.skills.standard import MAX_DESCRIPTION
+from prowess.workshop.description_edit import described
+from prowess.workshop.edit import Replace, edited, kept_parts
+from prowess.workshop.proposal import payload_hash
 
 WRITTEN = [
     "description: Old words.",

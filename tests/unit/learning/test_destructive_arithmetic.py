@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.learning.destructive import danger_of
+from prowess.experience.gate.destructive import danger_of
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from prowess.learning.destructive import danger_of, judged
-from prowess.learning.destructive_scene import Scene
-from prowess.learning.destructive_written import RUNS_WRITTEN, Written
+from prowess.experience.gate.destructive import danger_of, judged
+from prowess.experience.gate.destructive_scene import Scene
+from prowess.experience.gate.destructive_written import RUNS_WRITTEN, Written
 
 
 def after(*names: str) -> Scene:

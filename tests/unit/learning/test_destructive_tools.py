@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from prowess.learning.destructive import danger_of, overwritten
+from prowess.experience.gate.destructive import danger_of, overwritten
 
 ASKS = r"""
 make -f - test

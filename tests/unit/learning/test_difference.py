@@ -1,7 +1,7 @@
 """The difference that a proposal makes: against the files as they are now."""
 
-from prowess.learning.difference import difference
-from prowess.learning.proposal import Change, Proposal, Source, State
+from prowess.workshop.difference import difference
+from prowess.workshop.proposal import Change, Proposal, Source, State
 
 
 def _proposal(files: dict[str, bytes | None]) -> Proposal:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from prowess.learning.draft_document import (
+from prowess.experience.draft import (
     HUMAN_AUTH_MARK,
     DraftFacts,
     draft_document,
@@ -17,15 +17,15 @@ from prowess.learning.draft_document import (
     promoted,
     same_draft,
 )
-from prowess.learning.edit import new_skill
-from prowess.learning.slugs import mixed_slug, stem, strict_slug
-from prowess.learning.traces import Action, Json, Step, Trace, UiTarget
+from prowess.experience.slugs import mixed_slug, stem, strict_slug
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.settings import SpecMode
 from prowess.skills.model import Document, Severity, Source, Tier
 from prowess.skills.parse import parse
-from prowess.skills.validate import Report, validate
+from prowess.skills.validation import Report, validate
+from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.workshop.edit import new_skill
 
 AT = "2025-01-02T03:04:05Z"
 TIME = "20250102-030405"

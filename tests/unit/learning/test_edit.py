@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
-from prowess.learning.edit import (
+from prowess.settings import SpecMode
+from prowess.skills import yaml_text
+from prowess.skills.model import Document, Skill, Source, Tier
+from prowess.skills.parse import parse
+from prowess.skills.sections import Section, sections
+from prowess.workshop.edit import (
     Append,
     Create,
     Replace,
@@ -18,11 +23,6 @@ from prowess.learning.edit import (
     new_skill,
     replaced,
 )
-from prowess.settings import SpecMode
-from prowess.skills import yaml_text
-from prowess.skills.model import Document, Skill, Source, Tier
-from prowess.skills.parse import parse
-from prowess.skills.sections import Section, sections
 
 FRONT = "---\nname: notes\ndescription: 'Takes: notes'   # by hand\nlicense: MIT\n---\n"
 PAGE = FRONT + "# Notes\n\nIntro.\n\n## Workflow\n\n- One.\n- Two.\n\n## Pitfalls\n\nNone.\n"

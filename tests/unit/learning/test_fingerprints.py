@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from prowess.learning.fingerprints import behaviour, command_shape, flow, programs
-from prowess.learning.traces import Action, Json, Step, UiTarget
+from prowess.experience.fingerprint import behaviour, command_shape, flow, programs
+from prowess.transcripts.traces_part import Action, Json, Step, UiTarget
 
 
 def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> Step:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, tool, touch, trace
 
-from prowess.learning.alignment import align
-from prowess.learning.goals import grouped
-from prowess.learning.traces import Trace
+from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.goals import grouped
+from prowess.transcripts.traces_part import Trace
 
 NAMES = ("alpha", "bravo", "carol")
 

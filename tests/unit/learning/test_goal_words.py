@@ -2,8 +2,14 @@
 
 import pytest
 
-from prowess.learning.goal_words import GAP, name_of_skill, plain_goal, title_of, without_values
-from prowess.learning.parameters import Parameter
+from prowess.experience.lessons.goal_words import (
+    GAP,
+    name_of_skill,
+    plain_goal,
+    title_of,
+    without_values,
+)
+from prowess.experience.lessons.parameters import Parameter
 from prowess.skills.placeholders import fill
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, trace
 
-from prowess.learning.goals import FEWEST_TRACES, grouped, masked_task, words_alike
-from prowess.learning.traces import Trace
+from prowess.experience.lessons.goals import FEWEST_TRACES, grouped, masked_task, words_alike
+from prowess.transcripts.traces_part import Trace
 
 
 def sizes(traces: list[Trace]) -> list[int]:

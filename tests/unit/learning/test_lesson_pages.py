@@ -3,9 +3,9 @@
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, touch, trace
 
-from prowess.learning.aligned_skill import LearnedSkill, learned_skill
-from prowess.learning.alignment import align
-from prowess.learning.traces import Trace
+from prowess.experience.lessons.alignment import align
+from prowess.experience.lessons.skill import LearnedSkill, learned_skill
+from prowess.transcripts.traces_part import Trace
 
 
 def learned(*traces: Trace) -> LearnedSkill:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prowess.learning.session_missed import Missed, MissKind, Sure, missed
-from prowess.learning.session_model import Session, Turn
+from prowess.transcripts.session_model import Session, Turn
+from prowess.workshop.missed_activations import Missed, MissKind, Sure, missed
 
 SURE = Sure(skill="pdf-forms", score=0.83)
 LISTED = ("pdf-forms", "release-notes")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.learning.opposites import are_opposed, sides_of, undone_in
+from prowess.language.opposites import are_opposed, sides_of, undone_in
 
 OPPOSITE = [
     ("Turn on wifi", "Turn off wifi"),

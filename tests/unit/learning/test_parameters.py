@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.deeds import Deed
-from prowess.learning.derived_values import Derivation, derived
-from prowess.learning.parameter_names import Source
-from prowess.learning.parameters import Parametrized, Varying, parametrized
-from prowess.learning.secret_steps import HIDDEN
-from prowess.learning.short_traces import bounded
-from prowess.learning.traces import UiTarget
+from prowess.experience.lessons.derived_values import Derivation, derived
+from prowess.experience.lessons.parameter_names import Source
+from prowess.experience.lessons.parameters import Parametrized, Varying, parametrized
+from prowess.experience.lessons.short_traces import bounded
+from prowess.experience.redaction import HIDDEN
+from prowess.transcripts.deeds import Deed
+from prowess.transcripts.traces_part import UiTarget
 
 
 def field(

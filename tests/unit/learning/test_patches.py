@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.patches import (
+from prowess.experience.patches import (
     Change,
     PatchedFile,
     patch_in_command,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.proposal import (
+from prowess.safety.contents import content_hash
+from prowess.workshop.proposal import (
     DEFAULT_CAPS,
     Change,
     Record,
@@ -14,7 +15,6 @@ from prowess.learning.proposal import (
     pruned,
     result_of,
 )
-from prowess.safety.contents import content_hash
 
 NAMES = st.text("ab/.", min_size=1, max_size=4)
 FILES = st.dictionaries(NAMES, st.none() | st.binary(max_size=4), max_size=4)

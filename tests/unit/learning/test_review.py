@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.edit import Append, Create, Replace
-from prowess.learning.review import (
+from prowess.workshop.edit import Append, Create, Replace
+from prowess.workshop.review import (
     MOST_EXCERPT,
     MOST_SKILLS,
     MOST_TRANSCRIPT,
@@ -18,7 +18,7 @@ from prowess.learning.review import (
     transcript,
     without_secrets,
 )
-from prowess.learning.review_reply import (
+from prowess.workshop.review_reply import (
     DEFAULT_REASON,
     LONGEST_REPLY,
     NoUpdate,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.scenario_match import Names, filled, follows, match, missing
-from prowess.learning.scenario_steps import (
+from prowess.evaluation.scenario_match import Names, filled, follows, match, missing
+from prowess.evaluation.scenario_steps import (
     Call,
     Configure,
     Expect,
@@ -14,7 +14,7 @@ from prowess.learning.scenario_steps import (
     Say,
     WriteFile,
 )
-from prowess.learning.scenarios import Broken, Scenario, read_scenario
+from prowess.evaluation.scenarios import Broken, Scenario, read_scenario
 
 EXPECT = '```json expect\n{"proposals": []}\n```\n'
 

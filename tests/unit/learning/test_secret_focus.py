@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from prowess.learning.secret_steps import HIDDEN, without_secrets
-from prowess.learning.traces import Action, Json, Step, Trace, UiTarget, as_record
+from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget, as_record
 
 TYPED = "geheim99x"
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.integration.sessions_world import PROMPT, Line, Recorder, recorded
 
-from prowess.learning.session_claude_code import read_claude_sessions
-from prowess.learning.session_codex import read_codex_sessions
-from prowess.learning.session_gemini import read_gemini_sessions
-from prowess.learning.session_listing import listing, skill_files
-from prowess.learning.session_model import Session
-from prowess.learning.transcripts import Record
+from prowess.transcripts.gemini import read_gemini_sessions
+from prowess.transcripts.session_claude_code import read_claude_sessions
+from prowess.transcripts.session_codex import read_codex_sessions
+from prowess.transcripts.session_listing import listing, skill_files
+from prowess.transcripts.session_model import Session
+from prowess.transcripts.turns import Record
 
 Reader = Callable[..., tuple[Session, ...]]
 STRANGE: tuple[object, ...] = (None, [["x"]], {"a": {}}, 10**30, "\ud800")

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.learning.session_missed import Missed, MissKind, Sure, asks_for, missed
-from prowess.learning.session_model import Session, Turn
+from prowess.transcripts.session_model import Session, Turn
+from prowess.workshop.missed_activations import Missed, MissKind, Sure, asks_for, missed
 
 DESCRIPTION = "Fill in PDF forms and verify each value that was set."
 SURE = Sure(skill="pdf-forms", score=0.83, why="shares the word form", description=DESCRIPTION)

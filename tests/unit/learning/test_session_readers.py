@@ -14,14 +14,14 @@ from tests.integration.sessions_world import (
     recorded,
 )
 
-from prowess.learning.session_claude_code import read_claude_sessions
-from prowess.learning.session_codex import read_codex_sessions
-from prowess.learning.session_gemini import read_gemini_sessions
-from prowess.learning.session_listing import listing, skill_files
-from prowess.learning.session_model import Session
-from prowess.learning.session_transcript import as_transcript
-from prowess.learning.session_turns import moment_ms
-from prowess.learning.transcripts import Record
+from prowess.transcripts.gemini import read_gemini_sessions
+from prowess.transcripts.session_claude_code import read_claude_sessions
+from prowess.transcripts.session_codex import read_codex_sessions
+from prowess.transcripts.session_listing import listing, skill_files
+from prowess.transcripts.session_model import Session
+from prowess.transcripts.session_transcript import as_transcript
+from prowess.transcripts.session_turns import moment_ms
+from prowess.transcripts.turns import Record
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),

@@ -2,8 +2,8 @@
 
 from tests.unit.learning.trace_heaps import bash, tool, trace
 
-from prowess.learning.short_traces import MOST_STEPS, shortened
-from prowess.learning.step_shapes import moves_of
+from prowess.experience.lessons.moves import moves_of
+from prowess.experience.lessons.short_traces import MOST_STEPS, shortened
 
 
 def test_what_can_be_a_move_survives() -> None:

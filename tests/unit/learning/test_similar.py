@@ -5,16 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ProposalInputError
-from prowess.learning.edit import appended, new_skill
-from prowess.learning.proposal import Similar
-from prowess.learning.similar import (
-    SAME,
-    Neighbour,
-    as_addition,
-    nearest,
-    same,
-    shares_subject,
-)
+from prowess.workshop.edit import appended, new_skill
+from prowess.workshop.proposal import Similar
+from prowess.workshop.similar import SAME, Neighbour, as_addition, nearest, same, shares_subject
 
 STEPS = """# Migrations
 

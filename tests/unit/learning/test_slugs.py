@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.slugs import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
+from prowess.experience.slugs import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
 from prowess.skills.standard import is_name, slug
 
 CHINESE = "\u6253\u5f00\u8bbe\u7f6e"

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
 
-from prowess.learning.command_shapes import command_at_heart, command_parts, programs_of
-from prowess.learning.deeds import Deed
-from prowess.learning.short_traces import shortened
-from prowess.learning.step_shapes import MOST_MOVES, failures_of, moves_of
-from prowess.learning.traces import Action
+from prowess.experience.commands import command_at_heart, command_parts, programs_of
+from prowess.experience.lessons.moves import MOST_MOVES, failures_of, moves_of
+from prowess.experience.lessons.short_traces import shortened
+from prowess.transcripts.deeds import Deed
+from prowess.transcripts.traces_part import Action
 
 
 @pytest.mark.parametrize(

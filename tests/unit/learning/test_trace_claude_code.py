@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from prowess.learning.trace_claude_code import SUB_AGENT, TWICE
-from prowess.learning.trace_documents import ADMITTED
-from prowess.learning.trace_reading import TraceReading, read_records
-from prowess.learning.trace_turns import (
+from prowess.transcripts.documents import ADMITTED
+from prowess.transcripts.formats import TraceReading, read_records
+from prowess.transcripts.sessions import (
     CUT_OFF,
     INTERRUPTED,
     LAST_FAILED,
@@ -17,8 +16,9 @@ from prowess.learning.trace_turns import (
     REJECTED,
     SERVICE_FAILED,
 )
-from prowess.learning.traces import MOST_WORDS, Trace, TraceShape
-from prowess.learning.transcripts import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.trace_claude_code import SUB_AGENT, TWICE
+from prowess.transcripts.traces_part import MOST_WORDS, Trace, TraceShape
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 
 Line = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.learning.trace_closing import MOST_CLOSING, says_not_done
+from prowess.language.closings import MOST_CLOSING, says_not_done
 
 NOT_DONE = [
     "I could not fix it; the tests still fail.",

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prowess.learning.trace_codex import NO_ARGUMENTS, SUB_AGENT
-from prowess.learning.trace_reading import TraceReading, read_records
-from prowess.learning.trace_turns import (
+from prowess.transcripts.codex import NO_ARGUMENTS, SUB_AGENT
+from prowess.transcripts.formats import TraceReading, read_records
+from prowess.transcripts.sessions import (
     INTERRUPTED,
     LAST_FAILED,
     NO_END,
@@ -17,8 +17,8 @@ from prowess.learning.trace_turns import (
     SERVICE_FAILED,
     TWO_WAYS,
 )
-from prowess.learning.traces import TraceShape
-from prowess.learning.transcripts import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.traces_part import TraceShape
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 
 Line = dict[str, Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from prowess.learning.trace_documents import (
+from prowess.transcripts.documents import (
     ADMITTED,
     AFTER_END,
     ALL_FAILED,
@@ -17,7 +17,8 @@ from prowess.learning.trace_documents import (
     NOTHING_SAID,
     read_documents,
 )
-from prowess.learning.trace_parts import (
+from prowess.transcripts.formats import TraceReading, read_records
+from prowess.transcripts.traces import (
     MOST_BATCH,
     NO_ACTION,
     NO_NUMBER,
@@ -29,8 +30,7 @@ from prowess.learning.trace_parts import (
     TOO_NESTED,
     LeftOut,
 )
-from prowess.learning.trace_reading import TraceReading, read_records
-from prowess.learning.traces import (
+from prowess.transcripts.traces_part import (
     MOST_FIELD,
     MOST_STEPS,
     MOST_TASK,
@@ -38,7 +38,7 @@ from prowess.learning.traces import (
     TraceShape,
     as_record,
 )
-from prowess.learning.transcripts import Record
+from prowess.transcripts.turns import Record
 
 STEP = {
     "step": 1,

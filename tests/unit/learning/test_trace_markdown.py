@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from prowess.learning.trace_documents import NOTHING_SAID
-from prowess.learning.trace_markdown import NOT_A_SESSION, TWO_WAYS
-from prowess.learning.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
-from prowess.learning.trace_reading import TraceReading, read_markdown
-from prowess.learning.traces import TraceShape
+from prowess.transcripts.documents import NOTHING_SAID
+from prowess.transcripts.formats import TraceReading, read_markdown
+from prowess.transcripts.openpocket import NOT_A_SESSION, TWO_WAYS
+from prowess.transcripts.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
+from prowess.transcripts.traces_part import TraceShape
 
 FENCE = "```"
 HEAD = (

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from prowess.learning.trace_documents import AFTER_END, BEFORE_ANY, NOTHING_SAID
-from prowess.learning.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
-from prowess.learning.trace_reading import TraceReading, read_records
-from prowess.learning.traces import TraceShape
-from prowess.learning.transcripts import Record
+from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, NOTHING_SAID
+from prowess.transcripts.formats import TraceReading, read_records
+from prowess.transcripts.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
+from prowess.transcripts.traces_part import TraceShape
+from prowess.transcripts.turns import Record
 
 Line = dict[str, Any]
 

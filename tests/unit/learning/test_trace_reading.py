@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.trace_reading import read_markdown, read_records
-from prowess.learning.traces import TraceShape, as_record
-from prowess.learning.transcripts import Record
+from prowess.transcripts.formats import read_markdown, read_records
+from prowess.transcripts.traces_part import TraceShape, as_record
+from prowess.transcripts.turns import Record
 
 _LEAVES = (
     st.none()

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from prowess.learning.credentials import STARS
-from prowess.learning.trace_secrets import hidden_in
+from prowess.secrets.credentials import STARS
+from prowess.secrets.mask import hidden_in
 
 ODD = "Zq7Vx9Lm2Kp4"
 

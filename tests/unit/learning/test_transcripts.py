@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.capture import capture
-from prowess.learning.transcripts import (
+from prowess.transcripts.turns import (
     NO_MESSAGE,
     NOT_TYPED,
     TOO_DEEP,
@@ -14,7 +13,8 @@ from prowess.learning.transcripts import (
     Transcript,
     transcript,
 )
-from prowess.learning.turns import turns
+from prowess.transcripts.turns_part import turns
+from prowess.workshop.capture import capture
 
 SAID = "next time make sure to verify the frames of the GIF"
 TYPED = {"role": "user", "content": SAID}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from prowess.routing.baselines import (
+from prowess.evaluation.baselines import (
     Baseline,
     Bm25Baseline,
     DescriptionBaseline,

@@ -1,9 +1,9 @@
 import pytest
 
 from prowess.errors import SuiteError
-from prowess.routing.bench import Bench, Lines, read_bench
+from prowess.evaluation.bench import Bench, Lines, read_bench
+from prowess.evaluation.suites import Case
 from prowess.routing.passages import evidence_of
-from prowess.routing.suites import Case
 
 
 def _lines(*rows: object) -> Lines:

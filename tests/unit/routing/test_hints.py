@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.hints import (
+from prowess.routing.triggers import (
     HintIndex,
     Hints,
     Named,

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.routing.metrics import Collision, Outcome, SkillRow, collisions, confusion, summarise
+from prowess.evaluation.metrics import (
+    Collision,
+    Outcome,
+    SkillRow,
+    collisions,
+    confusion,
+    summarise,
+)
 
 _NAMES = st.sampled_from(["baker", "cyclist", "gardener", "poet"])
 _RANKED = st.permutations(["baker", "cyclist", "gardener", "poet"]).flatmap(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import SuiteError
-from prowess.routing.suites import Case, Suite, read_suite
+from prowess.evaluation.suites import Case, Suite, read_suite
 
 _KEYS = st.sampled_from(
     [

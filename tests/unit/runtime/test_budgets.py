@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from prowess.errors import UnknownAgentError
-from prowess.runtime.budgets import CLAUDE_VARIABLE, Budgets, HarnessBudget
+from prowess.runtime.harness.budget import CLAUDE_VARIABLE, Budgets, HarnessBudget
 from prowess.settings import AgentSettings, Limits, Settings, SkillsSettings
-from prowess.skills.harness_rules import Reader
-from prowess.skills.listings import CodexPage, Fate
+from prowess.skills.harness.listings import CodexPage, Fate
+from prowess.skills.harness.rules import Reader
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
 

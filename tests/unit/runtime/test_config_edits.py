@@ -17,10 +17,10 @@ from prowess.errors import (
     ConfigSyntaxError,
     ProwessError,
 )
-from prowess.host.config import ConfigFile
-from prowess.host.config_store import ConfigStore, problems
-from prowess.runtime.config_edits import ConfigEdits
-from prowess.runtime.config_redaction import REDACTED
+from prowess.host.config.config import ConfigFile
+from prowess.host.config.config_store import ConfigStore, problems
+from prowess.runtime.config.edits import ConfigEdits
+from prowess.runtime.config.redaction import REDACTED
 
 CANARY = "canary-93ab"
 

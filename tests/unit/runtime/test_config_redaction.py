@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config_redaction import REDACTED, restored, shown, shown_entry
+from prowess.runtime.config.redaction import REDACTED, restored, shown, shown_entry
 
 CANARY = "canary-5d1f"
 SECRET_KEYS = ("apiKey", "token", "botToken", "password", "env", "clientSecret", "headers", "auth")

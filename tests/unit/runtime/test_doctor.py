@@ -9,8 +9,8 @@ from prowess.errors import StoreError
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import Sample
-from prowess.runtime.doctor import Check, Examination, Finding, Level, examine
-from prowess.runtime.doctor_harnesses import Installed, ago, examine_harness
+from prowess.runtime.harness.doctor import Installed, ago, examine_harness
+from prowess.runtime.harness.doctor_part import Check, Examination, Finding, Level, examine
 
 EVENTS = ("SessionStart", "UserPromptSubmit")
 FULL = Registered(events=EVENTS, commands=("'/opt/my tools/prowess' hook",))

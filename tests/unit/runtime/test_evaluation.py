@@ -1,7 +1,7 @@
 import pytest
 
-from prowess.routing.metrics import Outcome
-from prowess.runtime.evaluation import calibrate
+from prowess.evaluation.evaluation import calibrate
+from prowess.evaluation.metrics import Outcome
 
 
 def _case(confidence: float, *, right: bool = True, meant: bool = True) -> Outcome:

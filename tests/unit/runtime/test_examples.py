@@ -6,9 +6,9 @@ import pytest
 
 from prowess.errors import EncoderError, ModelError, SkillNotFoundError
 from prowess.routing.model import Status
-from prowess.runtime.examples import Dropped, ExampleService, Generated, Kind
 from prowess.runtime.ports import Encoder, Examples, ExampleStore, LanguageModel, VectorStore
-from prowess.runtime.routing import RoutingService, Tools
+from prowess.runtime.route.answer import RoutingService, Tools
+from prowess.runtime.route.examples import Dropped, ExampleService, Generated, Kind
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import (
     HashingEncoder,

@@ -1,7 +1,7 @@
 import pytest
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
-from prowess.runtime.explaining import why
+from prowess.runtime.route.why import why
 from prowess.runtime.service import SkillsService
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.diagnostics import diagnose

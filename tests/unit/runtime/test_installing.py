@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
-from prowess.runtime.installing import (
+from prowess.runtime.install import (
     MOST_KEY_CHARACTERS,
     RESERVED_KEYS,
     Command,
@@ -24,8 +24,8 @@ from prowess.runtime.installing import (
     Watch,
     safe_key,
 )
-from prowess.safety.install_arguments import DownloadPlan, InstallPlan, is_portable_name
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name
 from prowess.settings import (
     EntrySettings,
     InstallSettings,

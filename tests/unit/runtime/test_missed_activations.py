@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prowess.runtime.missed_activations import MissedActivations
-from prowess.runtime.session_reports import SessionsReport
+from prowess.runtime.sessions import SessionsReport
 
 DAY_MS = 86_400_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from prowess.errors import ConfigError
 from prowess.runtime.last_settings import LastGoodSettings
-from prowess.runtime.nodes import Nodes, WithNodes
+from prowess.runtime.watch import Nodes, WithNodes
 from prowess.settings import NodeSettings, Settings, SkillsSettings
 
 

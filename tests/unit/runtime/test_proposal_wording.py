@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from prowess.errors import ProposalInputError
-from prowess.learning.edit import Append, Create, Edit, Replace, edited
-from prowess.learning.proposal import Change, Proposal, Source, State
-from prowess.runtime.proposal_wording import Part, Wording, reworded, wording_of
+from prowess.runtime.workshop.proposal_wording import Part, Wording, reworded, wording_of
+from prowess.workshop.edit import Append, Create, Edit, Replace, edited
+from prowess.workshop.proposal import Change, Proposal, Source, State
 
 HEAD = b"---\nname: packing\ndescription: Packs boxes.\nlicense: MIT\n---\n"
 BODY = "# Packing\n\n## Steps\n\n- Weigh it.\n- Close it.\n\n## Pitfalls\n\n- Tape.\n"

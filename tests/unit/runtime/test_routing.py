@@ -20,8 +20,8 @@ from prowess.routing.everyday import texts
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Choice, Context
 from prowess.runtime.ports import Examples
-from prowess.runtime.routing import NO_ENCODER, Asked
-from prowess.runtime.routing_index import text_key
+from prowess.runtime.route.answer import NO_ENCODER, Asked
+from prowess.runtime.route.routing_index import text_key
 from prowess.settings import AgentSettings, Limits, Settings
 from prowess.testing import make_skill
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from prowess.hooks.harness import Harness
-from prowess.learning.session_model import Session, Turn
 from prowess.routing.model import Route
-from prowess.runtime.routing import Asked
-from prowess.runtime.session_reports import (
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.sessions import (
     GONE,
     MOST_FILES,
     TOO_MANY_FILES,
@@ -15,6 +14,7 @@ from prowess.runtime.session_reports import (
     SessionReports,
     Tools,
 )
+from prowess.transcripts.session_model import Session, Turn
 
 
 class ManyFiles:

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import PathError
-from prowess.runtime.scanning import ScanService, Target, Tools
+from prowess.runtime.scan import ScanService, Target, Tools
+from prowess.runtime.sync import (
+    Change,
+    CopiedFile,
+    LeftOut,
+    Outcome,
+    SkillCopy,
+    SyncReport,
+    SyncRequest,
+    SyncService,
+)
 from prowess.runtime.sync_plan import (
     Action,
     FileMark,
@@ -25,22 +35,12 @@ from prowess.runtime.sync_plan import (
     make_plan,
     remaining,
 )
-from prowess.runtime.syncing import (
-    Change,
-    CopiedFile,
-    LeftOut,
-    Outcome,
-    SkillCopy,
-    SyncReport,
-    SyncRequest,
-    SyncService,
-)
-from prowess.safety.acceptance import Acceptance
-from prowess.safety.portable_paths import collision_key
+from prowess.safety.paths import collision_key
+from prowess.safety.rules.acceptance import Acceptance
 from prowess.settings import AgentSettings, NodeSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill, Tier
 from prowess.testing import make_skill, open_memory
-from prowess.wire_runs import sync_report
+from prowess.wire.runs import sync_report
 
 ONE, OTHER = {"SKILL.md": FileMark("1" * 64)}, {"SKILL.md": FileMark("2" * 64)}
 GOOD = b"---\nname: notes\ndescription: Tidies notes.\n---\n\n# Notes\n"

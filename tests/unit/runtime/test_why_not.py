@@ -3,8 +3,8 @@ from tests.unit.routing.vectors import RoutingWorld, SmallEncoder, make_world
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
 from prowess.routing.router import Context
-from prowess.runtime.routing import Asked
-from prowess.runtime.why_not import Absence, why_not
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.why_not import Absence, why_not
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill

@@ -3,12 +3,12 @@
 import pytest
 from tests.unit.routing.vectors import RoutingWorld, make_world
 
-from prowess import wire_routing
 from prowess.routing.model import Decision
-from prowess.runtime.routing import Asked
-from prowess.runtime.withheld import Withheld, withheld
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.withheld import Withheld, withheld
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import make_skill
+from prowess.wire import routing as wire_routing
 
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.", bins=("oven",))
 RIDER = make_skill("bike-repair", description="Repairs a bicycle: chain, brakes and tyres.")

@@ -19,11 +19,11 @@ from prowess.errors import (
     ProposalUnsafeError,
     WorkshopDisabledError,
 )
-from prowess.learning.edit import Append
-from prowess.learning.proposal import EventKind, Proposal, Source, State
-from prowess.runtime.workshop import TurnSeen
-from prowess.runtime.workshop_ports import Counted, Listed, Written
+from prowess.runtime.workshop.ports import Counted, Listed, Written
+from prowess.runtime.workshop.service import TurnSeen
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+from prowess.workshop.edit import Append
+from prowess.workshop.proposal import EventKind, Proposal, Source, State
 
 CORRECTION = "Next time, verify that the GIF has several frames."
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"

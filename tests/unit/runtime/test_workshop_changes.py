@@ -16,10 +16,10 @@ from prowess.errors import (
     ProposalUnsafeError,
     StoreError,
 )
-from prowess.learning.edit import Append, Create, Replace
-from prowess.learning.proposal import Begun, EventKind, Proposal, Similar, State, targets
-from prowess.runtime.workshop_ports import History
+from prowess.runtime.workshop.ports import History
 from prowess.settings import ApprovalPolicy
+from prowess.workshop.edit import Append, Create, Replace
+from prowess.workshop.proposal import Begun, EventKind, Proposal, Similar, State, targets
 
 RELEASE = "Write release notes from merged pull requests. Use when a version is shipped."
 STEPS = """# Release notes

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.learning.proposal import Event, EventKind, State
-from prowess.runtime.workshop_explain import (
+from prowess.runtime.workshop.explain import (
     Answer,
     Situation,
     Visibility,
@@ -13,8 +12,9 @@ from prowess.runtime.workshop_explain import (
     switched_off,
     to_next_review,
 )
-from prowess.runtime.workshop_review import Counters
+from prowess.runtime.workshop.review import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+from prowess.workshop.proposal import Event, EventKind, State
 
 ON = WorkshopSettings(selected=True)
 WELL = Situation(settings=ON, counts={})

@@ -12,9 +12,9 @@ from prowess.errors import (
     ProposalNotFoundError,
     ProposalSecretError,
 )
-from prowess.learning.proposal import Proposal, State
-from prowess.runtime.workshop import TurnSeen
+from prowess.runtime.workshop.service import TurnSeen
 from prowess.settings import ApprovalPolicy
+from prowess.workshop.proposal import Proposal, State
 
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
 STEPS = (

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigError, EncoderError, ModelError, StoreError
-from prowess.learning.edit import Append
-from prowess.runtime.workshop_review import (
+from prowess.runtime.workshop.review import (
     MOST_RETRIES,
     Counters,
     ObservedTurn,
@@ -21,6 +20,7 @@ from prowess.runtime.workshop_review import (
     TurnReviewer,
 )
 from prowess.settings import ReviewMode, WorkshopSettings
+from prowess.workshop.edit import Append
 
 NOTHING = '{"action": "none"}'
 SOMETHING = '{"action": "append", "skillName": "notes", "body": "- Sort by date."}'

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from prowess.errors import PathError, StaleChangeError
-from prowess.learning.proposal import Proposal, State
-from prowess.learning.similar import Neighbour
-from prowess.runtime.applying import DEFAULT_LIMITS, FolderLimits
-from prowess.runtime.workshop import WorkshopService
-from prowess.runtime.workshop_ports import Answer, WorkshopTools
+from prowess.runtime.workshop.applying import DEFAULT_LIMITS, FolderLimits
+from prowess.runtime.workshop.ports import Answer, WorkshopTools
+from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 from prowess.settings import WorkshopSettings
 from prowess.testing import MemoryProposals
+from prowess.workshop.proposal import Proposal, State
+from prowess.workshop.similar import Neighbour
 
 WORKSPACE = "/work"
 

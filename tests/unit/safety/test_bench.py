@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.bench import (
+from prowess.evaluation.scanning import (
     FIGURES,
     Figures,
     Label,

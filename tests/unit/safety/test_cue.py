@@ -2,10 +2,10 @@
 
 import pytest
 
-from prowess.safety.cue import Pattern, Row, Window, cues, pattern
-from prowess.safety.lexicon import LEXICON
 from prowess.safety.model import Confidence, Level
-from prowess.safety.prose_cues import COMPOUNDS, CUES, HIDDEN_CUES
+from prowess.safety.prose.cue import Pattern, Row, Window, cues, pattern
+from prowess.safety.prose.lexicon_part import LEXICON
+from prowess.safety.prose.prose_cues import COMPOUNDS, CUES, HIDDEN_CUES
 from prowess.safety.rules.table import RULES
 
 # Concepts that come from what a word is, not from the lexicon.

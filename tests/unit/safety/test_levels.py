@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.safety.levels import CONTEXTS, level_of
 from prowess.safety.model import Level, Profile
+from prowess.safety.rules.levels_part import CONTEXTS, level_of
 from prowess.safety.rules.table import RULES
 from prowess.safety.sighting import Sighting
 from prowess.safety.views import Spot, View

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 
-from prowess.safety.lookalikes import Likeness, lookalike, normal_name, package_lookalike
+from prowess.safety.judging.packages import Likeness, lookalike, normal_name, package_lookalike
 
 TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password", "gpt-4-tools")
 

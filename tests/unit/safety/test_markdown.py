@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.markdown import Part, Place, parts
+from prowess.safety.intake.markdown import Part, Place, parts
 from prowess.safety.views import View
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.safety.original import SEVEN, literal_hits
+from prowess.safety.rules.levels import SEVEN, literal_hits
 from prowess.safety.views import View
 
 WORDINGS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.model import Level
-from prowess.safety.patterns import (
+from prowess.safety.prose.patterns import (
     body_breakouts,
     frontmatter_marks,
     frontmatter_problems,

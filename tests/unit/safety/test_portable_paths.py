@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.portable_paths import (
+from prowess.safety.paths import (
     PathRefused,
     check_all,
     collision_key,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from prowess.safety import prose
-from prowess.safety.prose_words import Phrasebook
+from prowess.safety.prose import engine as prose
+from prowess.safety.prose.words import Phrasebook
 from prowess.safety.views import View
 
 IGNORE = "prompt-injection-ignore-instructions"

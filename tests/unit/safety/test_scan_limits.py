@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prowess.safety.intake import Limits
+from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from prowess.safety.acceptance import SCANNER, Acceptance
 from prowess.safety.contents import content_hash
 from prowess.safety.model import Finding, Level, Profile, ScanVerdict
+from prowess.safety.rules.acceptance import SCANNER, Acceptance
 from prowess.safety.scan import ScanOptions, scan
 
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n# Tides\n\n"

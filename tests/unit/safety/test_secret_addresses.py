@@ -2,10 +2,10 @@
 
 import pytest
 
-from prowess.learning.trace_secrets import hidden_in
-from prowess.runtime.config_redaction import REDACTED, shown
+from prowess.runtime.config.redaction import REDACTED, shown
 from prowess.safety.secret_addresses import ADDRESSES
 from prowess.safety.secrets import mask
+from prowess.secrets.mask import hidden_in
 
 CANARY = "canary0123456789abcdef"
 OWNED = [

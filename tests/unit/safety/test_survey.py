@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from prowess.safety.facts import Act
-from prowess.safety.intake import take
+from prowess.safety.intake.ledger import take
 from prowess.safety.scene import Scene
 from prowess.safety.survey import Survey
 

@@ -6,7 +6,7 @@ from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import READY, Verdict
-from prowess.skills.explain import (
+from prowess.skills.explanation import (
     Explanation,
     Situation,
     Step,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.skills.harness_rules import RULES, Reader, chosen, is_hidden, reader_named, reads
+from prowess.skills.harness.rules import RULES, Reader, chosen, is_hidden, reader_named, reads
 from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
 from prowess.testing import make_skill
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.skills.commands import SkillCommand, build_commands
-from prowess.skills.invoking import (
+from prowess.skills.invocation import (
     InvocationPlace,
     Invoked,
     find_command,

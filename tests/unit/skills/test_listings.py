@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.settings import Limits
-from prowess.skills.listing_fix import SHORTEST, cheapest_fix
-from prowess.skills.listings import (
+from prowess.skills.harness.listing_fix import SHORTEST, cheapest_fix
+from prowess.skills.harness.listings import (
     ClaudePage,
     CodexPage,
     Fate,

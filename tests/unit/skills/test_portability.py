@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import pytest
 
 from prowess.settings import SpecMode
-from prowess.skills.harness_rules import RULES, Reader
+from prowess.skills.harness.portability import SIDECAR, Note, Weight, hiding_sidecar, notes_for
+from prowess.skills.harness.portable import Portable, build
+from prowess.skills.harness.rules import RULES, Reader
 from prowess.skills.model import Document, Source, Tier
 from prowess.skills.parse import parse
-from prowess.skills.portability import SIDECAR, Note, Weight, hiding_sidecar, notes_for
-from prowess.skills.portable import Portable, build
 
 SOURCE = Source(tier=Tier.WORKSPACE, root="/work/skills")
 HIDING = b"policy:\n  allow_implicit_invocation: false\n"

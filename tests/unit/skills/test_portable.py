@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
+from prowess.skills.harness.portable import Portable, build, flat_text, portable_name
 from prowess.skills.model import Document, Skill, Source, Tier
 from prowess.skills.parse import parse
-from prowess.skills.portable import Portable, build, flat_text, portable_name
 from prowess.skills.standard import is_name
-from prowess.skills.validate import validate
+from prowess.skills.validation import validate
 
 SOURCE = Source(tier=Tier.WORKSPACE, root="/work/skills")
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=30)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from prowess.settings import SpecMode
 from prowess.skills.model import Document, Severity, Source, Tier
 from prowess.skills.parse import parse
-from prowess.skills.validate import Report, validate
+from prowess.skills.validation import Report, validate
 
 LINES = st.sampled_from(
     (

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from prowess.safety.facts import Act, Fact, Reading, Snippet
 from prowess.safety.languages import shell_patterns as patterns
-from prowess.safety.languages.shell_decode import decode_base
-from prowess.safety.languages.shell_facts import read_shell
+from prowess.safety.languages.shell.shell_decode import decode_base
+from prowess.safety.languages.shell.shell_facts import read_shell
 from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
 from prowess.safety.views import Spot, View
 

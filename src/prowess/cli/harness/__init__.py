@@ -1,0 +1,1 @@
+"""Commands for the coding agents that you already run."""

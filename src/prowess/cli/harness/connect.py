@@ -1,0 +1,126 @@
+"""`connect`: our hook and our MCP server in the settings of a harness, and out again."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from prowess.cli.options import workspace_option
+from prowess.cli.render import asks, print_json, print_text
+from prowess.hooks.harness import Harness
+from prowess.hooks.registrations import Scope
+from prowess.runtime.harness.connect import Connecting, Plan, Request, Written
+from prowess.wire.connect import connection
+from prowess.wiring import open_runtime
+
+_COLOURS = {"+": "green", "-": "red", "@": "dim"}
+
+
+@click.command("connect", epilog="Example: prowess connect claude-code --project --dry-run")
+@click.argument("harness", metavar="HARNESS", type=click.Choice([one.value for one in Harness]))
+@click.option("--project", is_flag=True, help="For everybody in this project.")
+@click.option("--user", is_flag=True, help="For you, in every project.")
+@click.option("--remove", is_flag=True, help="Take out what connecting put in, and nothing else.")
+@click.option("--no-mcp", is_flag=True, help="Leave MCP servers alone: hooks only.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before files are written.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@workspace_option
+def connect_command(
+    harness: str,
+    workspace: str | None,
+    *,
+    project: bool,
+    user: bool,
+    remove: bool,
+    no_mcp: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Write our hook and our MCP server into the settings of HARNESS.
+
+    HARNESS is claude-code, codex, cursor, gemini, copilot or vscode. The difference is shown before
+    anything is written, the old file is kept beside the new one, and comments and order stay. To
+    connect again changes nothing; --remove takes out exactly what was put in.
+
+    Without --project and --user it is for you alone, since not everybody in a project may have
+    Prowess; for VS Code it is the project, since it has no hooks elsewhere.
+    """
+    if not dry_run and not yes and (as_json or not asks()):
+        raise click.UsageError(
+            "Nobody can be asked here: give --yes to write, or --dry-run to look"
+        )
+    where = _scope(project=project, user=user)
+    connecting = _connecting(workspace)
+    request = Request(harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp)
+    plan = connecting.plan(request)
+    differences = _differences(plan)
+    if not as_json:
+        _print_plan(plan, differences)
+    written = None if dry_run else _written(connecting, plan, sure=yes)
+    if as_json:
+        print_json(connection(plan, differences, written))
+    elif written:
+        _print_written(plan, written)
+    return 0
+
+
+def _scope(*, project: bool, user: bool) -> Scope | None:
+    if project and user:
+        raise click.UsageError("--project and --user are two places: give one of them")
+    if project:
+        return Scope.PROJECT
+    return Scope.USER if user else None
+
+
+def _connecting(workspace: str | None) -> Connecting:
+    # Late: it reads settings files of every kind, which nothing else needs.
+    module = import_module("prowess.wiring.connecting")
+    opened: Connecting = module.open_connecting(open_runtime(workspace), workspace or ".")
+    return opened
+
+
+def _differences(plan: Plan) -> dict[str, list[str]]:
+    module = import_module("prowess.runtime.harness.difference")
+    return {
+        file.path: module.file_difference(file.path, file.before, file.after)
+        for file in plan.files
+        if file.needed
+    }
+
+
+def _written(connecting: Connecting, plan: Plan, *, sure: bool) -> Sequence[Written] | None:
+    if not plan.needed:
+        return ()
+    if not sure:
+        click.confirm("Write this?", default=True, abort=True)
+    return connecting.apply(plan)
+
+
+def _print_plan(plan: Plan, differences: Mapping[str, Sequence[str]]) -> None:
+    for file in plan.files:
+        if not file.needed:
+            continue
+        if file.leads_to:
+            print_text(f"{file.path} leads to {file.leads_to}, which is what gets changed.")
+        for number, line in enumerate(differences[file.path]):
+            heading = number < len(("---", "+++"))
+            print_text(line, "bold" if heading else _COLOURS.get(line[:1], ""))
+        print_text()
+    if not plan.needed:
+        state = "is not connected" if plan.remove else "is connected already"
+        print_text(f"{plan.harness} ({plan.scope}) {state}: nothing to do.")
+    for note in plan.notes:
+        print_text(f"Note: {note}", "yellow")
+
+
+def _print_written(plan: Plan, written: Sequence[Written]) -> None:
+    gone = {file.path for file in plan.files if file.after is None}
+    for one in written:
+        kept = f" (before: {one.backup})" if one.backup else ""
+        print_text(f"{'removed' if one.path in gone else 'written'}: {one.path}{kept}")
+    if plan.remove:
+        print_text(f"{plan.harness} is no longer connected ({plan.scope}).", "green")
+    else:
+        print_text(f"{plan.harness} is connected ({plan.scope}). Check it: prowess doctor", "green")

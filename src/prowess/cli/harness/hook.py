@@ -1,0 +1,51 @@
+"""`hook`: what coding agents call at their prompts and sessions.
+
+The plain `prowess hook` never comes here: it takes the fast lane before this is imported. Here is
+its help, and the part that learns in the background.
+"""
+
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
+
+import click
+
+from prowess.cli.harness import hook_lane
+from prowess.errors import ProwessError
+from prowess.host.harness.hook_client import current_folder, state_folder
+from prowess.host.harness.hook_slots import place_to_learn
+
+_MOST_BYTES = 8 * 1024 * 1024
+# Far above what a review by a model may take; nobody else ends a process that hangs.
+_MOST_SECONDS = 600.0
+
+
+@click.command("hook")
+# For the process that a hook leaves behind; nobody types it.
+@click.option("--learn", is_flag=True, hidden=True)
+def hook_command(*, learn: bool) -> int:
+    """Answer a hook of a coding agent: its payload on standard input, our answer on output.
+
+    Claude Code, Codex, Cursor, Gemini CLI, Copilot CLI and VS Code are told apart by what they
+    send. At a prompt the answer names the skills that fit, at the start of a session all that are
+    ready; at the end of a turn the workshop learns in the background, if it is on. Whatever goes
+    wrong, the exit code is 0 and nothing is printed; `prowess doctor` says what did.
+
+    `prowess connect` registers it. Example: prowess hook < payload.json
+    """
+    if not learn:
+        return hook_lane.run()
+    hook_lane.limit_time(_MOST_SECONDS)
+    current = current_folder()
+    with place_to_learn(state_folder(os.environ, current)) as is_free:
+        if is_free:
+            _learn(current)
+    return 0
+
+
+def _learn(current: str) -> None:
+    learning = import_module("prowess.wiring.hook_learning")
+    # Nobody reads what a process in the background says; the workshop has its own log.
+    with suppress(ProwessError, ValueError, OSError):
+        learning.learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current)

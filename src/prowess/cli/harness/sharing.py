@@ -1,0 +1,193 @@
+"""`budget`: which descriptions a harness will show its model, and how to have all of them shown."""
+
+from collections.abc import Sequence
+
+import click
+
+from prowess.cli.options import common
+from prowess.cli.render import Cell, Column, print_json, print_table, print_text
+from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
+from prowess.skills.harness.listings import Entry, Fate
+from prowess.skills.harness.rules import ALIASES, Reader, reader_named
+from prowess.skills.model import Skill
+from prowess.wire import sharing as wire_sharing
+from prowess.wiring import open_runtime
+from prowess.wiring.budgets import open_budgets
+
+_NAMES = (*(reader.value for reader in Reader), *ALIASES)
+_STYLES = {Fate.SHOWN: "", Fate.CUT: "yellow", Fate.NAME_ONLY: "red", Fate.DROPPED: "red"}
+_WORDS = {
+    Fate.SHOWN: "shown",
+    Fate.CUT: "cut",
+    Fate.NAME_ONLY: "name only",
+    Fate.DROPPED: "dropped",
+}
+_MOST_STEPS = 10
+
+
+@click.command("budget")
+@click.option(
+    "--harness",
+    type=click.Choice(_NAMES),
+    metavar="NAME",
+    help=f"One of {', '.join(reader.value for reader in Reader)}; by default all of them.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(1, 100_000_000),
+    metavar="TOKENS",
+    help="The window of the model; by default what the harness assumes.",
+)
+@click.option(
+    "--every-skill",
+    is_flag=True,
+    help="As if every usable skill lay where the harness reads.",
+)
+@common
+def budget_command(
+    workspace: str | None,
+    agent: str | None,
+    *,
+    harness: str | None,
+    window: int | None,
+    every_skill: bool,
+    as_json: bool,
+) -> int:
+    """Say which descriptions each harness will show its model, cut or drop, and the cheapest fix.
+
+    Harnesses give the list of skills a small share of the window and shorten it without a word.
+    What is listed here is what lies in the folders that each of them reads.
+
+    Example: prowess budget --harness claude-code --window 200000
+
+    Exit code 0 when every description is shown, 1 when some are not.
+    """
+    reader = None if harness is None else reader_named(harness)
+    with open_runtime(workspace) as runtime:
+        report = open_budgets(runtime).report(agent, reader, window, everywhere=every_skill)
+    if as_json:
+        print_json(wire_sharing.budget_report(report))
+    else:
+        _print_report(report, detailed=reader is not None)
+    return 0 if report.is_whole else 1
+
+
+def _print_report(report: BudgetReport, *, detailed: bool) -> None:
+    if not detailed:
+        _print_overview(report.harnesses)
+    for harness in report.harnesses:
+        if detailed or not harness.is_whole:
+            _print_harness(harness, detailed=detailed)
+    if not detailed and report.is_whole:
+        print_text("Every description is shown. Give --harness NAME for the list of one of them.")
+
+
+def _print_overview(harnesses: Sequence[HarnessBudget]) -> None:
+    columns = ("Harness", "Skills", *(_WORDS[fate].capitalize() for fate in Fate), "Used", "Limit")
+    print_table(
+        (*(Column(title) for title in columns), Column("Tokens")),
+        [
+            (
+                Cell(harness.reader.value),
+                Cell(str(len(harness.entries))),
+                *(_count(harness, fate) for fate in Fate),
+                Cell(f"{harness.used:,}"),
+                Cell("unknown" if harness.limit is None else f"{harness.limit:,} {harness.unit}"),
+                Cell(f"~{harness.tokens:,}"),
+            )
+            for harness in harnesses
+        ],
+    )
+
+
+def _count(harness: HarnessBudget, fate: Fate) -> Cell:
+    count = harness.count(fate)
+    return Cell(str(count), _STYLES[fate] if count else "")
+
+
+def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
+    print_text()
+    limit = "no known limit" if harness.limit is None else f"of {harness.limit:,} {harness.unit}"
+    room = f"{harness.used:,} {limit} ({harness.limit_from}), about {harness.tokens:,} tokens"
+    print_text(f"{harness.title}: {_counted(len(harness.entries))}, {room}", "bold")
+    shown = [
+        (place, entry)
+        for place, entry in enumerate(harness.entries, start=1)
+        if detailed or entry.fate is not Fate.SHOWN
+    ]
+    most = len(shown) if detailed else _MOST_STEPS
+    if shown:
+        _print_entries(shown[:most])
+    if shown[most:]:
+        print_text(f"... and {len(shown) - most} more: --harness {harness.reader.value}", "dim")
+    if harness.hidden:
+        print_text(f"Kept from the model on purpose: {_names(harness.hidden)}.", "dim")
+    if harness.elsewhere:
+        _print_elsewhere(harness)
+    _print_fix(harness)
+    if detailed:
+        for note in harness.notes:
+            print_text(note, "dim")
+
+
+def _print_elsewhere(harness: HarnessBudget) -> None:
+    project, personal = harness.places
+    print_text(
+        f"{harness.title} does not look where {_counted(harness.elsewhere)} of yours can be found:"
+        f" use {project} or {personal}, or count everything with --every-skill.",
+        "dim",
+    )
+
+
+def _print_entries(entries: Sequence[tuple[int, Entry]]) -> None:
+    print_table(
+        (
+            Column("No."),
+            Column("Skill"),
+            Column("Description"),
+            Column("Characters"),
+            Column("Location", flexible=True),
+        ),
+        [
+            (
+                Cell(str(place)),
+                Cell(entry.skill.name),
+                Cell(_WORDS[entry.fate], _STYLES[entry.fate]),
+                Cell(_size(entry)),
+                Cell(entry.skill.path),
+            )
+            for place, entry in entries
+        ],
+    )
+
+
+def _size(entry: Entry) -> str:
+    return str(entry.whole) if entry.fate is Fate.SHOWN else f"{entry.shown} of {entry.whole}"
+
+
+def _print_fix(harness: HarnessBudget) -> None:
+    fix = harness.fix
+    if harness.is_whole:
+        return
+    print_text("Cheapest fix:", "bold")
+    for step in fix.shorten[:_MOST_STEPS]:
+        print_text(f"  shorten {step.skill.name} by {step.by} characters, to {step.to}")
+    if len(fix.shorten) > _MOST_STEPS:
+        rest = fix.shorten[_MOST_STEPS:]
+        print_text(f"  and {len(rest)} more, each to {rest[0].to} (--json lists them)")
+    if fix.hide:
+        print_text(f"  hide {_names(fix.hide)}: {harness.how_to_hide}")
+    if not fix.enough:
+        print_text("  not one skill fits this limit", "red")
+    if harness.how_to_raise:
+        print_text(f"  or {harness.how_to_raise}")
+
+
+def _counted(count: int) -> str:
+    return f"{count} skill{'' if count == 1 else 's'}"
+
+
+def _names(skills: Sequence[Skill]) -> str:
+    names = [skill.name for skill in skills]
+    more = f" and {len(names) - _MOST_STEPS} more" if len(names) > _MOST_STEPS else ""
+    return ", ".join(names[:_MOST_STEPS]) + more

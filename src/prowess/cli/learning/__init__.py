@@ -1,0 +1,1 @@
+"""Commands that learn from sessions and traces, and show that it works."""

@@ -1,0 +1,148 @@
+"""`qa`: scenarios that show, from a conversation to a file on disk, that learning works."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from prowess.cli.learning.qa_report import (
+    print_conclusion,
+    print_finished,
+    print_problems,
+    suite_json,
+)
+from prowess.cli.render import Cell, Column, print_json, print_table, silence
+from prowess.evaluation.scenarios import Broken, Scenario
+from prowess.host.scenario_files import ScenarioFile, read_scenarios
+
+if TYPE_CHECKING:
+    from prowess.wiring.scenarios import Finished
+
+_MOST_AT_ONCE = 32
+
+folder_option = click.option(
+    "--folder",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(),
+    help="Where the scenarios are; by default qa/scenarios of the current folder.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+
+
+@click.group("qa")
+def qa_command() -> None:
+    """Run scenarios that show that learning works, end to end.
+
+    A scenario is a Markdown file: a config, a conversation, and what must come of it. Each one is
+    played in folders of its own, with the real store, scanner and router; of the language model it
+    says itself what it answers. Nothing of yours is read or changed.
+    """
+
+
+@qa_command.command("suite", epilog="Example: prowess qa suite -s skill-workshop-pending-approval")
+@click.option(
+    "-s",
+    "--scenario",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="The name or path of a scenario; by default all are played. May be given again.",
+)
+@folder_option
+@click.option(
+    "--concurrency",
+    metavar="N",
+    type=click.IntRange(1, _MOST_AT_ONCE),
+    default=1,
+    help="How many are played at once.",
+)
+@click.option("--keep", is_flag=True, help="Leave the folders of each scenario, and say where.")
+@json_option
+def suite_command(
+    names: tuple[str, ...],
+    folders: tuple[str, ...],
+    *,
+    concurrency: int,
+    keep: bool,
+    as_json: bool,
+) -> int:
+    """Play scenarios and say of each step whether it went as it should.
+
+    Exit code 1 when a step fails or a file is no scenario; the others are played all the same.
+    """
+    files = read_scenarios(names, folders)
+    broken = [file for file in files if isinstance(file.scenario, Broken)]
+    fine = [file.scenario for file in files if isinstance(file.scenario, Scenario)]
+    finished = _shown(_run(fine, concurrency, keep=keep), as_json=as_json)
+    if as_json:
+        print_json(suite_json(finished, _problems(broken)))
+    else:
+        print_conclusion(finished, _problems(broken))
+    passed = sum(one.played.passed for one in finished)
+    return 0 if passed == len(files) else 1
+
+
+@qa_command.command("list", epilog="Example: prowess qa list --folder qa/scenarios/plugins")
+@folder_option
+@json_option
+def list_command(folders: tuple[str, ...], *, as_json: bool) -> int:
+    """Show the scenarios that there are, and what is wrong with those that cannot be read."""
+    files = read_scenarios((), folders)
+    broken = [file for file in files if isinstance(file.scenario, Broken)]
+    if as_json:
+        fine = [file for file in files if isinstance(file.scenario, Scenario)]
+        print_json(
+            {
+                "scenarios": [
+                    {"name": file.name, "path": file.path, "summary": _summary(file)}
+                    for file in fine
+                ],
+                "problems": _problems(broken),
+            }
+        )
+    else:
+        rows = [(Cell(file.name, "bold"), Cell(_summary(file))) for file in files]
+        print_table((Column("Scenario"), Column("What it shows", flexible=True)), rows)
+        print_problems(_problems(broken))
+    return 1 if broken else 0
+
+
+def _summary(file: ScenarioFile) -> str:
+    if isinstance(file.scenario, Broken):
+        return "cannot be read"
+    return file.scenario.summary or file.scenario.title
+
+
+def _run(scenarios: Sequence[Scenario], concurrency: int, *, keep: bool) -> "Iterator[Finished]":
+    # Late: `qa list` needs neither the store nor the scanner.
+    module = import_module("prowess.wiring.scenarios")
+    found: Iterator[Finished] = module.run_scenarios(scenarios, concurrency=concurrency, keep=keep)
+    return found
+
+
+def _shown(found: "Iterator[Finished]", *, as_json: bool) -> "list[Finished]":
+    """Show each scenario as it ends; who stops reading still gets the exit code."""
+    finished = []
+    for one in found:
+        finished.append(one)
+        if not as_json:
+            try:
+                print_finished(one)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                silence()
+    return finished
+
+
+def _problems(broken: Sequence[ScenarioFile]) -> list[str]:
+    """Return what is wrong with files, each with its path and line."""
+    return [
+        f"{file.path}:{problem.line}: {problem.text}"
+        for file in broken
+        if isinstance(file.scenario, Broken)
+        for problem in file.scenario.problems
+    ]

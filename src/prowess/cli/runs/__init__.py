@@ -1,0 +1,1 @@
+"""Commands around a run: prompt, environment, slash commands, installs and the chat."""

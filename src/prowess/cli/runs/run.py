@@ -1,0 +1,115 @@
+"""`run`: another program, with the environment and the skills prompt of a run.
+
+Standard output belongs to that program alone, and so does the exit code.
+"""
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from prowess.cli.options import common
+from prowess.cli.render import print_error, print_json, print_text
+from prowess.errors import ProwessError
+from prowess.host.processes.facts import find_program
+from prowess.host.processes.foreground import run_foreground, signals_held
+from prowess.host.processes.prompt_file import VARIABLE, prompt_file
+from prowess.skills.text import one_line
+from prowess.wire import runs as wire_runs
+from prowess.wire.skills import error as wire_error
+from prowess.wiring import open_runtime
+
+if TYPE_CHECKING:
+    from prowess.runtime.run import Run
+
+_FAILED = 1
+
+
+@click.command(
+    "run",
+    # What follows the command's first word is the command's, whatever it looks like.
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples: prowess run -- claude --continue;  prowess run --dry-run -- npm test",
+)
+@click.argument("command", nargs=-1, metavar="[--] COMMAND...", type=click.UNPROCESSED)
+@click.option(
+    "--session", metavar="ID", help="Begin a turn of this session, and use what it holds."
+)
+@click.option("--dry-run", is_flag=True, help="Start nothing; show what would be set.")
+@common
+def run_command(
+    command: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    session: str | None,
+    dry_run: bool,
+) -> int:
+    """Run COMMAND with the environment and the skills prompt of a run.
+
+    It has the variables that the configuration gives to skills (env, apiKey), programs that were
+    installed for skills at the end of PATH, and the file PROWESS_SKILLS_PROMPT_FILE with the block
+    that tells the agent about its skills. The file is removed when COMMAND ends. COMMAND runs in
+    the current folder and on this terminal; its exit code is passed on, 128 and the number where a
+    signal ended it, 127 where it is not found and 126 where it cannot be run.
+    """
+    _check(command, session, as_json=as_json, dry_run=dry_run)
+    try:
+        with open_runtime(workspace) as runtime:
+            context = runtime.run(agent=agent, session=session, process_wide=False)
+            if dry_run:
+                _show(context.preview(), command, as_json=as_json)
+                return 0
+            with context as run:
+                return _run(run, command)
+    except ProwessError as error:
+        # Here, for the word --json may be one of COMMAND's.
+        return _refused(error, as_json=as_json)
+
+
+def _check(command: Sequence[str], session: str | None, *, as_json: bool, dry_run: bool) -> None:
+    if not command:
+        raise click.UsageError("give a command, such as `prowess run -- env`")
+    if as_json and not dry_run:
+        raise click.UsageError("--json goes with --dry-run: the output is the command's own")
+    if session is not None and not one_line(session):
+        raise click.UsageError("--session needs an id")
+
+
+def _run(run: "Run", command: Sequence[str]) -> int:
+    for note in run.environment.notes:
+        print_error(f"{note}.")
+    # A signal that ends us must not leave the file behind, so none comes before it is removed.
+    with signals_held() as held, prompt_file(run.prompt) as path:
+        environment = {**run.environ, VARIABLE: path}
+        return run_foreground(command, environment, tell=print_error, held=held)
+
+
+def _refused(error: ProwessError, *, as_json: bool) -> int:
+    if as_json:
+        print_json(wire_error(error.code, str(error)))
+    else:
+        print_error(str(error))
+    return _FAILED
+
+
+def _show(run: "Run", command: Sequence[str], *, as_json: bool) -> None:
+    program = find_program(command[0], run.environ, relative=True)
+    if as_json:
+        print_json(wire_runs.planned_run(run, command, program.path, VARIABLE))
+        return
+    environment = run.environment
+    print_text(f"would run: {shlex.join(command)}", "bold")
+    print_text(f"  {program.path or program.problem}", "dim" if program.path else "yellow")
+    print_text(f"  prompt: {len(run.prompt)} characters, in the file {VARIABLE}")
+    print_text(f"  set: {', '.join(environment.applied) or 'nothing'}")
+    if environment.kept:
+        print_text(f"  kept, they have a value already: {', '.join(environment.kept)}")
+    if environment.allowed:
+        print_text(f"  opened by allowEnv: {', '.join(environment.allowed)}")
+    for one in environment.blocked:
+        print_text(f"  blocked: {one.key} {one.reason}", "yellow")
+    for warning in environment.warnings:
+        print_text(f"  ! {warning}", "yellow")

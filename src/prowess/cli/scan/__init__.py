@@ -1,0 +1,1 @@
+"""`prowess scan`, its reports and its bench."""

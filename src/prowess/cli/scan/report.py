@@ -1,0 +1,165 @@
+"""Scan reports for people: one block a skill, each finding on its line, the place underlined.
+
+A report about hostile text must not become a stage for it: what cannot be seen is spelled out, long
+lines are cut around the place, and secrets are masked before anything is cut.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from prowess.cli.render import print_text
+from prowess.runtime.scan import Scanned
+from prowess.safety.model import Finding, Handling, Level, ScanVerdict
+from prowess.safety.secrets import mask
+from prowess.wire.safety import visible
+
+_STYLES = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
+_VERDICTS = {
+    ScanVerdict.CLEAN: "green",
+    ScanVerdict.WARN: "yellow",
+    ScanVerdict.QUARANTINE: "bold red",
+    ScanVerdict.ERROR: "bold red",
+}
+_WIDTH, _BEFORE, _MOST_MARKED = 100, 40, 40
+# Steps that only straighten the raw text: the line in the file already shows what was read.
+_PLAIN_STEPS = frozenset(("folded", "joined"))
+
+
+class Printer:
+    """Prints scans as they come in; says why and how to fix once for each rule."""
+
+    def __init__(self, *, active: bool, verbose: bool) -> None:
+        self._active, self._verbose = active, verbose
+        self._told: set[str] = set()
+
+    def show(self, scanned: Scanned) -> None:
+        """Print the block of one skill."""
+        if not self._active:
+            return
+        report, target = scanned.report, scanned.target
+        took = f"{report.took_ms:.0f} ms" if report.took_ms else "not scanned"
+        head = f"{report.verdict.value.upper():10} {visible(target.name)}"
+        where = f"({visible(target.path)}, {scanned.profile.value}, {took})"
+        print_text(f"{head}  {where}", _VERDICTS[report.verdict])
+        lines = _Lines(target.files)
+        for level in Level:
+            found = [finding for finding in report.findings if finding.level is level]
+            if found and (level is not Level.INFO or self._verbose):
+                self._group(level, found, lines)
+        if self._verbose:
+            self._ledger(scanned)
+        print_text()
+
+    def summary(self, found: Sequence[Scanned]) -> None:
+        """Print what all of it comes to, on one line."""
+        if not self._active:
+            return
+        verdicts = Counter(scanned.report.verdict for scanned in found)
+        levels = Counter(one.level for scanned in found for one in scanned.report.findings)
+        skills = f"{len(found)} skill{'' if len(found) == 1 else 's'}"
+        counted = ", ".join(f"{verdicts[verdict]} {verdict.value}" for verdict in ScanVerdict)
+        findings = ", ".join(f"{levels[level]} {level.value}" for level in Level)
+        hint = "" if self._verbose or not levels[Level.INFO] else " (--verbose shows info)"
+        took = sum(scanned.report.took_ms for scanned in found)
+        print_text(f"{skills}: {counted}. Findings: {findings}{hint}. {took:.0f} ms.", "bold")
+
+    def _group(self, level: Level, found: Sequence[Finding], lines: "_Lines") -> None:
+        print_text(f"  {level.value} ({len(found)})", _STYLES[level])
+        for finding in found:
+            place = f"{visible(finding.file)}:{finding.line}:{finding.column}"
+            if not finding.file:
+                place = "-"
+            print_text(f"    {place}  {finding.rule_id}  {visible(finding.message)}")
+            self._source(finding, lines)
+            if finding.lowered_by:
+                lowered = ", ".join(map(visible, finding.lowered_by))
+                print_text(f"      lowered by: {lowered}", "dim")
+            if self._verbose and finding.evidence_hash:
+                print_text(f"      evidence {finding.evidence_hash}", "dim")
+            self._explain(finding)
+
+    def _source(self, finding: Finding, lines: "_Lines") -> None:
+        raw = lines.line(finding.file, finding.line)
+        decoded = not _PLAIN_STEPS.issuperset(finding.views)
+        if raw.strip():
+            text, before, marked = around(raw, finding.column)
+            number = str(finding.line)
+            print_text(f"      {number} | {text}")
+            margin = " " * (len(number) + 6)
+            print_text(f"{margin} | {' ' * before}^{'~' * (marked - 1)}", _STYLES[finding.level])
+        elif finding.evidence and not decoded:
+            print_text(f"      {visible(finding.evidence)}")
+        if decoded or (finding.views and not raw.isascii()):
+            print_text(f"      views: {' -> '.join(finding.views)}")
+        if decoded and finding.evidence:
+            print_text(f"      reads: {visible(finding.evidence)}")
+
+    def _explain(self, finding: Finding) -> None:
+        if finding.rule_id in self._told:
+            return
+        self._told.add(finding.rule_id)
+        print_text(f"      why: {finding.why}", "dim")
+        print_text(f"      fix: {finding.fix}", "dim")
+
+    def _ledger(self, scanned: Scanned) -> None:
+        print_text("  files", "dim")
+        for entry in scanned.report.ledger:
+            reason = f"  {visible(entry.reason)}" if entry.reason else ""
+            style = "" if entry.handling is Handling.SCANNED else "yellow"
+            size = f"{entry.size:>9}"
+            print_text(f"    {entry.handling.value:9}{size}  {visible(entry.path)}{reason}", style)
+
+
+def around(raw: str, column: int) -> tuple[str, int, int]:
+    """Return a line cut around `column` and made visible, where the place is in it, and how long.
+
+    Places and lengths are counted in cells of a terminal.
+    """
+    # Masked as a whole: half of a secret would no longer look like one.
+    masked = mask(raw)
+    at = min(column - 1, len(raw))
+    if masked != raw:
+        at = min(len(mask(raw[:at])), len(masked))
+    start = max(0, at - _BEFORE)
+    head = ("… " if start else "") + _seen(masked[start:at])
+    rest = masked[at : start + _WIDTH]
+    tail = _seen(rest) + (" …" if len(masked) > start + _WIDTH else "")
+    word = rest.split(maxsplit=1)[0] if rest.strip() and not rest[0].isspace() else rest[:1]
+    marked = min(max(_cells(_seen(word)), 1), _MOST_MARKED)
+    return head + tail, _cells(head), marked
+
+
+def _seen(text: str) -> str:
+    return visible(text.replace("\t", " "))
+
+
+def _cells(text: str) -> int:
+    wide = sum(unicodedata.east_asian_width(letter) in {"W", "F"} for letter in text)
+    marks = sum(unicodedata.combining(letter) > 0 for letter in text)
+    return len(text) + wide - marks
+
+
+class _Lines:
+    """The raw lines of a skill's files, split when they are first asked for."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+        self._split: dict[str, list[str]] = {}
+
+    def line(self, path: str, number: int) -> str:
+        """Return one line; empty where the file is not one of the skill's own."""
+        if path not in self._files:
+            return ""
+        if path not in self._split:
+            # Not by `splitlines`: only a line feed ends a line for the scanner.
+            self._split[path] = _text(self._files[path]).split("\n")
+        lines = self._split[path]
+        return lines[number - 1].removesuffix("\r") if 0 < number <= len(lines) else ""
+
+
+def _text(data: bytes) -> str:
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    return ""

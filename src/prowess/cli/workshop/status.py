@@ -1,0 +1,156 @@
+"""`workshop status`: what waits, how it is set, how far the next review is, and what is wrong."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from prowess.cli.options import common
+from prowess.cli.render import print_json, print_text
+from prowess.cli.workshop.proposals import STYLES
+from prowess.errors import ModelError, SkillNotFoundError
+from prowess.host.config.workshop_profiles import profile_of
+from prowess.runtime.workshop.explain import (
+    ENTRY,
+    Answer,
+    Situation,
+    Visibility,
+    answers,
+    switched_off,
+    to_next_review,
+)
+from prowess.settings import SettingProblem, WorkshopSettings
+from prowess.wire import wire_workshop
+from prowess.wire.skills import setting_problem
+from prowess.wiring import Runtime, open_runtime
+from prowess.workshop.proposal import Event, State
+
+if TYPE_CHECKING:
+    from prowess.runtime.workshop.review import Note
+
+_MOST_SKILLS = 50
+
+
+@click.command("status")
+@click.option("--explain", is_flag=True, help="Answer each known symptom for this installation.")
+@common
+def status_command(
+    workspace: str | None, agent: str | None, *, as_json: bool, explain: bool
+) -> int:
+    """Count proposals by state, and say how the workshop is set.
+
+    With --explain, also say why nothing is captured, reviewed, applied or seen, and what to do.
+
+    Example: prowess workshop status --explain
+    """
+    with open_runtime(workspace) as runtime:
+        seen = _situation(runtime, agent or "", explain=explain)
+        found = answers(seen) if explain else ()
+        if as_json:
+            folder = runtime.skills.workspace(agent).folder
+            counts = {state.value: seen.counts.get(state, 0) for state in State}
+            status = wire_workshop.workshop_status(seen, found)
+            problems = [setting_problem(one) for one in _problems(runtime)]
+            print_json({"workspaceDir": folder, **counts, **status, "configProblems": problems})
+            return 0
+        print_text(f"Workspace: {runtime.skills.workspace(agent).folder}")
+        _print_status(seen)
+        for problem in _problems(runtime):
+            print_text(f"! {problem.key} {problem.message}", "yellow")
+        _print_answers(found)
+    return 0
+
+
+def _situation(runtime: Runtime, agent: str, *, explain: bool) -> Situation:
+    service = runtime.workshop
+    settings = runtime.config.read().workshop
+    proposals = service.list(agent_id=agent)
+    counts = {state: sum(one.state is state for one in proposals) for state in State}
+    applied = dict.fromkeys(one.skill for one in proposals if one.state is State.APPLIED)
+    reviews = service.reviews
+    notes = {} if reviews is None else reviews.notes(agent)
+    counters = Situation(settings=settings, counts=counts).counters
+    if not explain:
+        return Situation(
+            settings=settings,
+            counts=counts,
+            counters=counters if reviews is None else reviews.counters(agent),
+        )
+    return Situation(
+        settings=settings,
+        counts=counts,
+        events=_all_events(runtime, agent),
+        counters=counters if reviews is None else reviews.counters(agent),
+        no_reviewer=_missing_reviewer(runtime, settings),
+        phrase_note=_told(notes.get("phrases")),
+        review_note=_told(notes.get("reviewer")),
+        applied=[_visibility(runtime, skill, agent) for skill in list(applied)[:_MOST_SKILLS]],
+    )
+
+
+def _all_events(runtime: Runtime, agent: str) -> list[Event]:
+    events: list[Event] = []
+    while page := runtime.workshop.events(events[-1].sequence if events else 0, agent_id=agent):
+        events += page
+    return events
+
+
+def _told(note: "Note | None") -> str:
+    return "" if note is None else note.text
+
+
+def _missing_reviewer(runtime: Runtime, settings: WorkshopSettings) -> str:
+    if settings.review_command or settings.review_model or runtime.environ.get("PROWESS_MODEL"):
+        return ""
+    try:
+        runtime.language_model()
+    except ModelError as error:
+        return f"no model can be asked: {error}"
+    return ""
+
+
+def _visibility(runtime: Runtime, skill: str, agent: str) -> Visibility:
+    try:
+        found = runtime.why(skill, agent or None)
+    except SkillNotFoundError:
+        reason, fix = "its folder is gone", f"`prowess workshop history {skill}` says what was."
+        return Visibility(skill=skill, visible=False, reason=reason, fix=fix)
+    step = found.reason
+    if step is None:
+        return Visibility(skill=skill, visible=True)
+    return Visibility(skill=skill, visible=False, reason=step.detail, fix=step.fix)
+
+
+def _problems(runtime: Runtime) -> list[SettingProblem]:
+    return [one for one in runtime.config.read().problems if one.key.startswith(ENTRY)]
+
+
+def _print_status(seen: Situation) -> None:
+    settings = seen.settings
+    off = switched_off(settings)
+    if off:
+        print_text(f"The workshop is off: {off}. `prowess workshop enable` switches it on.", "red")
+    else:
+        print_text("The workshop is on.", "green")
+    for state in State:
+        count = seen.counts.get(state, 0)
+        print_text(f"  {state.value:<12}{count:>4}", STYLES[state] if count else "dim")
+    named = profile_of(wire_workshop.workshop_status(seen)["settings"])
+    print_text(f"Settings{f' (profile {named})' if named else ''}:")
+    for name, value in wire_workshop.workshop_status(seen)["settings"].items():
+        word = str(value).lower() if isinstance(value, bool) else str(value)
+        print_text(f"  {name:<20}{word}")
+    print_text(f"Next review: {to_next_review(seen)}.")
+    pending = seen.counts.get(State.PENDING, 0)
+    if pending:
+        print_text("`prowess workshop list` shows what waits for you.", "dim")
+
+
+def _print_answers(found: Sequence[Answer]) -> None:
+    for answer in found:
+        print_text()
+        mark, style = ("✓", "green") if answer.fine else ("!", "yellow")
+        print_text(f"{mark} {answer.symptom}?", style)
+        print_text(f"    {answer.finding}")
+        if answer.advice:
+            print_text(f"    -> {answer.advice}", "dim" if answer.fine else "bold")

@@ -1,0 +1,271 @@
+"""One connection to a gateway, from the greeting to its end.
+
+Answers may overtake each other, so each call waits for its own. A gateway cuts off who sends too
+much at once; the link waits instead, which a caller only notices as a slower answer.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as open_socket
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
+from websockets.protocol import State
+
+from prowess.client.fields import Fields, Json
+from prowess.client.handshake import (
+    DEFAULT_MAX_PAYLOAD,
+    Address,
+    Credentials,
+    Hello,
+    connect_params,
+    hello,
+)
+from prowess.client.refusals import (
+    TOO_LARGE,
+    GatewayCallError,
+    GatewayLostError,
+    NotSentError,
+    refusal,
+)
+
+CHALLENGE = "connect.challenge"
+# A report about many skills is large; more than this is no report.
+MOST_RECEIVED = 64 * 1024 * 1024
+# Below what gateways take: 60 frames a second after a burst of 120, and 32 open calls.
+FRAMES_PER_SECOND, BURST, OPEN_CALLS = 50.0, 100, 30
+_FORBIDDEN = 403
+_MOST_REASON = 200
+# What the socket says for debugging holds whole frames, and the first one holds the token: who asks
+# for every message of a program does not ask for that.
+_quiet = logging.getLogger("prowess.client.socket")
+_quiet.addHandler(logging.NullHandler())
+_quiet.setLevel(logging.CRITICAL)
+_quiet.propagate = False
+
+
+class _Direct(open_socket):
+    """A connection to the address that was given, and to no other that its answer names."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+class Pace:
+    """Says how long to wait before the next frame: a burst is free, then there is a rate."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float]) -> None:
+        self._step, self._burst, self._clock = 1.0 / rate, burst, clock
+        self._next = clock() - burst * self._step
+
+    def seconds(self) -> float:
+        """Take the next place, and return how long it is until then."""
+        now = self._clock()
+        self._next = max(self._next, now - self._burst * self._step) + self._step
+        return max(0.0, self._next - now)
+
+
+class Link:
+    """A connection that was let in."""
+
+    def __init__(self, socket: ClientConnection, greeting: Hello) -> None:
+        self._socket, self.hello = socket, greeting
+        self._waiting: dict[str, asyncio.Future[Json]] = {}
+        self._count = 0
+        self._places = asyncio.Semaphore(OPEN_CALLS)
+        self._pace = Pace(FRAMES_PER_SECOND, BURST, time.monotonic)
+        self._last_words = ""
+        self._reading: asyncio.Task[None] | None = None
+
+    def start(self, hear: Callable[[Json], None], gone: Callable[[GatewayLostError], None]) -> None:
+        """Begin to read: events are heard in their order, and the end is told once."""
+        self._reading = asyncio.create_task(self._read(hear, gone))
+
+    async def request(self, method: str, params: Json) -> Json:
+        """Send a request and wait for its answer.
+
+        Raises:
+            GatewayCallError: it is refused.
+            NotSentError: the connection is about to end, and the request was not sent.
+            GatewayLostError: the connection ended before the answer came.
+        """
+        async with self._places:
+            await asyncio.sleep(self._pace.seconds())
+            self._count += 1
+            request_id = str(self._count)
+            text = request_text(request_id, method, params, self.hello.max_payload)
+            answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+            if self._socket.state is not State.OPEN:
+                raise NotSentError("the connection to the gateway is ending: connect again.")
+            self._waiting[request_id] = answer
+            try:
+                await self._socket.send(text)
+                return _payload(await answer)
+            except ConnectionClosed as closed:
+                raise self._lost(closed) from None
+            finally:
+                del self._waiting[request_id]
+                if answer.done() and not answer.cancelled():
+                    # Where sending failed, nobody else looks at what the reader says of the end.
+                    answer.exception()
+
+    async def ended(self) -> None:
+        """Wait until the end of the connection was told."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
+
+    async def close(self) -> None:
+        """End the connection; calls that wait are told."""
+        await self._socket.close()
+        await self.ended()
+
+    async def _read(
+        self, hear: Callable[[Json], None], gone: Callable[[GatewayLostError], None]
+    ) -> None:
+        error = GatewayLostError("the connection to the gateway was closed.")
+        try:
+            while True:
+                self._take(await self._socket.recv(), hear)
+        except ConnectionClosed as closed:
+            error = self._lost(closed)
+        except GatewayLostError as unreadable:
+            error = unreadable
+        finally:
+            for answer in tuple(self._waiting.values()):
+                if not answer.done():
+                    answer.set_exception(error)
+            gone(error)
+        if self._socket.state is State.OPEN:
+            # It is given up: nobody reads it any more.
+            await self._socket.close()
+
+    def _take(self, text: str | bytes, hear: Callable[[Json], None]) -> None:
+        frame = read_frame(text)
+        kind = frame.get("type")
+        if kind == "event":
+            hear(frame)
+        elif kind == "res":
+            answer = self._waiting.get(str(frame.get("id")))
+            if answer is not None and not answer.done():
+                answer.set_result(frame)
+            elif not frame.get("ok"):
+                # It belongs to no call: the gateway says why it is about to hang up.
+                self._last_words = Fields(frame.get("error")).text("message")
+
+    def _lost(self, closed: ConnectionClosed) -> GatewayLostError:
+        return lost(closed, self._last_words)
+
+
+async def open_link(where: Address, credentials: Credentials, seconds: float) -> Link:
+    """Connect, and say who we are; nothing is read after the greeting before `start`.
+
+    Raises:
+        GatewayCallError: the gateway does not let us in.
+        GatewayLostError: there is no gateway, or it does not answer in time.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            socket = await _Direct(
+                where.url,
+                # Proxies are for other machines.
+                proxy=None if where.is_local else True,
+                compression=None,
+                open_timeout=None,
+                max_size=MOST_RECEIVED,
+                logger=_quiet,
+            )
+            return await _greeted(socket, credentials)
+    except TimeoutError:
+        problem = f"{where.shown} does not answer: is it a gateway? Try again, or wait longer."
+        raise GatewayLostError(problem) from None
+    except InvalidStatus as error:
+        raise _turned_away(where, error) from None
+    except ConnectionClosed as closed:
+        raise lost(closed) from None
+    # Their messages repeat what was given as the address, or sent.
+    except (OSError, InvalidHandshake, InvalidURI, EOFError) as error:
+        problem = f"{where.shown} cannot be reached ({type(error).__name__}): start a gateway there"
+        raise GatewayLostError(f"{problem} with `prowess serve`.") from None
+
+
+async def _greeted(socket: ClientConnection, credentials: Credentials) -> Link:
+    try:
+        frame = read_frame(await socket.recv())
+        while frame.get("event") != CHALLENGE:
+            frame = read_frame(await socket.recv())
+        nonce = Fields(frame.get("payload")).text("nonce")
+        params = connect_params(credentials, nonce, time.time_ns() // 1_000_000)
+        await socket.send(request_text("0", "connect", params, DEFAULT_MAX_PAYLOAD))
+        while frame.get("type") != "res":
+            frame = read_frame(await socket.recv())
+        return Link(socket, hello(_payload(frame)))
+    except BaseException:
+        # Whoever waits for the greeting gets no link that could close it.
+        with suppress(OSError, WebSocketException):
+            await asyncio.shield(socket.close())
+        raise
+
+
+def request_text(request_id: str, method: str, params: Json, most_bytes: int) -> str:
+    """Return the frame of a request.
+
+    Raises:
+        GatewayCallError: it is longer than the gateway takes.
+        TypeError: JSON has no form for a parameter.
+    """
+    frame = {"type": "req", "id": request_id, "method": method, "params": params}
+    text = json.dumps(frame, allow_nan=False, separators=(",", ":"))
+    if len(text) > most_bytes:
+        message = f"{method}: {len(text)} bytes are more than the gateway takes ({most_bytes})"
+        raise GatewayCallError(TOO_LARGE, f"{message}: send less at once")
+    return text
+
+
+def read_frame(text: str | bytes) -> Json:
+    """Return the frame that a text holds; what is none is an empty one.
+
+    Raises:
+        GatewayLostError: it is nested so deeply that it cannot be read; what it was is not known.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    except RecursionError:
+        problem = "the connection to the gateway ended (it sent what is nested too deeply)"
+        raise GatewayLostError(f"{problem}: is it a gateway? Connect again.") from None
+    return found if isinstance(found, dict) else {}
+
+
+def lost(closed: ConnectionClosed, last_words: str = "") -> GatewayLostError:
+    """Return what a closed connection means for who uses it."""
+    end = closed.rcvd
+    said = last_words or (end.reason if end is not None else "")
+    shown = "".join(char if char.isprintable() else " " for char in said)[:_MOST_REASON].strip()
+    why = f" ({shown})" if shown else ""
+    return GatewayLostError(f"the connection to the gateway ended{why}: connect again.")
+
+
+def _payload(frame: Json) -> Json:
+    if not frame.get("ok"):
+        raise refusal(frame)
+    return Fields(frame.get("payload")).raw
+
+
+def _turned_away(where: Address, error: InvalidStatus) -> GatewayCallError | GatewayLostError:
+    status, body = error.response.status_code, read_frame(bytes(error.response.body or b""))
+    said = Fields(body.get("error")).text("message")
+    if status == _FORBIDDEN:
+        return GatewayCallError("FORBIDDEN", said or f"{where.shown} does not let us in")
+    problem = f"{where.shown} answers {status}{f' ({said})' if said else ''}"
+    return GatewayLostError(f"{problem}: is it a gateway, and has it room?")

@@ -1,0 +1,229 @@
+"""Which field has the focus while a trace goes on, as far as its steps tell, and what keys spell.
+
+A step that types seldom names its field: the touch before it does, or the key that went on from the
+name of a user to what is mostly a password. Every harness has its own words for a touch, a text and
+a key; a tool is known by the word in its name.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+
+from prowess.experience.secret_fields import (
+    field_labels,
+    is_beside_secret,
+    labels_of,
+    means_secret,
+    names_other,
+    names_secret,
+    names_user,
+)
+from prowess.transcripts.deeds import Deed, command_of, deed_of
+from prowess.transcripts.traces_part import Action, Step, Trace
+
+
+class Focus(Enum):
+    """What kind of field has the focus."""
+
+    OTHER = "other"
+    USER = "user"
+    # A kind of field, not what stands in it.
+    SECRET = "secret"  # noqa: S105
+
+
+_TYPES = re.compile(r"(?i)(?:\b|_)(?:type|fill|send_?keys|press_sequentially|input_text|set_value)")
+_KEYS = re.compile(r"(?i)(?:\b|_)(?:press|key|hotkey|keypress)")
+_TOUCHES = re.compile(r"(?i)(?:\b|_)(?:click|tap|touch|focus)")
+# Keys that leave a field: on to the next one, or away from all.
+_ONWARD = re.compile(
+    r"(?i)(?:keycode_)?(?:tab|enter|return|next|dpad_down|numpad_enter)|61|66|20|160"
+)
+_AWAY = re.compile(r"(?i)(?:keycode_)?(?:back|home|escape|esc|app_switch)|[34]|111|187")
+_CHARACTER = re.compile(r"(?i)(?:keycode_|key_|digit_?)?(?:numpad_?)?(?P<one>[a-z0-9])")
+# Where the numbers of the keys for digits and letters begin: 0 to 9, a to z, the pad.
+_NUMBERED = ((7, 16, "0"), (29, 54, "a"), (144, 153, "0"))
+_NEXT_BUTTON = re.compile(r"(?i)next|continue|weiter|suivant|siguiente|avanti|fortfahren|volgende")
+_LOGIN = re.compile(
+    r"(?i)log ?in|sign ?in|anmeld|einlogg|passwor|connexion|sesi[o\u00f3]n|kennwort"
+)
+# Where digits are no secret, whoever touches them.
+_COUNTING = re.compile(r"(?i)calc|dialer|phone|contacts|clock|timer|sudoku")
+_KEY_NAMES = ("keycode", "keyCode", "key", "text", "keys")
+_FEWEST_DIGITS = 4
+# A digit, or the name of a key that writes one.
+_PAD_KEY = re.compile(
+    r"(?i)(?:(?:key|digit|num(?:ber|pad)?|pin)(?:[_ ]?(?:key|btn|button))?[_ ]?)?(?P<digit>\d)"
+)
+_THOUGHT_KEY = re.compile(r"(?<!\w)(?:digit |key |number )?['\"]?(\d)['\"]?(?!\w)")
+_TOUCHING = re.compile(r"(?i)\W*(?:tap|press|touch|enter|digit)")
+# Numbers by which a harness or a person counts what is on a screen.
+_COUNTED = re.compile(
+    r"(?i)\b(?:element|item|option|entry|row|index|tab|page|result)s?(?: id| no\.?| number)?"
+    r"[ :=]{0,2}#?['\"]?\d+"
+)
+_NUMBERS = frozenset(("id", "elementId", "element_id", "ref", "index"))
+
+
+def way_of(action: Action) -> Deed:
+    """Return whether an action touches, types or presses a key, also where a tool does it."""
+    deed = deed_of(action, on_device=True)
+    if deed is not Deed.TOOL:
+        return deed
+    said = f"{action.kind} {action.text('action')}"
+    for pattern, way in ((_TYPES, Deed.TYPE), (_TOUCHES, Deed.GESTURE), (_KEYS, Deed.KEY)):
+        if pattern.search(said):
+            return way
+    return deed
+
+
+def labels(step: Step) -> tuple[str, ...]:
+    """Return by what a step names the element that it is about."""
+    target = step.target
+    if target is not None and target.is_known:
+        return labels_of(target)
+    is_tool = deed_of(step.action, on_device=True) is Deed.TOOL
+    return field_labels(step.action.fields) if is_tool else ()
+
+
+def focus_after(step: Step, had: Focus) -> Focus:
+    """Return what has the focus once a step is done."""
+    way = way_of(step.action)
+    if way is Deed.GESTURE:
+        return _touched(step, had)
+    if way is Deed.KEY:
+        return _pressed(step, had)
+    if way is Deed.TYPE:
+        return _typed(step, had)
+    return Focus.OTHER if way in (Deed.LAUNCH, Deed.FINISH) else had
+
+
+def _touched(step: Step, had: Focus) -> Focus:
+    named = labels(step)
+    if not named:
+        named = (step.thought,)
+    if digit_of(step) or any(is_beside_secret(label) for label in named):
+        # The eye beside a password leaves the focus where it is, as the keys of a pad do.
+        return had
+    if any(names_secret(label) for label in named):
+        return Focus.SECRET
+    if any(names_user(label) for label in named):
+        return Focus.USER
+    goes_on = any(_NEXT_BUTTON.fullmatch(label.strip()) for label in named)
+    return Focus.SECRET if goes_on and had is Focus.USER else Focus.OTHER
+
+
+def _pressed(step: Step, had: Focus) -> Focus:
+    key = key_of(step.action)
+    if _AWAY.fullmatch(key):
+        return Focus.OTHER
+    if not _ONWARD.fullmatch(key):
+        return had
+    return Focus.SECRET if had is Focus.USER else Focus.OTHER
+
+
+def _typed(step: Step, had: Focus) -> Focus:
+    named = labels(step)
+    if any(names_secret(label) for label in named):
+        return Focus.SECRET
+    if any(names_user(label) for label in named):
+        return Focus.SECRET if step.action.fields.get("submit") is True else Focus.USER
+    is_user = not named and names_user(step.thought) and not names_secret(step.thought)
+    return Focus.USER if is_user else had
+
+
+def fills_secret(step: Step, focus: Focus) -> bool:
+    """Return whether what a step types goes into a secret field."""
+    named = labels(step)
+    if any(names_secret(label) for label in named):
+        return True
+    if not named and _may_fill(step.action) and means_secret(step.thought):
+        return True
+    return focus is Focus.SECRET and not any(names_other(label) for label in named)
+
+
+def _may_fill(action: Action) -> bool:
+    """Return whether an action can put a text into a field of a screen."""
+    if deed_of(action, on_device=True) in (Deed.TYPE, Deed.TOOL, Deed.BATCH):
+        return True
+    return "input" in command_of(action)
+
+
+def says_login(trace: Trace) -> bool:
+    """Return whether a trace is about logging in somewhere, so that a password follows a name."""
+    said = (label for step in trace.steps for label in (step.thought, *labels(step)))
+    return any(_LOGIN.search(text) for text in (trace.task, *said))
+
+
+def key_of(action: Action) -> str:
+    """Return the key that an action presses, as it is written."""
+    found = (action.fields.get(name) for name in _KEY_NAMES)
+    named = (value for value in found if isinstance(value, (str, int)))
+    return str(next((value for value in named if not isinstance(value, bool)), "")).strip()
+
+
+def character_of(action: Action) -> str:
+    """Return the letter or digit that a key writes; empty for any other key."""
+    key = key_of(action)
+    if key.isdigit() and deed_of(action, on_device=True) is Deed.KEY:
+        number = int(key[:6])
+        for first, last, begins in _NUMBERED:
+            if first <= number <= last:
+                return chr(ord(begins) + number - first)
+        return ""
+    hit = _CHARACTER.fullmatch(key)
+    return hit["one"].lower() if hit else ""
+
+
+def digit_of(step: Step) -> str:
+    """Return the digit of the key on the screen that a step touches; empty for anything else."""
+    if way_of(step.action) is not Deed.GESTURE:
+        return ""
+    named = _key_labels(step)
+    digits = (hit["digit"] for label in named if (hit := _PAD_KEY.fullmatch(label.strip())))
+    found = next(digits, "")
+    if found or named:
+        return found
+    thought = _THOUGHT_KEY.search(_COUNTED.sub("", step.thought))
+    return thought[1] if thought and _TOUCHING.match(step.thought) else ""
+
+
+def _key_labels(step: Step) -> tuple[str, ...]:
+    """Return what may stand on the key that a step touches.
+
+    Never the number that a harness gave an element: that counts what is on the screen.
+    """
+    target = step.target
+    if target is not None and target.is_known:
+        # Of an id only one that says by itself that it is a key: the keys of a lock screen have no
+        # words of their own.
+        own = target.resource_id.rsplit("/", 1)[-1]
+        named = (target.text, target.content_desc, target.label)
+        is_key = len(own) > 1 and _PAD_KEY.fullmatch(own) is not None
+        return tuple(filter(None, (*named, own if is_key else "")))
+    if deed_of(step.action, on_device=True) is not Deed.TOOL:
+        return ()
+    fields = step.action.fields
+    return field_labels({name: fields[name] for name in fields if name not in _NUMBERS})
+
+
+def pad_steps(steps: Sequence[Step], focused: Sequence[Focus]) -> dict[int, str]:
+    """Return the places of the steps that enter a number on a pad, each with its digit."""
+    found: dict[int, str] = {}
+    row: list[int] = []
+    for place in range(len(steps) + 1):
+        step = steps[place] if place < len(steps) else None
+        if step is not None and digit_of(step):
+            row.append(place)
+            continue
+        if step is not None and way_of(step.action) is Deed.WAIT:
+            continue
+        if row and _is_secret_row(row, steps, focused):
+            found |= {at: digit_of(steps[at]) for at in row}
+        row = []
+    return found
+
+
+def _is_secret_row(row: Sequence[int], steps: Sequence[Step], focused: Sequence[Focus]) -> bool:
+    if focused[row[0]] is Focus.SECRET:
+        return True
+    return len(row) >= _FEWEST_DIGITS and not _COUNTING.search(steps[row[0]].app)

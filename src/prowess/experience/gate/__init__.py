@@ -1,0 +1,1 @@
+"""Which commands of a replay are run only after a yes."""

@@ -1,0 +1,1 @@
+"""Several traces of one goal become one skill with named parameters."""

@@ -1,0 +1,378 @@
+"""Which traces had the same goal: by what was asked for and by what was done, never by one alone.
+
+What varies from run to run (names, dates, addresses) is taken out of a task before it is compared.
+The same words with other steps are another task, and other words with the same telling steps are
+the same one, unless they ask for the opposite, or go together with other options, modes or elements
+(see `opposites` and `goal_splits`). A group does not depend on the order of its traces.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import combinations, combinations_with_replacement, product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from prowess.experience.lessons.goal_splits import Run, parts_of
+from prowess.experience.lessons.moves import Move, Shape, moves_of
+from prowess.experience.value_kinds import Kind, ending_of, values_in
+from prowess.language.opposites import Sides, are_opposed, joined, sides_of
+from prowess.transcripts.deeds import Deed, command_of
+from prowess.transcripts.traces_part import Action, Trace
+
+# How many traces a goal needs before anything is learned from them.
+FEWEST_TRACES = 3
+# More than anybody keeps; each pair of them is compared.
+MOST_COMPARED = 500
+Likeness = Callable[[str, str], float]
+
+_SAME_GOAL = 0.5
+_WORDS_COUNT, _STEPS_COUNT = 0.45, 0.55
+# Below this, two traces did other things, whatever they were asked.
+_FEWEST_STEPS = 0.34
+# So much must be shared before the same steps prove anything.
+_TELLING = 2.0
+# Of a step that is taken again and again.
+_MOST_AGAIN = 2
+# A thought of this length that two traces share to the letter is a copy.
+_COPIED = 60
+# What a program never says twice: a time of day, how long it took, a hash, a large count.
+_ONLY_ONCE = re.compile(
+    r"(?<![\d:])\d{1,2}:\d\d:\d\d(?!\d)|\d[.,]\d+ ?(?:s|ms|sec|seconds|min|minutes)\b"
+    r"|(?<!\w)(?=[a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}(?!\w)|(?<![\w.-])\d{6,}(?![\w.-])"
+)
+
+# Scripts that put no space between words.
+_NO_SPACES = r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]"
+_WIDE = re.compile(rf"{_NO_SPACES}+")
+_WORD = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES})[^\W\d_])+")
+# Words that carry no goal: politeness, articles, and what one says to go on.
+_SMALL = frozenset(
+    _WORD.findall(
+        "a an and are as at be by can continue could do does done for from go going have hello"
+        " help hi i if in into is it its just keep let lets like me my need next no now of ok"
+        " okay on one or our out over please so some sure than thank thanks that the then there"
+        " these this those to too try up us want we what with would yes yet you your again also"
+        " all any proceed retry right bitte das dem den der die ein eine einen einer es f\u00fcr"
+        " ich im mir mit nach und von zu zum avec de des du en et la le les pour un une el"
+        " los las por para con una que"
+    )
+)
+# Small words that may turn a goal round.
+_WAYS = frozenset(
+    ("on", "off", "up", "down", "in", "out", "into", "to", "from", "no", "not", "all")
+)
+# Kinds stand for themselves in a task, and say little.
+_KIND_WORDS = frozenset(kind.value for kind in Kind)
+_KIND_WEIGHT = 0.3
+# The simplest of stems: `files` and `file`.
+_PLURAL = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A trace as it is compared."""
+
+    trace: Trace
+    id: str
+    task: str
+    steps: "_Steps"
+    sides: Sides
+    moves: tuple[Move, ...]
+
+
+class _Steps(NamedTuple):
+    """The kinds of steps of a trace as bits: sets of them are compared at once."""
+
+    # For each weight that a kind can have: which kinds there are, and which more than once.
+    sets: tuple[tuple[float, int, int], ...]
+    # What all weighs together, each kind once or twice.
+    whole: float
+    # Every kind, whatever it weighs.
+    any: int
+
+
+class _Lump(NamedTuple):
+    """Traces that nothing told apart, by their places; they are compared as one."""
+
+    task: str
+    steps: _Steps
+    sides: Sides
+    places: tuple[int, ...]
+
+
+def words_alike(one: str, other: str) -> float:
+    """Return how nearly two texts say the same by their words, from 0 to 1.
+
+    Scripts without spaces are compared by pairs of letters.
+    """
+    mine, theirs = _features(one), _features(other)
+    whole = sum(mine.values()) + sum(theirs.values())
+    shared = sum(min(mine[word], theirs[word]) for word in mine.keys() & theirs.keys())
+    return 2 * shared / whole if whole else 0.0
+
+
+def goal_words(task: str) -> frozenset[str]:
+    """Return the words of a task that belong to its goal: no values and nothing polite."""
+    return frozenset(word for word, weight in _features(masked_task(task)).items() if weight == 1.0)
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """Return the words of a text as `goal_words` has them, values and all."""
+    return frozenset(_features(text))
+
+
+@lru_cache(maxsize=2_048)
+def _features(text: str) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for word in _WORD.findall(text.casefold()):
+        if _WIDE.match(word):
+            found |= {word[at : at + 2]: 1.0 for at in range(max(len(word) - 1, 1))}
+        elif word not in _SMALL:
+            stem = word[:-1] if word.endswith("s") and len(word) >= _PLURAL else word
+            found[stem] = _KIND_WEIGHT if word in _KIND_WORDS else 1.0
+    return MappingProxyType(found)
+
+
+def grouped(
+    traces: Sequence[Trace], *, likeness: Likeness = words_alike, fewest: int = FEWEST_TRACES
+) -> tuple[tuple[Trace, ...], ...]:
+    """Return the traces that share a goal with enough others, one group for each goal.
+
+    Args:
+        traces: what was done; only successful ones with steps count, and copies count once.
+        likeness: how nearly two tasks say the same, from 0 to 1, of tasks from `masked_task`.
+        fewest: how many traces make a group.
+    """
+    seen = sorted(_distinct(traces), key=lambda one: one.id)[:MOST_COMPARED]
+    # Most tasks say the same once their values are out, and a likeness may be dear.
+    alike = cache(likeness)
+    lumps = _lumps(seen, alike)
+    groups = _joined(lumps, _affinities(lumps, alike))
+    large = [part for group in groups for part in _parts(group, seen) if len(part) >= fewest]
+    large.sort(key=lambda group: (-len(group), seen[group[0]].id))
+    return tuple(tuple(seen[at].trace for at in group) for group in large)
+
+
+def _parts(group: Sequence[int], seen: Sequence[_Seen]) -> list[list[int]]:
+    runs = [Run(_told_words(seen[at].task), seen[at].moves) for at in group]
+    return [[group[place] for place in part] for part in parts_of(runs)]
+
+
+def _told_words(masked: str) -> tuple[str, ...]:
+    """Return the words of a task that can tell what to do: `off` can, `please` cannot."""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(masked.casefold()):
+        if word in _WAYS:
+            found[word] = None
+        elif word not in _KIND_WORDS:
+            found |= dict.fromkeys(_features(word))
+    return tuple(found)
+
+
+def masked_task(task: str) -> str:
+    """Return a task on one line with kinds in place of the values that vary from run to run.
+
+    A file becomes its ending, since `csv` belongs to the goal and the name in front does not.
+    """
+    parts, at = [], 0
+    for value in values_in(task):
+        kind = ending_of(value.text) if value.kind is Kind.FILE else ""
+        parts += [task[at : value.start], f" {kind or value.kind.value} "]
+        at = value.end
+    return " ".join("".join([*parts, task[at:]]).split())
+
+
+def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
+    """Return each successful trace once; a session that was gone on with holds a copy of itself."""
+    known: dict[Hashable, _Seen] = {}
+    numbers: dict[tuple[Shape, float], int] = {}
+    for trace in traces:
+        if not (trace.ok and trace.steps):
+            continue
+        moves = moves_of(trace)
+        if not moves:
+            continue
+        kinds = Counter((move.shape, move.weight) for move in moves)
+        steps = _as_bits(kinds, numbers)
+        one = _Seen(
+            trace=trace,
+            id=trace.id,
+            task=masked_task(trace.task),
+            steps=steps,
+            sides=sides_of(_untyped(trace.task, moves)),
+            moves=moves,
+        )
+        content = _content(trace)
+        copied = known.get(content)
+        is_new = copied is not None and copied.id != one.id and not _is_telling(trace)
+        key = one.id if is_new else content
+        if key not in known or _rank(one) < _rank(known[key]):
+            known[key] = one
+    return list(known.values())
+
+
+def _untyped(task: str, moves: Sequence[Move]) -> str:
+    """Return a task without its values: what is looked for may well be how to turn it off."""
+    for move in moves:
+        typed = move.fields.get("text", "") if move.shape.deed is Deed.TYPE else ""
+        task = task.replace(typed, " ") if " " in typed else task
+    return masked_task(task)
+
+
+def _rank(one: _Seen) -> tuple[str, str]:
+    return one.id, one.trace.session_path
+
+
+def _as_bits(
+    kinds: Mapping[tuple[Shape, float], int], numbers: dict[tuple[Shape, float], int]
+) -> _Steps:
+    sets: dict[float, tuple[int, int]] = {}
+    for kind, count in kinds.items():
+        bit = 1 << numbers.setdefault(kind, len(numbers))
+        once, again = sets.get(kind[1], (0, 0))
+        sets[kind[1]] = (once | bit, again | bit if count >= _MOST_AGAIN else again)
+    rows = tuple((weight, *sets[weight]) for weight in sorted(sets))
+    whole = sum(w * (once.bit_count() + again.bit_count()) for w, once, again in rows)
+    # The same step of another weight has a bit of its own, so these add up to all of them.
+    return _Steps(rows, whole, sum(once for _, once, _ in rows))
+
+
+def _content(trace: Trace) -> Hashable:
+    """Return all that copies of a trace share: what was asked, done, thought and seen."""
+    steps = (
+        (step.action.kind, command_of(step.action) or _written(step.action), step.thought)
+        for step in trace.steps
+    )
+    seen = (step.result for step in trace.steps)
+    return trace.task, trace.final_message, tuple(steps), tuple(seen)
+
+
+def _written(action: Action) -> str:
+    return json.dumps({**action.fields}, sort_keys=True, default=str)
+
+
+def _is_telling(trace: Trace) -> bool:
+    """Return whether two runs could not both have said what a trace says.
+
+    Nobody thinks a longer thing twice to the letter, and no clock says the same twice. A task that
+    is simply done again, with nothing that would tell its runs apart, was done twice.
+    """
+    said = (trace.final_message, *(step.thought for step in trace.steps))
+    if sum(map(len, said)) >= _COPIED:
+        return True
+    return any(_ONLY_ONCE.search(step.result) for step in trace.steps)
+
+
+def _lumps(seen: Sequence[_Seen], likeness: Likeness) -> list[_Lump]:
+    """Put together what is asked for in the same words and done by the same steps."""
+    alike: dict[tuple[str, _Steps, Sides], list[int]] = {}
+    for at, one in enumerate(seen):
+        alike.setdefault((one.task, one.steps, one.sides), []).append(at)
+    found: list[_Lump] = []
+    for (task, steps, sides), places in alike.items():
+        lump = _Lump(task, steps, sides, tuple(places))
+        # Where even the same says too little, each stands for itself.
+        proof = _proof(steps, steps)
+        is_sure = len(places) > 1 and _affinity(task, task, proof, likeness) >= _SAME_GOAL
+        found += [lump] if is_sure else [lump._replace(places=(at,)) for at in places]
+    return sorted(found, key=lambda lump: lump.places)
+
+
+def _affinities(lumps: Sequence[_Lump], likeness: Likeness) -> dict[tuple[int, int], float]:
+    """Return how surely two lumps have one goal, for each pair that has something in common."""
+    found: dict[tuple[int, int], float] = {}
+    # Much is asked for in many words and done in few ways: each two of these are compared once.
+    ways: dict[_Steps, list[int]] = {}
+    for at, lump in enumerate(lumps):
+        ways.setdefault(lump.steps, []).append(at)
+    for (one, mine), (other, theirs) in combinations_with_replacement(ways.items(), 2):
+        if not (one.any & other.any and (proof := _proof(one, other))):
+            continue
+        pairs = combinations(mine, 2) if one is other else product(mine, theirs)
+        for first, second in pairs:
+            sure = _affinity(lumps[first].task, lumps[second].task, proof, likeness)
+            found[min(first, second), max(first, second)] = sure
+    return found
+
+
+def _affinity(one: str, other: str, proof: float, likeness: Likeness) -> float:
+    """Return how surely two tasks are one, from 0 to 1, where their steps prove so much."""
+    words = likeness(one, other) if one <= other else likeness(other, one)
+    return _WORDS_COUNT * min(max(words, 0.0), 1.0) + _STEPS_COUNT * proof
+
+
+def _proof(one: _Steps, other: _Steps) -> float:
+    """Return how surely steps are those of one goal, from 0 to 1; 0 where they surely are not."""
+    steps, telling = _steps_alike(one, other)
+    return steps * min(telling / _TELLING, 1.0) if steps >= _FEWEST_STEPS else 0.0
+
+
+def _steps_alike(one: _Steps, other: _Steps) -> tuple[float, float]:
+    """Return how alike the steps are, from 0 to 1, and how much the shared ones tell."""
+    shared = telling = 0.0
+    theirs = {weight: (once, again) for weight, once, again in other.sets}
+    for weight, once, again in one.sets:
+        if weight in theirs:
+            both_once, both_again = once & theirs[weight][0], again & theirs[weight][1]
+            telling += weight * both_once.bit_count()
+            shared += weight * (both_once.bit_count() + both_again.bit_count())
+    whole = one.whole + other.whole
+    return (2 * shared / whole if whole else 0.0), telling
+
+
+def _joined(lumps: Sequence[_Lump], pairs: Mapping[tuple[int, int], float]) -> list[list[int]]:
+    """Join what belongs together, the surest first; two groups only where most pairs agree."""
+    groups = _Groups(lumps, pairs)
+    sure = [pair for pair, affinity in pairs.items() if affinity >= _SAME_GOAL]
+    for first, second in sorted(sure, key=lambda pair: (-round(pairs[pair], 6), pair)):
+        groups.join(first, second)
+    return groups.places()
+
+
+class _Groups:
+    """Lumps in groups, with the sum of what speaks for joining each two of the groups."""
+
+    def __init__(self, lumps: Sequence[_Lump], pairs: Mapping[tuple[int, int], float]) -> None:
+        self._of = list(range(len(lumps)))
+        self._members = {at: [at] for at in self._of}
+        self._places = [lump.places for lump in lumps]
+        self._sides = {at: lump.sides for at, lump in enumerate(lumps)}
+        self._sizes = {at: len(lump.places) for at, lump in enumerate(lumps)}
+        self._sums: dict[int, dict[int, float]] = {at: {} for at in self._of}
+        for (one, other), affinity in pairs.items():
+            total = affinity * self._sizes[one] * self._sizes[other]
+            self._sums[one][other] = self._sums[other][one] = total
+
+    def join(self, first: int, second: int) -> None:
+        """Join the groups of two lumps, if most pairs of their traces agree and none is opposed."""
+        one, other = self._of[first], self._of[second]
+        if one == other or are_opposed(self._sides[one], self._sides[other]):
+            return
+        agreed = self._sums[one].get(other, 0.0) / (self._sizes[one] * self._sizes[other])
+        if agreed >= _SAME_GOAL:
+            # The smaller is put to the larger: the work stays in proportion.
+            self._merge(*sorted((one, other), key=lambda at: (-len(self._members[at]), at)))
+
+    def places(self) -> list[list[int]]:
+        """Return the groups, each as the places of its traces in order."""
+        return [
+            sorted(place for at in members for place in self._places[at])
+            for members in self._members.values()
+        ]
+
+    def _merge(self, kept: int, gone: int) -> None:
+        for at in self._members[gone]:
+            self._of[at] = kept
+        self._members[kept] += self._members.pop(gone)
+        self._sides[kept] = joined(self._sides[kept], self._sides.pop(gone))
+        self._sizes[kept] += self._sizes.pop(gone)
+        mine, theirs = self._sums[kept], self._sums.pop(gone)
+        for other, total in theirs.items():
+            row = self._sums[other]
+            del row[gone]
+            if other != kept:
+                mine[other] = row[kept] = mine.get(other, 0.0) + total

@@ -1,0 +1,288 @@
+"""The steps of a trace as moves that can be compared: what kind each is, and what may vary in it.
+
+A move is one step, one of the commands that a step chains, or one action of a batch. What failed,
+what only keeps a list of things to do, and the end itself are no moves. Texts are bounded and paths
+are told from the folder of the work, so that two runs in two folders say the same.
+
+Ask with a trace of `without_secrets` where anything of a move will be shown.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from prowess.experience.commands import command_at_heart, command_parts
+from prowess.experience.lessons.short_traces import MOST_SAID, bounded
+from prowess.experience.value_kinds import ending_of
+from prowess.transcripts.deeds import Deed, command_of, deed_of, path_of
+from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+
+# Of a longer task only its beginning is compared.
+MOST_MOVES = 100
+_HOME = re.compile(r"(?<![\w./~-])(?:/home/[\w.-]{1,64}|/Users/[\w.-]{1,64}|/root)(?=/|(?![\w.-]))")
+_DATA_HOME = re.compile(r"(?i)(?<![\w./~-])[A-Z]:\\Users\\[\w.-]{1,64}(?=\\)")
+_MOST_FIELDS, _MOST_BATCH = 12, 20
+
+_NO_MOVE = frozenset(
+    ("todowrite", "todoread", "update_plan", "exitplanmode", "enterplanmode", "taskcreate",
+     "taskupdate", "tasklist", "taskget", "toolsearch", "think", "thinking", "killshell",
+     "killbash", "bashoutput", "taskoutput", "write_stdin", "save_memory")
+)  # fmt: skip
+_LOOK_TOOLS = frozenset(
+    ("glob", "grep", "ls", "list_dir", "list_directory", "search_file_content", "find_files",
+     "websearch", "web_search", "screenshot", "get_screen", "observe", "codebase_search",
+     "file_search", "grep_search", "list_files", "search_files")
+)  # fmt: skip
+_WEIGHTS: Mapping[Deed, float] = MappingProxyType(
+    {
+        Deed.GESTURE: 1.0, Deed.TYPE: 0.5, Deed.KEY: 0.3, Deed.LAUNCH: 1.0, Deed.WAIT: 0.05,
+        Deed.BATCH: 0.5, Deed.DEVICE_SHELL: 1.0, Deed.SHELL: 1.0, Deed.SCRIPT: 0.5, Deed.READ: 0.3,
+        Deed.WRITE: 0.5, Deed.EDIT: 0.5, Deed.PATCH: 0.5, Deed.ASK: 0.5, Deed.TOOL: 1.0,
+    }
+)  # fmt: skip
+_UNKNOWN_PLACE, _LOOK = 0.3, 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What kind of move it is, whatever its values are."""
+
+    deed: Deed
+    # Program and mode, tool, element or app.
+    name: str = ""
+    # The ending of the file that it is about.
+    ending: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One thing that was done, ready to be compared with the same thing in another trace."""
+
+    shape: Shape
+    number: int
+    # What may vary, by name.
+    fields: Mapping[str, str] = field(default_factory=dict)
+    # How much it says about the task, from 0 to 1.
+    weight: float = 1.0
+    is_look: bool = False
+    app: str = ""
+    target: UiTarget | None = None
+    # Where on the screen, where no element is known.
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A move that went wrong, what was said of it, and the same kind of move that worked."""
+
+    move: Move
+    said: str
+    remedy: Move | None = None
+
+
+class _Place(NamedTuple):
+    """Where a trace happened, as far as its texts depend on it."""
+
+    on_device: bool
+    folder: str
+    # What stands before every path below that folder.
+    before: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, trace: Trace) -> "_Place":
+        folder = trace.folder.rstrip("/")
+        is_deep = folder.count("/") > 1
+        before = re.compile(rf"(?<![\w./~-]){re.escape(folder)}/(?=[\w.])") if is_deep else None
+        return cls(trace.is_on_device, folder, before)
+
+    def told(self, text: str) -> str:
+        """Return a text with paths told from the folder of the work, or from the home."""
+        text = self.before.sub("", text) if self.before and self.folder in text else text
+        # Most texts name no home: to look for one is quicker than for what may stand before it.
+        if "/home/" in text or "/Users/" in text or "/root" in text:
+            text = _HOME.sub("~", text)
+        return _DATA_HOME.sub("~", text) if ":\\" in text else text
+
+
+def moves_of(trace: Trace) -> tuple[Move, ...]:
+    """Return the moves of a trace that worked, the first hundred; doubles in a row are one."""
+    kept: list[Move] = []
+    place = _Place.of(trace)
+    for step in trace.steps:
+        if step.failed:
+            continue
+        for move in _moves(step, place):
+            if not (kept and _is_again(kept[-1], move)):
+                kept.append(move)
+        if len(kept) >= MOST_MOVES:
+            break
+    return tuple(kept[:MOST_MOVES])
+
+
+def failures_of(trace: Trace) -> tuple[Failure, ...]:
+    """Return the moves of a trace that went wrong, each with what worked instead."""
+    found: list[Failure] = []
+    place = _Place.of(trace)
+    for at, step in enumerate(trace.steps[: 2 * MOST_MOVES]):
+        if not step.failed:
+            continue
+        for move in list(_moves(step, place))[-1:]:
+            remedy = _remedy(move, trace.steps[at + 1 : at + 6], place)
+            found.append(Failure(move=move, said=step.result[:MOST_SAID], remedy=remedy))
+    return tuple(found)
+
+
+def _remedy(failed: Move, later: Sequence[Step], place: _Place) -> Move | None:
+    """Return what worked instead; where the same worked later, what was done in between."""
+    worked = [move for step in later if not step.failed for move in _moves(step, place)]
+    for move in worked:
+        if move.shape == failed.shape:
+            return worked[0] if move.fields == failed.fields else move
+    return None
+
+
+def _is_again(last: Move, move: Move) -> bool:
+    """Return whether a move repeats the one before it to no effect."""
+    is_idle = move.is_look or move.shape.deed in (Deed.READ, Deed.WAIT)
+    same = last.shape == move.shape
+    return is_idle and same and (last.fields == move.fields or move.shape.deed is Deed.WAIT)
+
+
+def _moves(step: Step, place: _Place) -> Iterator[Move]:
+    deed = deed_of(step.action, on_device=place.on_device)
+    if deed is Deed.FINISH or step.action.kind.casefold() in _NO_MOVE:
+        return
+    if deed is Deed.BATCH and (inner := _batched(step)):
+        for one in inner:
+            yield from _moves(one, place)
+        return
+    if deed in (Deed.SHELL, Deed.DEVICE_SHELL) and (command := command_of(step.action)):
+        yield from _commands(deed, step, place.told(command), place)
+        return
+    yield _move(deed, step, place)
+
+
+def _batched(step: Step) -> list[Step]:
+    actions = step.action.fields.get("actions")
+    if not isinstance(actions, Sequence) or isinstance(actions, str):
+        return []
+    inner = [one for one in actions[:_MOST_BATCH] if isinstance(one, Mapping)]
+    return [
+        replace(step, action=Action(str(one.get("type", "")), one), target=None)
+        for one in inner
+        if one.get("type") != "batch_actions"
+    ]
+
+
+def _commands(deed: Deed, step: Step, command: str, place: _Place) -> Iterator[Move]:
+    for part in command_parts(command):
+        heart = command_at_heart(part)
+        if heart.name == "cd" and _is_own_folder(part, place):
+            continue
+        yield Move(
+            shape=Shape(deed=deed, name=heart.name),
+            number=step.number,
+            fields={"command": bounded(part)},
+            weight=heart.weight,
+            is_look=heart.is_look,
+            app=step.app,
+        )
+
+
+def _is_own_folder(part: str, place: _Place) -> bool:
+    named = part[2:].strip().strip("\"'").rstrip("/")
+    return named in {"", ".", place.folder, _HOME.sub("~", place.folder)}
+
+
+def _move(deed: Deed, step: Step, place: _Place) -> Move:
+    kind = step.action.kind.casefold()
+    path = place.told(path_of(step.action))
+    is_look = deed is Deed.WAIT or kind in _LOOK_TOOLS
+    weight = _LOOK if kind in _LOOK_TOOLS else _WEIGHTS.get(deed, 1.0)
+    if deed is Deed.GESTURE and not (step.target and step.target.is_known):
+        weight = _UNKNOWN_PLACE
+    return Move(
+        shape=Shape(deed=deed, name=_name(deed, step), ending=ending_of(path)),
+        number=step.number,
+        fields=_fields(deed, step, path, place),
+        weight=weight,
+        is_look=is_look,
+        app=step.app,
+        target=step.target,
+        place=_place(step) if deed is Deed.GESTURE else "",
+    )
+
+
+def _place(step: Step) -> str:
+    x, y = step.action.fields.get("x"), step.action.fields.get("y")
+    is_place = isinstance(x, int | float) and isinstance(y, int | float)
+    return f"({x:g}, {y:g})" if is_place else ""
+
+
+def _name(deed: Deed, step: Step) -> str:
+    action = step.action
+    if deed is Deed.GESTURE:
+        return f"{_gesture(action)} {element_name(step.target)}".strip()
+    if deed is Deed.LAUNCH:
+        return action.text("packageName", "package", "app", "appName")
+    if deed is Deed.KEY:
+        return str(action.fields.get("keycode", action.fields.get("key", "")))
+    if deed is Deed.ASK:
+        return action.text("capability")
+    return action.kind.casefold() if deed is Deed.TOOL else ""
+
+
+def _gesture(action: Action) -> str:
+    kind = action.kind.casefold()
+    if kind != "swipe":
+        return "tap" if kind == "tap_element" else kind
+    across = action.number("x2") - action.number("x1")
+    down = action.number("y2") - action.number("y1")
+    if abs(across) > abs(down):
+        return "swipe right" if across > 0 else "swipe left"
+    return "swipe down" if down > 0 else "swipe up"
+
+
+def element_name(target: UiTarget | None) -> str:
+    """Return by what an element is known again: its id's last part, else what it says."""
+    if target is None:
+        return ""
+    tail = target.resource_id.rsplit("/", 1)[-1]
+    return tail or target.content_desc or target.text
+
+
+def _fields(deed: Deed, step: Step, path: str, place: _Place) -> dict[str, str]:
+    action = step.action
+    if deed is Deed.GESTURE:
+        target = step.target
+        said = (target.text or target.content_desc) if target else ""
+        return {"element": bounded(said)} if said else {}
+    named: dict[str, str] = {}
+    if deed is Deed.TYPE:
+        named = {"text": action.text("text")}
+    elif deed is Deed.READ:
+        named = {"path": path}
+    elif deed is Deed.WRITE:
+        named = {"path": path, "content": action.text("content", "text", "file_text")}
+    elif deed is Deed.EDIT:
+        old = action.text("old_string", "old_str", "old", "search")
+        new = action.text("new_string", "new_str", "new", "replace")
+        named = {"path": path, "old": old, "new": new}
+    elif deed in (Deed.PATCH, Deed.SCRIPT):
+        named = {"content": action.text("input", "patch", "script") or command_of(action)}
+    elif deed in (Deed.TOOL, Deed.ASK):
+        named = dict(_scalars(action.fields))
+    return {name: bounded(place.told(text)) for name, text in named.items() if text}
+
+
+def _scalars(fields: Mapping[str, Json], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in sorted(fields.items())[:_MOST_FIELDS]:
+        if isinstance(value, Mapping) and not before:
+            yield from _scalars(value, f"{name}.")
+        elif isinstance(value, str) or (isinstance(value, int | float) and value is not True):
+            yield before + name, str(value)

@@ -1,0 +1,262 @@
+"""What a parameter is called, in a word or two.
+
+By the option, the field or the program that takes it, by the word that stands beside it in the
+task, or by its kind: the surest of these that there is.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from prowess.experience.lessons.derived_values import Derivation
+from prowess.experience.value_kinds import Kind, ending_of, kind_of
+from prowess.transcripts.deeds import Deed
+from prowess.transcripts.traces_part import UiTarget
+
+_LONGEST = 30
+_LONG_OPTION = re.compile(r"--([A-Za-z][\w-]{1,30})[= ]*[\"']?\Z")
+_SHORT_OPTION = re.compile(r"(?:\A|\s)(-[A-Za-z]) ?[\"']?\Z")
+_ASSIGNED = re.compile(r"[\"']?([A-Za-z_][\w-]{1,30})[\"']?\s?[=:]\s?[\"']?\Z")
+_SHORT: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("git commit", "-m"): "message",
+        ("git tag", "-m"): "message",
+        ("git checkout", "-b"): "branch",
+        ("git switch", "-c"): "branch",
+        ("docker build", "-t"): "image",
+        ("gh pr create", "-t"): "title",
+        ("gh pr create", "-b"): "body",
+    }
+)
+_TAKEN_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "git checkout": "branch", "git switch": "branch", "git merge": "branch",
+        "git branch": "branch", "git push": "branch", "git tag": "tag", "git clone": "repository",
+        "mkdir": "folder", "cd": "folder", "rm": "path", "docker run": "image",
+        "docker push": "image", "docker pull": "image", "docker build": "image",
+        "npm install": "package", "pip install": "package", "brew install": "package",
+        "apt install": "package", "apt-get install": "package", "uv add": "package",
+        "cargo add": "package", "systemctl restart": "service", "systemctl status": "service",
+        "gh issue view": "issue", "gh pr view": "pull_request", "gh pr checkout": "pull_request",
+        "ssh": "host", "ping": "host",
+    }
+)  # fmt: skip
+_SURE_KINDS = frozenset((Kind.URL, Kind.EMAIL, Kind.DATE, Kind.VERSION, Kind.FOLDER, Kind.PACKAGE))
+_KIND_NAMES: Mapping[Kind, str] = MappingProxyType(
+    {kind: kind.value for kind in Kind} | {Kind.TEXT: "text", Kind.HASH: "commit"}
+)
+_IN_AND_OUT = frozenset(("input", "output", "out", "in", "source", "target", "dest", "config"))
+# Fields that every tool has, and parts of an element's id that say nothing about it.
+_PLAIN_FIELDS = frozenset(
+    ("path", "file_path", "filepath", "file", "text", "value", "content", "input", "command",
+     "absolute_path", "notebook_path", "element", "old", "new")
+)  # fmt: skip
+_PLAIN_PARTS = frozenset(
+    ("et", "edit", "src", "input", "field", "box", "view", "id", "text", "txt", "bar", "plate",
+     "tv", "btn", "button", "container", "widget", "main", "item", "layout", "edittext", "menu",
+     "query", "icon", "action")
+)  # fmt: skip
+_ARTICLES = frozenset(("the", "a", "an", "my", "our", "this", "that", "new"))
+_NO_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "about after and as at before by call called find for from get in into is it make"
+        " named of on only open or play please put read run saying search see send set show take"
+        " text than them then to type use using want with word words write",
+    )
+)
+_SHORTEST, _MOST_WORD = 3, 20
+# Between a thing and what it is: `a message saying X`, `a list called X`.
+_BETWEEN = frozenset(("saying", "says", "reading", "called", "named", "titled"))
+# Whoever is named right behind these, or behind a `to` after them, is who gets it.
+_GIVING = frozenset(("send", "text", "message", "email", "mail", "write", "tell", "forward"))
+_CALLING = frozenset(("call", "phone", "dial", "ring"))
+# What a field is called that takes anything.
+_ANY_TEXT = "search_text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a value stands in a step."""
+
+    deed: Deed
+    field: str = ""
+    # The program and its mode, or the tool.
+    name: str = ""
+    # What stands before the value in the same field, in every trace.
+    before: str = ""
+    # The element that is typed into.
+    target: UiTarget | None = None
+    # Whether more of a path follows.
+    is_folder: bool = False
+
+
+def name_of(values: Sequence[str], sources: Iterable[Source], tasks: Sequence[str]) -> str:
+    """Return the best name for a parameter; `tasks` are those of the values, in their order."""
+    kind, known = common_kind(values), tuple(sources)
+    candidates = [_by_source(source, kind) for source in known]
+    ranked = sorted(enumerate(candidates), key=lambda pair: (pair[1][0], pair[0]))
+    rank, name = ranked[0][1] if ranked else (9, "")
+    if kind is Kind.FILE:
+        ending = common_ending(values)
+        given = f"{name}_file" if rank == 0 and name in _IN_AND_OUT else ""
+        return given or (f"{snake(ending)}_file" if ending else "file")
+    if name and rank <= 1:
+        return (_beside(values, tasks, _person) if name == _ANY_TEXT else "") or name
+    if kind in _SURE_KINDS:
+        return _KIND_NAMES[kind]
+    is_folder = kind is Kind.TEXT and any(source.is_folder for source in known)
+    return _beside(values, tasks) or name or ("folder" if is_folder else _KIND_NAMES[kind])
+
+
+def secret_name(source: Source) -> str:
+    """Return the name of a secret by the field that takes it."""
+    named = _by_element(source.target) if source.deed is Deed.TYPE else ""
+    named = named or (snake(source.field.rsplit(".", 1)[-1]) if source.deed is Deed.TOOL else "")
+    return named if named and named not in _PLAIN_FIELDS else "secret"
+
+
+def derived_name(name: str, way: Derivation) -> str:
+    """Return the name of what follows from a parameter."""
+    root = name.removesuffix("_file") if name.endswith("_file") else name
+    if way is Derivation.STEM:
+        return f"{root}_name" if root != name else f"{name}_stem"
+    ending = _DERIVED.get(way, "")
+    return f"{name}_{ending}" if ending else name
+
+
+_DERIVED: Mapping[Derivation, str] = MappingProxyType(
+    {
+        Derivation.FILE_NAME: "base",
+        Derivation.PATH_STEM: "path_stem",
+        Derivation.FOLDER: "folder",
+        Derivation.BARE_VERSION: "number",
+        Derivation.DIGITS: "digits",
+        Derivation.DASHED: "dashed",
+        Derivation.LOWER: "lower",
+        Derivation.UPPER: "upper",
+        Derivation.TITLE: "title",
+        Derivation.KEBAB: "slug",
+        Derivation.SNAKE: "snake",
+        Derivation.PASCAL: "pascal",
+        Derivation.SPACED: "spaced",
+        Derivation.STEM_LOWER: "lower_name",
+        Derivation.PLUS: "query",
+        Derivation.PERCENT: "encoded",
+        Derivation.DEVICE: "typed",
+    }
+)
+
+
+def snake(text: str) -> str:
+    """Return a text as a short name of small ASCII letters; empty where nothing is left."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
+    letters = unicodedata.normalize("NFKD", apart).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^a-z0-9]+", "_", letters.lower()).strip("_")[:_LONGEST].strip("_")
+    return name if not name[:1].isdigit() else f"n{name}"
+
+
+def common_kind(values: Iterable[str]) -> Kind:
+    """Return the kind that all values are of; files among folders are files, a mixture is text."""
+    kinds = {kind_of(value) for value in values}
+    if len(kinds) == 1:
+        return kinds.pop()
+    return Kind.FILE if kinds == {Kind.FILE, Kind.FOLDER} else Kind.TEXT
+
+
+def common_ending(values: Iterable[str]) -> str:
+    """Return the ending that all file names have."""
+    endings = {ending_of(value) for value in values}
+    return endings.pop() if len(endings) == 1 else ""
+
+
+def _by_source(source: Source, kind: Kind) -> tuple[int, str]:
+    """Return how good a name is, 0 being the best, and the name."""
+    if source.field == "old":
+        return 1, f"old_{_KIND_NAMES[kind]}"
+    if source.deed is Deed.TYPE:
+        # The field names what is typed into it, and not a word of that.
+        return (9, "") if source.before.strip() else (1, _by_element(source.target))
+    if name := _by_option(source):
+        return 0, name
+    if found := _ASSIGNED.search(source.before):
+        return 1, snake(found[1])
+    name = ""
+    if source.field == "new":
+        name = f"new_{_KIND_NAMES[kind]}"
+    elif source.deed in (Deed.TOOL, Deed.ASK):
+        name = snake(source.field.rsplit(".", 1)[-1])
+    elif not source.before or source.before[-1] in " \"'":
+        name = _TAKEN_BY.get(source.name, "")
+    is_whole = source.deed in (Deed.TOOL, Deed.ASK) and not source.before.strip()
+    rank = 1 if is_whole else 2
+    return (rank, name) if name and name not in _PLAIN_FIELDS else (9, "")
+
+
+def _by_option(source: Source) -> str:
+    if found := _LONG_OPTION.search(source.before):
+        return snake(found[1])
+    found = _SHORT_OPTION.search(source.before)
+    if found is None:
+        return ""
+    return _SHORT.get((source.name, found[1]), "output" if found[1] == "-o" else "")
+
+
+def _by_element(target: UiTarget | None) -> str:
+    if target is None:
+        return ""
+    tail = target.resource_id.rsplit("/", 1)[-1]
+    for named in (tail, target.content_desc, target.label, target.text):
+        words = [word for word in snake(named).split("_") if word and word not in _PLAIN_PARTS]
+        if words:
+            return _ANY_TEXT if "search" in words else "_".join(words[:3])
+    return ""
+
+
+def _nobody(_before: Sequence[str]) -> str:
+    return ""
+
+
+def _beside(
+    values: Sequence[str],
+    tasks: Sequence[str],
+    person_of: Callable[[Sequence[str]], str] = _nobody,
+) -> str:
+    """Return the word before the values in their tasks, or behind them where an article is."""
+    found: Counter[str] = Counter()
+    for value, task in zip(values, tasks, strict=True):
+        hit = re.search(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", task, re.IGNORECASE)
+        if hit is None:
+            continue
+        before = [word.lower() for word in re.findall(r"[^\W_]+", task[: hit.start()])]
+        after = re.match(r"[\"'\u201d]?\s+([^\W\d_]+)", task[hit.end() :])
+        if person := person_of(before):
+            found[person] += 1
+        elif len(before) > 1 and before[-1] not in _ARTICLES:
+            found[_thing(before)] += 1
+        elif before and before[-1] in _ARTICLES and after:
+            found[after[1].lower()] += 1
+    best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:1]
+    return next((name for word, count in best if (name := _named(word, count, len(values)))), "")
+
+
+def _thing(before: Sequence[str]) -> str:
+    """Return what a value is, of the words before it."""
+    near = [word for word in before if word not in _BETWEEN and word != "that"]
+    return near[-1] if near and before[-1] in _BETWEEN else before[-1]
+
+
+def _person(before: Sequence[str]) -> str:
+    """Return what somebody is who is named behind these words: of a call or of a message."""
+    if before and before[-1] in _GIVING | _CALLING:
+        return "contact" if before[-1] in _CALLING else "recipient"
+    is_to = before[-1:] == ["to"] and bool(_GIVING.intersection(before))
+    return "recipient" if is_to else ""
+
+
+def _named(word: str, count: int, of: int) -> str:
+    is_name = word.isascii() and _SHORTEST <= len(word) <= _MOST_WORD and word.isalpha()
+    return word if is_name and word not in _NO_NAMES and 2 * count > of else ""

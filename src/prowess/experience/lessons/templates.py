@@ -1,0 +1,363 @@
+"""The parameters found so far, and texts of several traces made into one text with marks in it.
+
+A mark names an entry and how its value is used (see `Derivation`). A text becomes marked by looking
+for values that are known already; what still differs then is known under another form, a habit in
+how a program is called, or a new entry. A habit stays as most had it, and a command is never put
+together from the habits of several traces: it is one that some trace ran.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from prowess.experience.commands import is_filtered, without_filters
+from prowess.experience.lessons.derived_values import Derivation, derived
+from prowess.experience.lessons.parameter_names import Source, secret_name, snake
+from prowess.experience.lessons.short_traces import MARK, MARK_END, TOO_LONG
+from prowess.experience.lessons.value_places import (
+    is_telling,
+    places,
+    shared_ends,
+    stands_in,
+    with_marks,
+)
+from prowess.experience.lessons.value_templates import pieces_of
+from prowess.experience.redaction import HIDDEN
+from prowess.experience.value_kinds import ending_of, without_ending
+from prowess.secrets.credentials import STARS
+from prowess.transcripts.deeds import Deed
+
+# By the number of the trace.
+Values = Mapping[int, str]
+
+_MARK = re.compile(rf"{MARK}(?P<entry>\d+)\.(?P<way>\w+){MARK_END}")
+_SECRET = re.compile(
+    rf"(?P<name>[A-Za-z_][\w-]{{0,40}})?(?P<sign>[\"'\s:=]*)(?:{HIDDEN}|{re.escape(STARS)})"
+)
+_SECRET_NAMES: Mapping[str, str] = MappingProxyType(
+    {"bearer": "token", "basic": "token", "authorization": "token", "auth": "token"}
+)
+# Nobody can give more than that.
+_MOST_ENTRIES = 60
+# A longer value, or one of several lines, is content: told of and not quoted.
+_CONTENT = 200
+# From here on most have the same.
+MOST, _ASKED = 0.6, 0.6
+# What stands before the name of a program.
+_BEFORE_PROGRAM = re.compile(r"(?:\A|[|;&(]|(?:\A|\s)(?:sudo|env|time|nohup|exec))\s*\Z")
+_NUMBERED = re.compile(r"(-[A-Za-z]*)(\d+)")
+# A number that is written in groups is one value.
+_PHONE = re.compile(r"\+?\d[\d ()./-]{4,24}\d")
+_FEWEST_TRACES = 3
+_MOST_APART = 2
+_HOST = 2
+_LONG_FIELDS = frozenset(("content", "old", "new", "command", "script"))
+# Where each word stands for itself; elsewhere words that differ side by side are one value.
+_WORD_FIELDS = frozenset(("command", "path"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One parameter, by its value in each trace."""
+
+    values: dict[int, str] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    is_asked: bool = False
+    is_content: bool = False
+    # The name of a secret, whose values are not known here.
+    secret: str = ""
+
+    # What follows from the values, each way that says something new.
+    ways: dict[Derivation, dict[int, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.is_content or self.secret:
+            return
+        forms = {at: derived(value) for at, value in self.values.items()}
+        for way in Derivation:
+            texts = {at: form.get(way, "") for at, form in forms.items()}
+            if all(texts.values()) and len(set(texts.values())) > 1:
+                self.ways[way] = texts
+
+
+class ParameterBook:
+    """Makes the texts of several traces into one, and remembers what varied."""
+
+    def __init__(self, tasks: Values) -> None:
+        self.entries: list[Entry] = []
+        # While it is set, only what a task names becomes an entry.
+        self.only_asked = False
+        self._tasks = {at: task.casefold() for at, task in tasks.items()}
+        # By trace: of how many entries, and the texts that stand for them there.
+        self._known_marks: dict[int, tuple[int, dict[str, str]]] = {}
+
+    def one_text(self, values: Values, source: Source) -> str:
+        """Return what the texts of several traces say, with marks for what varies."""
+        hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
+        marked = {at: self.marked(at, text) for at, text in hidden.items()}
+        if len(set(marked.values())) == 1:
+            return next(iter(marked.values()))
+        if any(TOO_LONG in text for text in marked.values()):
+            return self._content(hidden, source)
+        if source.deed is Deed.TYPE and all(map(_PHONE.fullmatch, hidden.values())):
+            return self.fill(hidden, source)
+        done = self._pieced(marked, source, hidden)
+        if source.field in _WORD_FIELDS and len(self._otherwise(done, hidden)) == len(hidden):
+            return _most_common({at: self.marked(at, text) for at, text in hidden.items()})
+        return done
+
+    def otherwise(self, told: str, values: Values, source: Source) -> dict[int, str]:
+        """Return the texts, with marks, of the traces that did not have what all are told by."""
+        hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
+        return self._otherwise(told, hidden)
+
+    def _otherwise(self, told: str, hidden: Values) -> dict[int, str]:
+        return {
+            at: self.marked(at, text)
+            for at, text in hidden.items()
+            if _plainly(self._raw(at, told)) != _plainly(self._raw(at, text))
+        }
+
+    def _pieced(self, marked: Values, source: Source, hidden: Values) -> str:
+        order = sorted(marked)
+        is_prose = source.field not in _WORD_FIELDS
+        pieces = pieces_of([marked[at] for at in order], is_prose=is_prose)
+        if pieces is None:
+            is_long = source.field in _LONG_FIELDS
+            return self._content(hidden, source) if is_long else self.fill(hidden, source)
+        done = ""
+        for piece in pieces:
+            if piece.values:
+                raw = {
+                    at: self._raw(at, text) for at, text in zip(order, piece.values, strict=True)
+                }
+                filled = self.fill(raw, replace(source, before=done[-80:]))
+                done = done + filled if filled else done.removesuffix(" ")
+            else:
+                done += piece.shared
+        return done
+
+    def marked(self, trace: int, text: str) -> str:
+        """Return a text of one trace with marks in place of the values that are known."""
+        marks = self._marks(trace)
+        if not marks or TOO_LONG in text:
+            return text
+        parts, at = [], 0
+        # What is marked already stays as it is.
+        for hit in _MARK.finditer(text):
+            parts += [with_marks(text[at : hit.start()], marks), hit[0]]
+            at = hit.end()
+        return "".join([*parts, with_marks(text[at:], marks)])
+
+    def fill(self, values: Values, source: Source) -> str:
+        """Return what stands in a gap: a mark, a habit, or nothing where most leave it out."""
+        present = {at: value for at, value in values.items() if value}
+        if 2 * len(present) <= len(values):
+            return ""
+        if len(set(present.values())) == 1:
+            return next(iter(present.values()))
+        if any(MARK in value for value in present.values()):
+            return _most_common(present)
+        if numbered := _numbered(present, source):
+            option, numbers = numbered
+            return option + self.fill(numbers, replace(source, before=f"{option} "))
+        if all(value.endswith("/") for value in present.values()):
+            inside = replace(source, is_folder=True)
+            return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
+        return self._known(present) or self._new(present, source)
+
+    def _new(self, values: dict[int, str], source: Source) -> str:
+        if any(len(value) > _CONTENT or "\n" in value for value in values.values()):
+            return self._content(values, source)
+        is_asked = self._is_asked(values)
+        if not is_asked and (stems := _stems(values)) and self._is_asked(stems):
+            # A task that names a component means all the files of that name.
+            return f"{self.fill(stems, source)}.{ending_of(next(iter(values.values())))}"
+        if not is_asked and (around := self._around_asked(values)):
+            before, cores, after = around
+            return f"{before}{self.fill(cores, source)}{after}"
+        is_full = len(self.entries) >= _MOST_ENTRIES
+        if is_full or (not is_asked and (self.only_asked or _is_habit(values, source))):
+            return _most_common(values)
+        apart = self._path(values, source)
+        if apart:
+            return apart
+        self.entries.append(Entry(values=dict(values), sources=[source], is_asked=is_asked))
+        return mark(len(self.entries) - 1)
+
+    def _path(self, values: Values, source: Source) -> str:
+        """Return a path told by its parts, where it differs in a few; folders in common stay."""
+        parts = {at: value.split("/") for at, value in values.items()}
+        lengths = {len(one) for one in parts.values()}
+        if min(lengths) <= 1 or any(" " in value for value in values.values()):
+            return ""
+        rows = list(zip(*parts.values(), strict=False))
+        apart = [at for at, row in enumerate(rows) if len(set(row)) > 1]
+        is_other_host = "://" in next(iter(values.values())) and _HOST in apart
+        if len(lengths) > 1 or len(apart) > _MOST_APART or is_other_host:
+            begin = apart[0] if apart else min(lengths) - 1
+            if not begin or is_other_host:
+                return ""
+            common = "/".join(next(iter(parts.values()))[:begin])
+            rest = {at: "/".join(one[begin:]) for at, one in parts.items()}
+            return f"{common}/{self.fill(rest, source)}"
+        if len(apart) == len(rows):
+            return ""
+        told = []
+        for at, row in enumerate(rows):
+            here = dict(zip(parts, row, strict=True))
+            inside = replace(source, before="/", is_folder=at + 1 < len(rows))
+            told.append(self.fill(here, inside) if at in apart else row[0])
+        return "/".join(told)
+
+    def _around_asked(self, values: Values) -> tuple[str, Values, str] | None:
+        """Return what values share around a part that the tasks name: `ann` of `ann@x.org`."""
+        before, after = shared_ends(list(values.values()))
+        if not (before or after):
+            return None
+        cores = {at: value[len(before) : len(value) - len(after)] for at, value in values.items()}
+        return (before, cores, after) if all(cores.values()) and self._is_asked(cores) else None
+
+    def _content(self, values: Values, source: Source) -> str:
+        for at, entry in enumerate(self.entries):
+            if entry.is_content and entry.values == values:
+                return mark(at)
+        if self.only_asked:
+            return ""
+        self.entries.append(Entry(values=dict(values), sources=[source], is_content=True))
+        return mark(len(self.entries) - 1)
+
+    def _known(self, values: Values) -> str:
+        """Return how values follow from an entry, the same way in every trace."""
+        for exactly in (True, False):
+            for number, entry in enumerate(self.entries):
+                for way, texts in entry.ways.items():
+                    if told := _follows(values, texts, exactly=exactly):
+                        before, after = told
+                        return f"{before}{mark(number, way)}{after}"
+        return ""
+
+    def _is_asked(self, values: Values) -> bool:
+        named = sum(stands_in(value, self._tasks.get(at, "")) for at, value in values.items())
+        return named >= _ASKED * len(values)
+
+    def _without_secrets(self, text: str, source: Source) -> str:
+        if HIDDEN not in text and STARS not in text:
+            return text
+
+        def put(hit: re.Match[str]) -> str:
+            said = snake(hit["name"] or "") if hit["sign"] else ""
+            name = _SECRET_NAMES.get(said, said) or secret_name(source)
+            return f"{hit['name'] or ''}{hit['sign']}{mark(self._secret(name))}"
+
+        return _SECRET.sub(put, text)
+
+    def _secret(self, name: str) -> int:
+        for at, entry in enumerate(self.entries):
+            if entry.secret == name:
+                return at
+        self.entries.append(Entry(secret=name))
+        return len(self.entries) - 1
+
+    def _raw(self, trace: int, text: str) -> str:
+        def value(hit: re.Match[str]) -> str:
+            entry = self.entries[int(hit["entry"])]
+            held = entry.values.get(trace)
+            return hit[0] if held is None else derived(held)[Derivation[hit["way"]]]
+
+        return _MARK.sub(value, text)
+
+    def _marks(self, trace: int) -> Mapping[str, str]:
+        """Return the mark of each text that stands for an entry in a trace."""
+        known = self._known_marks.get(trace)
+        if known is None or known[0] != len(self.entries):
+            known = (len(self.entries), dict(self._candidates(trace)))
+            self._known_marks[trace] = known
+        return known[1]
+
+    def _candidates(self, trace: int) -> Iterator[tuple[str, str]]:
+        """Yield each text that stands for an entry in a trace; the last one of a text counts."""
+        found = []
+        for number, entry in enumerate(self.entries):
+            for way, texts in entry.ways.items():
+                text = texts.get(trace, "")
+                if is_telling(text):
+                    found.append((text, mark(number, way)))
+        yield from reversed(found)
+
+
+def mark(number: int, way: Derivation = Derivation.SAME) -> str:
+    """Return the mark of an entry, used in some way."""
+    return f"{MARK}{number}.{way.name}{MARK_END}"
+
+
+def marks_in(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
+    """Yield the marks of a text: entry, use, and where each begins and ends."""
+    for hit in _MARK.finditer(text):
+        yield int(hit["entry"]), Derivation[hit["way"]], hit.start(), hit.end()
+
+
+def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str] | None:
+    """Return what stands before and behind an entry's text in every one of `values`."""
+    around: set[tuple[str, str]] = set()
+    if not exactly and not any(map(is_telling, texts.values())):
+        return None
+    for at, value in values.items():
+        text = texts.get(at, "")
+        if not text or text not in value or (exactly and value != text):
+            return None
+        start = next(places(text, value), -1)
+        if start < 0:
+            return None
+        around.add((value[:start], value[start + len(text) :]))
+    return around.pop() if len(around) == 1 else None
+
+
+def usual_value(values: Values) -> str:
+    """Return the value that most traces have; empty where none is."""
+    ((value, count),) = Counter(values.values()).most_common(1)
+    return value if count >= max(MOST * len(values), 2) else ""
+
+
+def _is_habit(values: Values, source: Source) -> bool:
+    """Return whether what varies is how a program is called, and no input of the task.
+
+    Whatever a program is given is an input, however many traces gave it the same.
+    """
+    if source.field != "command":
+        return False
+    if all(text.startswith("-") for text in values.values()):
+        # An option that is another one each time is chosen for the task.
+        return len(values) < _FEWEST_TRACES or len(set(values.values())) < len(values)
+    if _BEFORE_PROGRAM.search(source.before):
+        return bool(usual_value(values))
+    return is_filtered(source.before)
+
+
+def _numbered(values: Values, source: Source) -> tuple[str, Values] | None:
+    """Return an option and the numbers that it is given without a space: `-j` of `-j4`."""
+    hits = {at: _NUMBERED.fullmatch(value) for at, value in values.items()}
+    found = {at: hit for at, hit in hits.items() if hit}
+    options = {hit[1] for hit in found.values()}
+    if source.field != "command" or len(found) < len(values) or len(options) > 1:
+        return None
+    return options.pop(), {at: hit[2] for at, hit in found.items()}
+
+
+def _plainly(text: str) -> str:
+    return without_filters(" ".join(text.split()))
+
+
+def _stems(values: Values) -> Values:
+    """Return the names of files without the ending that they share."""
+    endings = {ending_of(value) for value in values.values()}
+    if len(endings) > 1 or "" in endings or any("/" in value for value in values.values()):
+        return {}
+    return {at: without_ending(value) for at, value in values.items()}
+
+
+def _most_common(values: Values) -> str:
+    counts = Counter(values.values())
+    return min(counts, key=lambda text: (-counts[text], len(text), text))

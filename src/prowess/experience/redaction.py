@@ -1,0 +1,314 @@
+"""What of a trace nobody may read again: credentials, and what was typed into a password's field.
+
+`without_secrets` is the one to ask first. The step that types seldom knows its field: the tap
+before it does, so only the whole trace tells. What it takes out is gone from every text of the
+trace, also where a thought or a result repeats it. In its place stands `HIDDEN` (or stars, for a
+credential in the middle of a text), by which `is_secret_step` knows the step again.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from prowess.experience.fields import (
+    Focus,
+    character_of,
+    fills_secret,
+    focus_after,
+    pad_steps,
+    says_login,
+    way_of,
+)
+from prowess.experience.secret_echoes import Echoes
+from prowess.experience.secret_fields import (
+    VALUE_NAMES,
+    asks_for_code,
+    is_secret_target,
+    is_secret_value,
+    names_secret,
+    names_secret_field,
+)
+from prowess.experience.secret_stores import secrets_shown, shows_secret
+from prowess.secrets.credentials import STARS, masked
+from prowess.secrets.mask import Hidden, hidden_in
+from prowess.transcripts.deeds import Deed, deed_of
+from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+
+HIDDEN = "<hidden>"
+
+_QUESTION_NAMES = frozenset(("question", "instruction", "prompt", "capability", "placeholder"))
+# The device's own way to type, as a command.
+_INPUT_TEXT = re.compile(
+    r"(?P<before>\binput\s+(?:[a-z]+\s+)?(?:text|keyevent)\s+)(?P<typed>[^;&|\n]+)"
+)
+# How a harness words what a person answered.
+_ANSWER_END = re.compile(r"\s*\([^()]*\)\s*\Z")
+_QUOTED = re.compile(r"[\"'\u201c]([^\"'\u201c\u201d\n]{3,200})[\"'\u201d]")
+_MOST_DEPTH, _MOST_PASSES = 40, 5
+_KEY_NAMES = frozenset(("keycode", "keyCode", "key", "text", "keys"))
+_PAIR = 2
+# What puts a text into a field, as far as it can be told from the name of the action.
+_FILLING = (Deed.TYPE, Deed.TOOL)
+
+Change = Callable[[str], str]
+
+
+class _Hidden(NamedTuple):
+    """A step without what it typed in secret, and what that was."""
+
+    step: Step
+    texts: tuple[str, ...]
+
+
+def is_secret_step(step: Step) -> bool:
+    """Return whether a step types or sends what must not be shown, as far as it tells by itself.
+
+    Ask for a step of `without_secrets`: there it also knows the field from the steps before.
+    """
+    _, texts = _hide(step, is_secret=is_secret_target(step.target))
+    _, typed = _hide(step, is_secret=True)
+    return bool(texts) or any(_shows_secret(text) for text in typed)
+
+
+def without_secrets(trace: Trace) -> Trace:
+    """Return the trace without credentials and without what was typed into secret fields."""
+    # Most texts are the same in every pass, and in many steps.
+    look = cache(hidden_in)
+    for _ in range(_MOST_PASSES):
+        found = _pass(trace, look)
+        if found == trace:
+            break
+        # What stands in the place of a secret can make a secret of what is beside it.
+        trace = found
+    return trace
+
+
+def _pass(trace: Trace, look: Callable[[str], Hidden]) -> Trace:
+    found = tuple(_hidden_steps(trace))
+    taken = [text for one in found for text in one.texts]
+
+    def mask(text: str) -> str:
+        hidden = look(text)
+        taken.extend(hidden.taken)
+        return hidden.text
+
+    shown = _cleaned(replace(trace, steps=tuple(one.step for one in found)), mask)
+    echoes = Echoes.of(taken, HIDDEN)
+    return _cleaned(shown, cache(echoes.hide)) if echoes.texts else shown
+
+
+def _cleaned(trace: Trace, clean: Change) -> Trace:
+    return replace(
+        trace,
+        task=clean(trace.task),
+        session_path=clean(trace.session_path),
+        final_message=clean(trace.final_message),
+        session_id=clean(trace.session_id),
+        folder=clean(trace.folder),
+        problem=clean(trace.problem),
+        steps=tuple(_clean_step(step, clean) for step in trace.steps),
+    )
+
+
+def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
+    focused = _focused(trace)
+    pads = pad_steps(trace.steps, focused)
+    keys = {
+        place: pads.get(place) or _secret_key(step, focused[place])
+        for place, step in enumerate(trace.steps)
+    }
+    for place, step in enumerate(trace.steps):
+        if keys[place]:
+            spelled = _spelled(keys, place)
+            yield _Hidden(_without_key(step, keys[place]), (spelled,) if spelled else ())
+        else:
+            yield _hide(step, is_secret=_is_secret(step, focused[place]))
+
+
+def _spelled(keys: Mapping[int, str], place: int) -> str:
+    """Return what the keys up to the last one in a row have written; empty before that one."""
+    if keys.get(place + 1):
+        return ""
+    first = place
+    while keys.get(first - 1):
+        first -= 1
+    return "".join(keys[at] for at in range(first, place + 1))
+
+
+def _focused(trace: Trace) -> list[Focus]:
+    """Return what has the focus once each step is done."""
+    focus, focused = Focus.OTHER, list[Focus]()
+    is_login: bool | None = None
+    for step in trace.steps:
+        focus = focus_after(step, focus)
+        if focus is Focus.USER:
+            is_login = says_login(trace) if is_login is None else is_login
+            focus = focus if is_login else Focus.OTHER
+        focused.append(focus)
+    return focused
+
+
+def _secret_key(step: Step, focus: Focus) -> str:
+    is_key = focus is Focus.SECRET and way_of(step.action) is Deed.KEY
+    return character_of(step.action) if is_key else ""
+
+
+def _without_key(step: Step, character: str) -> Step:
+    """Return a step that presses a key of which nobody is told, nor where it is on the screen."""
+    is_key = way_of(step.action) is Deed.KEY
+    hides = _KEY_NAMES if is_key else frozenset(step.action.fields) - {"type", "action"}
+    fields = {
+        name: HIDDEN if name in hides else value for name, value in step.action.fields.items()
+    }
+    told = re.compile(rf"(?i)(?<![^\W_]){re.escape(character)}(?![^\W_])")
+    return replace(
+        step,
+        action=Action(step.action.kind, fields),
+        target=step.target if is_key else None,
+        result=HIDDEN if told.search(step.result) else step.result,
+        thought=HIDDEN if told.search(step.thought) else step.thought,
+    )
+
+
+def _is_secret(step: Step, focus: Focus) -> bool:
+    return is_secret_target(step.target) or fills_secret(step, focus) or is_secret_step(step)
+
+
+def _hide(step: Step, *, is_secret: bool) -> _Hidden:
+    """Take out what a step puts into a secret field; `is_secret` says that its field is one."""
+    taken: list[str] = []
+    fields = _without(step.action.kind, step.action.fields, taken, is_secret=is_secret)
+    hidden = replace(step, action=Action(step.action.kind, fields))
+    if step.result and step.result != HIDDEN and _asks_secret(step.action):
+        taken.extend(_answers(step.result))
+        hidden = replace(hidden, result=HIDDEN)
+    elif step.result and not step.failed and shows_secret(step.action):
+        taken.extend(secrets_shown(step.result))
+        hidden = replace(hidden, result=HIDDEN)
+    return _Hidden(hidden, tuple(taken))
+
+
+def _answers(result: str) -> Iterator[str]:
+    """Yield what a person may have answered: `User input: 1234`, `The user said "1234"`."""
+    answer = _ANSWER_END.sub("", result.rpartition(":")[2]).strip()
+    if answer and not re.search(r"\s", answer):
+        yield answer
+    yield from (hit[1] for hit in _QUOTED.finditer(result) if not re.search(r"\s", hit[1]))
+
+
+def _without(
+    kind: str, fields: Mapping[str, Json], taken: list[str], *, is_secret: bool, depth: int = 0
+) -> dict[str, Json]:
+    deed = deed_of(Action(kind, {}), on_device=True)
+    fills = (is_secret and deed in _FILLING) or names_secret_field(fields)
+
+    def changed(name: str, value: Json) -> Json:
+        if isinstance(value, (Mapping, list, tuple)):
+            return _inner(value, taken, is_secret=is_secret, depth=depth + 1)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            return value
+        if (fills and name in VALUE_NAMES) or is_secret_value(name, str(value)):
+            taken.append(str(value))
+            return HIDDEN
+        return _command(value, taken) if is_secret and isinstance(value, str) else value
+
+    return {name: changed(name, value) for name, value in fields.items()}
+
+
+def _inner(value: Json, taken: list[str], *, is_secret: bool, depth: int) -> Json:
+    """Do the same to what is nested; actions in a row know the field from those before them."""
+    if depth > _MOST_DEPTH:
+        return HIDDEN
+    if isinstance(value, Mapping):
+        kind = str(value.get("type", ""))
+        return _without(kind, value, taken, is_secret=is_secret, depth=depth)
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return value
+    if len(value) == _PAIR and _is_secret_pair(value[0], value[1]):
+        taken.append(str(value[1]))
+        return [value[0], HIDDEN]
+    if value and all(isinstance(one, str) for one in value):
+        # The words of a command: an option knows what the next word is.
+        taken.extend(hidden_in(" ".join(str(one) for one in value)).taken)
+    inner: list[Json] = []
+    for one in value:
+        inner.append(_inner(one, taken, is_secret=is_secret, depth=depth + 1))
+        is_secret = is_secret or (isinstance(one, Mapping) and _touches_secret(one))
+    return inner
+
+
+def _is_secret_pair(name: Json, value: Json) -> bool:
+    return isinstance(name, str) and isinstance(value, str) and is_secret_value(name, value)
+
+
+def _touches_secret(fields: Mapping[str, Json]) -> bool:
+    deed = deed_of(Action(str(fields.get("type", "")), {}), on_device=True)
+    named = (value for value in fields.values() if isinstance(value, str))
+    return deed is Deed.GESTURE and any(names_secret(text) for text in named)
+
+
+def _command(text: str, taken: list[str]) -> str:
+    """Take what a command types out of it; quoted, since what stands for it must be one word."""
+
+    def hide(hit: re.Match[str]) -> str:
+        taken.extend((hit["typed"].strip().strip("'\""),) if "text" in hit["before"] else ())
+        return f"{hit['before']}'{HIDDEN}'"
+
+    return _INPUT_TEXT.sub(hide, text)
+
+
+def _asks_secret(action: Action) -> bool:
+    asks = deed_of(action, on_device=True) is Deed.ASK
+    asked = _questions(action.fields, 0)
+    return asks and any(names_secret(text) or asks_for_code(text) for text in asked)
+
+
+def _questions(value: Json, depth: int) -> Iterator[str]:
+    if isinstance(value, str) or depth > _MOST_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        yield from (text for name in _QUESTION_NAMES if isinstance(text := value.get(name), str))
+        value = tuple(value.values())
+    if isinstance(value, Sequence):
+        for inner in value:
+            yield from _questions(inner, depth + 1)
+
+
+def _shows_secret(text: str) -> bool:
+    return HIDDEN in text or STARS in text or masked(text) != text
+
+
+def _clean_step(step: Step, clean: Change) -> Step:
+    return replace(
+        step,
+        action=Action(step.action.kind, _clean_fields(step.action.fields, clean)),
+        result=clean(step.result),
+        thought=clean(step.thought),
+        app=clean(step.app),
+        target=None if step.target is None else _clean_target(step.target, clean),
+    )
+
+
+def _clean_fields(fields: Mapping[str, Json], clean: Change) -> dict[str, Json]:
+    def changed(value: Json) -> Json:
+        if isinstance(value, str):
+            return clean(value)
+        if isinstance(value, Mapping):
+            return _clean_fields(value, clean)
+        return [changed(inner) for inner in value] if isinstance(value, Sequence) else value
+
+    return {clean(name): changed(value) for name, value in fields.items()}
+
+
+def _clean_target(target: UiTarget, clean: Change) -> UiTarget:
+    return replace(
+        target,
+        element_id=clean(target.element_id),
+        label=clean(target.label),
+        resource_id=clean(target.resource_id),
+        text=clean(target.text),
+        content_desc=clean(target.content_desc),
+        class_name=clean(target.class_name),
+    )

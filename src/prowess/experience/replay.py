@@ -1,0 +1,204 @@
+"""A trace as a bash script that does the same again, and says first what it would do.
+
+The script is a dry run unless it is told to execute. No text of a trace stands in it but inside a
+word made by `quoted`; the one exception is the type of a step in a comment, of which only letters,
+digits and a few signs are left. Secrets are not in it at all: they are asked for when it runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.experience.gate.destructive_written import Written
+from prowess.experience.redaction import without_secrets
+from prowess.experience.replay_android import (
+    PARTS_WITHOUT_SECRETS,
+    device_shell_part,
+    gesture_part,
+    type_part,
+)
+from prowess.experience.replay_parts import Around, Part, Place, Secrets, by_hand, together
+from prowess.experience.replay_steps import (
+    edit_part,
+    patch_part,
+    read_part,
+    script_part,
+    shell_part,
+    tool_part,
+    write_part,
+)
+from prowess.experience.replay_taps import touch_danger
+from prowess.experience.replay_template import COMMON, HEAD, TAIL
+from prowess.experience.script_template import DEVICE, HOST
+from prowess.experience.shell_words import comment_word, quoted, visible
+from prowess.secrets.credentials import masked
+from prowess.transcripts.deeds import Deed, deed_of
+from prowess.transcripts.traces_part import Action, Json, Step, Trace
+
+_MOST_WORDS = 400
+_MOST_TASK = 180
+_MOST_BATCH = 100
+_DEEPEST_BATCH = 3
+_LAST_NUMBER = 999_999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    """A step under the number by which the script knows it; without a part it is left out."""
+
+    number: int
+    kind: str
+    part: Part | None = None
+    # Why there is no part.
+    reason: str = ""
+    secrets: tuple[str, ...] = ()
+
+
+def replay_script(trace: Trace, *, name: str) -> str | None:
+    """Return a whole bash file, or nothing where no step gives a command."""
+    safe = without_secrets(trace)
+    written = Written()
+    steps = [
+        _numbered(step, number, safe, written)
+        for number, step in zip(_numbers(safe.steps), safe.steps, strict=True)
+    ]
+    parts = [step.part for step in steps if step.part is not None]
+    if not any(part.is_command for part in parts):
+        return None
+    places = frozenset[Place]().union(*(part.places for part in parts))
+    sections = [HEAD, _values(safe, name, steps, places), COMMON]
+    sections += [text for place, text in _SECTIONS.items() if place in places]
+    sections += ["\n".join(_step_lines(step)) + "\n" for step in steps]
+    return "".join([*sections, TAIL])
+
+
+_SECTIONS: Mapping[Place, str] = {Place.DEVICE: DEVICE, Place.HOST: HOST}
+
+
+def _numbers(steps: Sequence[Step]) -> list[int]:
+    """Return the numbers of the trace, or plain ones where those do not tell steps apart."""
+    own = [step.number for step in steps]
+    counted = list(range(1, len(steps) + 1))
+    rising = all(before < after for before, after in zip([0, *own], own, strict=False))
+    return own if rising and own[-1:] <= [_LAST_NUMBER] else counted
+
+
+def _numbered(step: Step, number: int, trace: Trace, written: Written) -> _Numbered:
+    kind = comment_word(step.action.kind)
+    if step.failed:
+        reason = "it failed when it was recorded, and is left out"
+        return _Numbered(number=number, kind=kind, reason=reason)
+    secrets = Secrets(number)
+    around = _Step(trace, step, Around(trace.folder, secrets, written))
+    part = _part(step.action, around, f"{number}")
+    reason = "" if part else "there is nothing to do"
+    return _Numbered(
+        number=number, kind=kind, part=part, reason=reason, secrets=tuple(secrets.names)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The step of an action, which may be one of several."""
+
+    trace: Trace
+    step: Step
+    around: Around
+    depth: int = 0
+
+
+def _part(action: Action, of: _Step, label: str) -> Part | None:
+    deed = deed_of(action, on_device=of.trace.is_on_device)
+    if deed is Deed.FINISH:
+        return None
+    if deed is Deed.BATCH:
+        return _batch_part(action, of, label)
+    if deed is Deed.GESTURE:
+        # The element is known of the step as a whole, not of what a batch holds.
+        part = gesture_part(action, of.step.target if of.depth == 0 else None)
+        return replace(part, danger=touch_danger(action, of.step)) if part.is_command else part
+    if deed in PARTS_WITHOUT_SECRETS:
+        return PARTS_WITHOUT_SECRETS[deed](action)
+    if deed is Deed.READ:
+        return read_part(action, of.around.folder)
+    return _PARTS.get(deed, tool_part)(action, of.around)
+
+
+_PARTS: Mapping[Deed, Callable[[Action, Around], Part]] = {
+    Deed.TYPE: type_part,
+    Deed.DEVICE_SHELL: device_shell_part,
+    Deed.SHELL: shell_part,
+    Deed.SCRIPT: script_part,
+    Deed.WRITE: write_part,
+    Deed.EDIT: edit_part,
+    Deed.PATCH: patch_part,
+}
+
+
+def _batch_part(action: Action, of: _Step, label: str) -> Part | None:
+    inner = _inner_actions(action.fields.get("actions"))
+    if len(inner) > _MOST_BATCH or of.depth >= _DEEPEST_BATCH:
+        return by_hand("do many actions at once; there are too many to be written here")
+    deeper = replace(of, depth=of.depth + 1)
+    parts: list[tuple[str, Part]] = []
+    for count, one in enumerate(inner, 1):
+        part = _part(one, deeper, f"{label}.{count}")
+        if part is not None:
+            parts.append((f"step {label}.{count}: {comment_word(one.kind)}", part))
+    return together(f"{len(parts)} actions in a row:", parts) if parts else None
+
+
+def _inner_actions(listed: Json) -> list[Action]:
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        return []
+    return [Action(str(one.get("type", "")), one) for one in listed if isinstance(one, Mapping)]
+
+
+def _values(trace: Trace, name: str, steps: Sequence[_Numbered], places: frozenset[Place]) -> str:
+    """Return what the script knows of its trace."""
+    risky = " ".join(str(step.number) for step in steps if step.part and step.part.danger)
+    on_device, on_host = Place.DEVICE in places, Place.HOST in places
+    values = {
+        "NAME": _line(masked(name), _MOST_TASK),
+        "TASK": _line(trace.task, _MOST_TASK),
+        "RECORDED_FOLDER": trace.folder if visible(trace.folder) == trace.folder else "",
+        "RISKY": risky,
+        "SECRETS": " ".join(secret for step in steps for secret in step.secrets),
+        "USES_DEVICE": "yes" if on_device else "no",
+        "USES_FOLDER": "yes" if on_host else "no",
+        "PLAIN_ARGUMENT": " [SERIAL]" if on_device else "",
+    }
+    lines = [f"readonly {key}={quoted(value)}" for key, value in values.items()]
+    return "\n".join([*lines, f"readonly STEPS={steps[-1].number}", ""])
+
+
+def _step_lines(step: _Numbered) -> Iterator[str]:
+    yield ""
+    yield f"# step {step.number}: {step.kind}"
+    if step.part is None:
+        yield f"# ({step.reason})"
+        return
+    part = step.part
+    if part.value:
+        yield f"value={quoted(part.value)}"
+    words = [quoted(_line(part.words)), quoted(_line(part.danger)), *_shown(part)]
+    begins = " ".join(["begins", str(step.number), *words])
+    if not part.lines:
+        yield f"{begins} || true"
+        return
+    yield f"if {begins}; then"
+    yield from (f"  {line}" for line in part.lines)
+    yield "fi"
+
+
+def _shown(part: Part) -> tuple[str, ...]:
+    """Return what is shown of a step in full: its text itself, where all of it can be seen."""
+    text = part.shown or part.value
+    seen = visible(text, one_line=False)
+    if not text:
+        return ()
+    return ('"$value"',) if seen == part.value else (quoted(seen),)
+
+
+def _line(text: str, most: int = _MOST_WORDS) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else line[:most] + "..."

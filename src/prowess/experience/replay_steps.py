@@ -1,0 +1,321 @@
+"""Steps where the agent runs as parts of a replay: commands, and files read, written and edited.
+
+Paths below the folder of the trace become relative, so that the replay can work in another folder.
+What cannot be repeated exactly is left to a person: a text that was cut when it was read, a patch
+that moves or deletes, a tool that nobody knows here, a program that was left running. The person is
+shown all that the step was asked to do.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from prowess.experience.gate.destructive import Judgement, judged
+from prowess.experience.gate.destructive_places import is_delicate, joined
+from prowess.experience.gate.destructive_scene import Scene
+from prowess.experience.gate.destructive_written import names_of
+from prowess.experience.patches import (
+    FIELDS,
+    PatchedFile,
+    patch_in_command,
+    patched_names,
+    read_patch,
+)
+from prowess.experience.replay_parts import (
+    Around,
+    Part,
+    Secrets,
+    by_hand,
+    has_secret,
+    host_part,
+    note,
+    spelled,
+    together,
+    with_value,
+    without_marks,
+)
+from prowess.experience.shell_words import quoted, visible
+from prowess.transcripts.deeds import command_of, path_of
+from prowess.transcripts.traces_part import MOST_FIELD, Action, Json
+
+# A file of more bytes than this is not kept inside a script.
+_MOST_CONTENT = 64_000
+_MOST_EDITS = 50
+_MOST_TOLD = 200
+_MOST_SHOWN = 2_000
+# What a person is shown of all fields of a step, and of a whole patch.
+_MOST_ASKED = 8_000
+_MOST_LINE = 100
+_FOLDER_NAMES = ("workdir", "cwd", "working_directory", "directory", "dir_path")
+_CONTENT_NAMES = ("content", "contents", "file_text", "text")
+_LEFT_RUNNING = ("run_in_background", "is_background", "background")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_SHEBANG = re.compile(r"#![^\n]*")
+_SHELL_SHEBANG = re.compile(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:ba|da|k|z)?sh\b")
+# An edit that takes away so many times what it puts in, and so many characters more, is no edit.
+_MOST_TIMES, _MOST_FEWER = 4, 400
+# Tools that only look something up, or keep the agent's own notes.
+_LOOKUPS = frozenset(
+    ("grep", "glob", "ls", "list_dir", "list_directory", "list_files", "search", "find",
+     "search_file_content", "read_many_files", "todowrite", "todoread", "update_plan", "think",
+     "websearch", "web_search", "webfetch", "web_fetch", "google_web_search", "toolsearch",
+     "bashoutput", "taskoutput", "exitplanmode", "enterplanmode", "memory_search", "memory_get",
+     "runtime_info", "view_image")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    old: str
+    new: str
+    is_everywhere: bool
+
+    @property
+    def is_whole(self) -> bool:
+        return _fits(self.old) and _fits(self.new)
+
+
+def shell_part(action: Action, around: Around) -> Part:
+    """Return a command that is run in the folder."""
+    command = command_of(action)
+    if not command.strip():
+        return note("a command that is empty")
+    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    if patch := patch_in_command(command):
+        return _patch_part(patch, where, around)
+    scene = Scene(root=around.folder, folder=where, written=around.written)
+    found = judged(without_marks(command), scene)
+    around.written.add(found.written)
+    if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
+        return by_hand("start this, and leave it running", command)
+    return _command_part(command, where, found, around.secrets)
+
+
+def script_part(action: Action, around: Around) -> Part:
+    """Return a whole script that is run; nobody can tell in short what it does."""
+    script = command_of(action)
+    if not script.strip():
+        return note("a script that is empty")
+    if _SHEBANG.match(script) and not _SHELL_SHEBANG.match(script):
+        return by_hand("run a script that is not for bash", script)
+    around.written.add(judged(without_marks(script)).written)
+    found = Judgement(danger="it runs a whole script")
+    return _command_part(script, ".", found, around.secrets)
+
+
+def read_part(action: Action, folder: str) -> Part:
+    """Return a file that is shown."""
+    path = _relative(path_of(action), folder)
+    if not _can_name(path):
+        return by_hand("read a file that cannot be named here", path)
+    return host_part(f"shows {path}", f"show_file {quoted(path)}")
+
+
+def write_part(action: Action, around: Around) -> Part:
+    """Return a file that is written; the script asks first where it is there already."""
+    content = next(
+        (value for name in _CONTENT_NAMES if isinstance(value := action.fields.get(name), str)),
+        None,
+    )
+    path = _relative(path_of(action), around.folder)
+    around.written.add(names_of(path))
+    if content is None:
+        return by_hand(f"write {path or 'a file'}; what it held was not recorded")
+    return _written(path, content, around)
+
+
+def edit_part(action: Action, around: Around) -> Part:
+    """Return a replacement of text in a file, which must be there exactly once."""
+    path = _relative(path_of(action), around.folder)
+    around.written.add(names_of(path))
+    edits = _edits(action)
+    if len(edits) == 1 and not edits[0].old and edits[0].new:
+        return _written(path, edits[0].new, around)
+    return _edited(path, edits, around) or by_hand(
+        f"edit {path or 'a file'}; the edit cannot be written here", _asked(action)
+    )
+
+
+def patch_part(action: Action, around: Around) -> Part:
+    """Return a patch as the files that it writes and edits; by hand where that is not exact."""
+    patch = action.text(*FIELDS) or command_of(action)
+    where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
+    return _patch_part(patch, where, around) if patch else tool_part(action, around)
+
+
+def _patch_part(patch: str, where: str, around: Around) -> Part:
+    def placed(path: str) -> str:
+        return _relative(path if where == "." else posixpath.join(where, path), around.folder)
+
+    for name in patched_names(patch):
+        around.written.add(names_of(placed(name)))
+    files = read_patch(patch) if _fits(patch) else ()
+    known = len(around.secrets.names)
+    found = [(f"{one.how} File", _patched(one, placed(one.path), around)) for one in files]
+    parts = [(how, part) for how, part in found if part is not None and part.is_command]
+    if files and len(parts) == len(files):
+        return parts[0][1] if len(parts) == 1 else together(f"patches {len(files)} files:", parts)
+    # Nothing asks for these any more.
+    del around.secrets.names[known:]
+    named = ", ".join(patched_names(patch))
+    return by_hand(f"apply this patch: {named}" if named else "apply this patch", _cut(patch))
+
+
+def _patched(one: PatchedFile, path: str, around: Around) -> Part | None:
+    if one.how == "Delete":
+        return None
+    if one.how == "Add":
+        return _written(path, one.content, around)
+    edits = [_Edit(change.old, change.new, is_everywhere=False) for change in one.changes]
+    return _edited(path, edits, around)
+
+
+def _edited(path: str, edits: Sequence[_Edit], around: Around) -> Part | None:
+    """Return the edits of one file; None where they cannot be written."""
+    can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
+    if not can_edit or len(edits) > _MOST_EDITS:
+        return None
+    asks: list[str] = []
+    words: list[str] = []
+    for edit in edits:
+        both = [spelled(text, around.secrets, in_command=False) for text in (edit.old, edit.new)]
+        if has_secret(edit.old) or None in both:
+            return by_hand(f"edit {path}; it is about something that was not recorded")
+        old, new = (one for one in both if one is not None)
+        asks += new.asks
+        words += ["all" if edit.is_everywhere else "once", old.word, new.word]
+    if len(edits) > 1 and asks:
+        return by_hand(f"edit {path}; it puts in what was not recorded")
+    line = f"edit_file {quoted(path)} {' '.join(words)}"
+    shown = "\n".join(_told(edit) for edit in edits)
+    danger = _danger_of_path(path, around.folder) or _loss(path, edits)
+    part = host_part(f"edits {path}", *asks, line, danger=danger)
+    return replace(part, shown=shown)
+
+
+def tool_part(action: Action, around: Around) -> Part:
+    """Return what a person has to do, or a look at something, which needs no repeating."""
+    kind = action.kind.strip()
+    if kind.casefold() in _LOOKUPS:
+        return note(f"{kind}: only looked something up; left out")
+    around.written.add(names_of(path_of(action)))
+    for text in _texts(action):
+        for name in patched_names(text):
+            around.written.add(names_of(name))
+    return by_hand(f"{kind or 'a tool'} has no command", _asked(action))
+
+
+def _command_part(command: str, where: str, found: Judgement, secrets: Secrets) -> Part:
+    told = spelled(command, secrets, in_command=True)
+    if not _fits(command) or told is None or not _can_name(where):
+        return by_hand("run a command that cannot be written here", command[:_MOST_TOLD])
+    words = "runs:" if where == "." else f"runs in {where}:"
+    lines = [f'run_command "$value" {quoted(where)}']
+    files, danger = found.overwritten, found.danger
+    if files:
+        # It destroys nothing unless one of these is there, which only shows when it is run.
+        words = f"{words[:-1]}, and asks first where {', '.join(files)} is there:"
+        lines.insert(0, " ".join(["spare", *map(quoted, (where, *files))]))
+        danger = ""
+    return with_value(host_part(words, *lines, danger=danger), command, told)
+
+
+def _written(path: str, content: str, around: Around) -> Part:
+    if not _can_name(path) or not _fits(content):
+        return by_hand(f"write {path or 'a file'}; it is too long or too odd to be kept here")
+    told = spelled(content, around.secrets, in_command=False)
+    if told is None:
+        return by_hand(f"write {path}; most of what it held was not recorded")
+    words = f"writes {len(content)} characters to {path}, and asks first where it is there"
+    line = f"write_file {quoted(path)} {told.word}"
+    part = host_part(words, *told.asks, line, danger=_danger_of_path(path, around.folder))
+    more = "\n..." if len(content) > _MOST_SHOWN else ""
+    return replace(part, shown=content[:_MOST_SHOWN] + more)
+
+
+def _fits(text: str) -> bool:
+    """Return whether a text is whole and can be kept; a reader cuts what is longer."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return len(text) < MOST_FIELD and size <= _MOST_CONTENT and "\0" not in text
+
+
+def _can_name(path: str) -> bool:
+    is_plain = bool(path) and visible(path) == path and not _DRIVE.match(path)
+    return is_plain and not path.endswith("/") and not has_secret(path)
+
+
+def _relative(path: str, folder: str) -> str:
+    """Return a path as seen from the folder of the trace, unchanged where it is elsewhere."""
+    root = folder.rstrip("/")
+    if not root or not posixpath.isabs(path):
+        return path
+    flat = posixpath.normpath(path)
+    if flat == root:
+        return "."
+    return flat.removeprefix(root + "/")
+
+
+def _danger_of_path(path: str, folder: str) -> str:
+    is_elsewhere = posixpath.isabs(path) or path.startswith("~") or ".." in path.split("/")
+    if is_elsewhere:
+        return f"it changes {path}, which is not below the folder"
+    is_setting = is_delicate(joined(folder, path))
+    return f"it changes {path}, which sets how programs behave" if is_setting else ""
+
+
+def _loss(path: str, edits: Sequence[_Edit]) -> str:
+    """Return why an edit that takes away more than it puts in needs a confirmation."""
+    if any(not edit.new.strip() for edit in edits):
+        return f"it takes text out of {path} and puts nothing in its place"
+    old, new = (
+        sum(map(len, texts)) for texts in zip(*((e.old, e.new) for e in edits), strict=True)
+    )
+    is_loss = old > _MOST_TIMES * new and old - new > _MOST_FEWER
+    return f"it takes much more out of {path} than it puts in" if is_loss else ""
+
+
+def _edits(action: Action) -> list[_Edit]:
+    several = action.fields.get("edits")
+    if isinstance(several, Sequence) and not isinstance(several, str):
+        return [_edit(one) for one in several if isinstance(one, Mapping)]
+    return [_edit(action.fields)]
+
+
+def _edit(fields: Mapping[str, Json]) -> _Edit:
+    action = Action("edit", fields)
+    everywhere = fields.get("replace_all") is True or fields.get("replaceAll") is True
+    old = action.text("old_string", "old_str", "oldText", "oldString")
+    return _Edit(old, action.text("new_string", "new_str", "newText", "newString"), everywhere)
+
+
+def _asked(action: Action) -> str:
+    """Return all fields of an action as JSON: on one line where they fit, each text cut."""
+    fields = {name: _short(value) for name, value in action.fields.items() if name != "type"}
+    if not fields:
+        return ""
+    line = json.dumps(fields, ensure_ascii=False, default=str)
+    if len(line) <= _MOST_LINE:
+        return line
+    return _cut(json.dumps(fields, ensure_ascii=False, default=str, indent=2))
+
+
+def _short(value: Json) -> Json:
+    if isinstance(value, str):
+        return _cut(value, _MOST_SHOWN)
+    if isinstance(value, Mapping):
+        return {name: _short(inner) for name, inner in value.items()}
+    return [_short(inner) for inner in value] if isinstance(value, Sequence) else value
+
+
+def _cut(text: str, most: int = _MOST_ASKED) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n..."
+
+
+def _told(edit: _Edit) -> str:
+    return f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}"
+
+
+def _texts(action: Action) -> list[str]:
+    return [value for value in action.fields.values() if isinstance(value, str)]

@@ -1,0 +1,1 @@
+"""The methods of the gateway: parameters in, one service called, a shape out."""

@@ -1,0 +1,129 @@
+"""The installs of this gateway: which ones run, what they said last, and how they ended.
+
+Whoever asked for an install hears it as it goes. This is for the others who may install: a second
+window, or the same one after a reload. What is kept is bounded and stays in memory; an install that
+ended is forgotten after some minutes, and nothing here can start or stop one.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from prowess.gateway.calls import Json
+from prowess.runtime.install import InstallResult
+from prowess.skills.text import clean
+
+STATE = "skills.install.state"
+# For so long an install that ended is told of, and so many of them.
+KEPT_SECONDS, MOST_ENDED = 600.0, 16
+MOST_OUTPUT = 16_000
+_BROKEN_OFF = "It broke off: the gateway's log says why."
+
+
+# Changed under the lock of its board alone.
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Kept:
+    skill: str
+    install_id: str
+    agent_id: str
+    started_at: float
+    state: str = "running"
+    ended_at: float | None = None
+    output: str = ""
+    received: int | None = None
+    total: int | None = None
+    message: str = ""
+    warnings: tuple[str, ...] = field(default=())
+
+
+class Running:
+    """One install, for whoever carries it out; safe from any thread."""
+
+    def __init__(self, kept: _Kept, lock: threading.Lock) -> None:
+        self._kept, self._lock = kept, lock
+
+    def wrote(self, text: str) -> None:
+        """Keep the end of what was written."""
+        with self._lock:
+            self._kept.output = (self._kept.output + clean(text[-MOST_OUTPUT:]))[-MOST_OUTPUT:]
+
+    def received(self, done: int, whole: int | None) -> None:
+        """Keep how far a download is."""
+        with self._lock:
+            self._kept.received, self._kept.total = done, whole
+
+    def ended(self, result: InstallResult) -> None:
+        """Keep what became of it."""
+        with self._lock:
+            self._kept.state = "done" if result.ok else "failed"
+            self._kept.message = clean(result.message)
+            self._kept.warnings = tuple(clean(one) for one in result.warnings)
+            # Downloads say nothing before their end.
+            said = "\n".join(part for part in (result.stdout, result.stderr) if part)
+            self._kept.output = self._kept.output or clean(said[-MOST_OUTPUT:])
+
+
+class Installs:
+    """Every install that runs, and those that ended a moment ago; safe from any thread."""
+
+    def __init__(self, tell: Callable[[str, Json], None], now: Callable[[], float]) -> None:
+        """Begin without one; `tell` is called at the begin and the end of each, with its state."""
+        self._tell, self._now = tell, now
+        self._lock = threading.Lock()
+        self._kept: list[_Kept] = []
+
+    @contextmanager
+    def running(self, skill: str, install_id: str, agent_id: str) -> Iterator[Running]:
+        """Note an install for as long as the block lasts; one that breaks off has failed."""
+        kept = _Kept(
+            skill=clean(skill),
+            install_id=clean(install_id),
+            agent_id=agent_id,
+            started_at=self._now(),
+        )
+        with self._lock:
+            self._kept.append(kept)
+        self._say(kept)
+        try:
+            yield Running(kept, self._lock)
+        finally:
+            with self._lock:
+                if kept.state == "running":
+                    kept.state, kept.message = "failed", _BROKEN_OFF
+                kept.ended_at = self._now()
+                self._forget()
+            self._say(kept)
+
+    def listed(self) -> list[Json]:
+        """Show them, the last one first."""
+        with self._lock:
+            self._forget()
+            return [_shown(kept) for kept in reversed(self._kept)]
+
+    def _forget(self) -> None:
+        since = self._now() - KEPT_SECONDS
+        ended = [one for one in self._kept if one.ended_at is not None and one.ended_at >= since]
+        stays = {id(one) for one in ended[-MOST_ENDED:]}
+        self._kept = [one for one in self._kept if one.ended_at is None or id(one) in stays]
+
+    def _say(self, kept: _Kept) -> None:
+        # What it wrote is for those who ask: it may be much, and most windows show none of it.
+        told = {"skill": kept.skill, "installId": kept.install_id, "state": kept.state}
+        self._tell(STATE, told)
+
+
+def _shown(kept: _Kept) -> Json:
+    return {
+        "skill": kept.skill,
+        "installId": kept.install_id,
+        "agentId": kept.agent_id,
+        "state": kept.state,
+        "startedAt": round(kept.started_at * 1000),
+        "endedAt": None if kept.ended_at is None else round(kept.ended_at * 1000),
+        "output": kept.output,
+        "received": kept.received,
+        "total": kept.total,
+        "message": kept.message,
+        "warnings": list(kept.warnings),
+    }

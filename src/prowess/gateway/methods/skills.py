@@ -1,0 +1,242 @@
+"""The methods that read: which skills there are, which one fits, and why."""
+
+import threading
+from collections.abc import Callable
+
+from prowess.errors import SkillNotFoundError
+from prowess.gateway.calls import (
+    Call,
+    Code,
+    Encoded,
+    Json,
+    Method,
+    NoParams,
+    Params,
+    RpcError,
+    Scope,
+)
+from prowess.gateway.frames import encode_ascii
+from prowess.gateway.methods import params as given
+from prowess.gateway.methods.services_part import Services
+from prowess.routing.router import Context
+from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.why_not import why_not
+from prowess.runtime.route.withheld import withheld
+from prowess.runtime.usage import Use
+from prowess.skills.eligibility import needed_bins
+from prowess.skills.sections import sections
+from prowess.skills.text import clean
+from prowess.wire import routing as wire_routing
+from prowess.wire import skills as wire
+
+_MOST_LISTED = 200
+
+
+def skill_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods that only read skills."""
+    reads = _Reads(services)
+
+    def reading(
+        name: str, params: type[Params], answer: Callable[[Call], Json], about: str
+    ) -> Method:
+        # These read every file, or ask the router.
+        slow = name in {"skills.route", "skills.validate", "skills.why"}
+        return Method(
+            name=name, scope=Scope.READ, params=params, answer=answer, slow=slow, about=about
+        )
+
+    return (
+        reading("skills.status", given.Status, reads.status, "Every skill with its verdict."),
+        reading("skills.detail", given.OneSkill, reads.detail, "All about one skill."),
+        reading("skills.why", given.Why, reads.why, "Why a skill is, or is not, used."),
+        reading("skills.prompt", given.Prompt, reads.prompt, "The block of the system prompt."),
+        reading("skills.validate", given.Validate, reads.validate, "What is wrong with files."),
+        reading("skills.usage", given.Usage, reads.usage, "What was listed, routed and used."),
+        reading(
+            "skills.route",
+            given.Route,
+            reads.route,
+            "Which skill a message needs, with reasons, or none.",
+        ),
+        Method(
+            name="skills.bins",
+            scope=Scope.NODE,
+            params=NoParams,
+            answer=reads.bins,
+            about="The programs that skills ask for, for a machine to look for.",
+        ),
+    )
+
+
+class _Reads:
+    """The answers, over one set of services."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        # By agent: the state that a report was made from, and the report.
+        self._kept: dict[str, tuple[object, Encoded]] = {}
+        self._making = threading.Lock()
+
+    def status(self, call: Call) -> Json:
+        """Return the status report of an agent, made and encoded only when something changed."""
+        skills, agent_id = self._services.skills, call.params.agent_id
+        with skills.lock:
+            agent = skills.agent(agent_id)
+            state = skills.workspace(agent_id).state(skills.settings)
+        kept = self._kept.get(agent.id)
+        if kept is not None and kept[0] is state:
+            return kept[1]
+        # After a change everybody asks at once: one makes it, and the others wait for that.
+        with self._making:
+            return self._made(agent.id)
+
+    def _made(self, agent_id: str) -> Json:
+        skills = self._services.skills
+        with skills.lock:
+            state = skills.workspace(agent_id).state(skills.settings)
+            kept = self._kept.get(agent_id)
+            if kept is not None and kept[0] is state:
+                return kept[1]
+            report = skills.status(agent_id)
+        shown = _without_values(wire.status_report(report, report.skills))
+        encoded = Encoded(shown, encode_ascii(shown))
+        self._kept[agent_id] = (state, encoded)
+        return encoded
+
+    def bins(self, call: Call) -> Json:
+        """Return the programs that any skill of any agent asks for or would install."""
+        del call
+        skills = self._services.skills
+        names: set[str] = set()
+        for agent in skills.settings.agents:
+            found = [row.skill for row in skills.status(agent.id).skills]
+            names |= needed_bins(found)
+            names |= {name for s in found for spec in s.metadata.install for name in spec.bins}
+        return {"bins": sorted(names)}
+
+    def detail(self, call: Call) -> Json:
+        """Return all there is to know about one skill."""
+        skills, name = self._services.skills, self._named(call)
+        agent_id = skills.agent(call.params.agent_id).id
+        try:
+            status = skills.find(name, agent_id)
+        except SkillNotFoundError:
+            # Not to have it is an answer, as it is for clients that ask a registry.
+            return {"skill": None}
+        parts = [
+            {"title": clean(part.title), "level": part.level, "line": part.line}
+            for part in sections(status.skill)
+        ]
+        resources = skills.resources(status.skill.name, agent_id)
+        detail = wire.skill_detail(status, resources, parts)
+        return {"skill": {**detail, "body": clean(status.skill.body)}}
+
+    def route(self, call: Call) -> Json:
+        """Return the skills that fit a message."""
+        asked = call.params
+        context = Context(paths=asked.files) if asked.files else None
+        wanted = Asked(
+            agent_id=asked.agent_id,
+            context=context,
+            considered=asked.limit,
+            threshold=asked.threshold,
+        )
+        routing = self._services.routing()
+        found = routing.route(asked.message, wanted)
+        if not asked.dry_run:
+            self._note_route([one.skill.name for one in found.matches], asked.agent_id)
+        shown = wire_routing.route(found)
+        if asked.not_ready:
+            kept_out = withheld(self._services.skills, routing, asked.message, wanted)
+            shown["notReady"] = wire_routing.not_ready(kept_out)
+        return shown
+
+    def _note_route(self, names: list[str], agent_id: str | None) -> None:
+        agent = self._services.skills.agent(agent_id).id
+        if names:
+            self._services.usage.note(Use.ROUTED, names, agent)
+        else:
+            self._services.usage.note_unmatched(agent)
+
+    def why(self, call: Call) -> Json:
+        """Explain one skill, or what stands between it and a message."""
+        asked, name = call.params, self._named(call)
+        if asked.message is None:
+            return wire.explanation(self._services.why(name, asked.agent_id))
+        routing = self._services.routing()
+        found = why_not(
+            self._services.skills, routing, name, asked.message, Asked(agent_id=asked.agent_id)
+        )
+        return wire_routing.absence(found)
+
+    def prompt(self, call: Call) -> Json:
+        """Return the block that tells an agent about its skills."""
+        asked, skills = call.params, self._services.skills
+        with skills.lock:
+            block = skills.prompt(asked.agent_id, tools=asked.tools)
+            agent = skills.agent(asked.agent_id).id
+            version = skills.snapshot(asked.agent_id).version
+        names = [skill.name for skill in block.included[:_MOST_LISTED]]
+        self._services.usage.note(Use.LISTED, names, agent)
+        return {"agentId": agent, "version": version, **wire.prompt(block)}
+
+    def validate(self, call: Call) -> Json:
+        """Return what is wrong with one skill's file, or with all of them."""
+        asked = call.params
+        named = self._said(call)
+        reports = self._services.validate(named, asked.agent_id, asked.strict)
+        return {
+            "valid": all(report.valid for report in reports),
+            "reports": [
+                {
+                    "path": clean(report.path),
+                    "valid": report.valid,
+                    "diagnostics": [wire.diagnostic(problem) for problem in report.diagnostics],
+                }
+                for report in reports
+            ],
+        }
+
+    def usage(self, call: Call) -> Json:
+        """Return what was listed, routed, loaded, invoked and corrected."""
+        asked = call.params
+        # Make sure that there is such an agent: no numbers would read as "nothing was used".
+        agent = None if asked.agent_id is None else self._services.skills.agent(asked.agent_id).id
+        return self._services.usage.report(
+            agent_id=agent, skill=asked.name, after=asked.after, limit=asked.limit
+        )
+
+    def _named(self, call: Call) -> str:
+        name = self._said(call)
+        if name is None:
+            message = f"invalid {call.method} params: name: give a skill's name or skillKey"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
+        return name
+
+    def _said(self, call: Call) -> str | None:
+        """Return by what a skill is named, if by anything; two names must mean the same one."""
+        asked = call.params
+        fields = (("name", asked.name), ("skillKey", asked.skill_key), ("slug", asked.slug))
+        given: list[tuple[str, str]] = [(field, said) for field, said in fields if said]
+        for field, said in given[1:]:
+            first, name = given[0]
+            if said != name and self._id(said, call) != self._id(name, call):
+                message = f"invalid {call.method} params: {field}: names another skill than {first}"
+                raise RpcError(Code.INVALID_REQUEST, f"{message}: give one", {"field": field})
+        return given[0][1] if given else None
+
+    def _id(self, name: str, call: Call) -> str:
+        """Return what tells the skill of that name from others; the name itself for none."""
+        try:
+            return self._services.skills.find(name, call.params.agent_id).skill.id
+        except SkillNotFoundError:
+            return name
+
+
+def _without_values(report: Json) -> Json:
+    """Return a report whose words about the config do not repeat what the config says."""
+    problems = [
+        {**problem, "message": problem["message"].partition(", not ")[0]}
+        for problem in report["configProblems"]
+    ]
+    return {**report, "configProblems": problems}

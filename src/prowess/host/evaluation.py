@@ -1,0 +1,284 @@
+"""Suites and benchmarks from disk: one file, or all that a folder of skills ships.
+
+They come with skills that strangers wrote, so every file is bounded before and after it is
+unpacked, and one that cannot be read never hides the others of its folder.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from prowess.errors import SuiteError
+from prowess.evaluation.bench import Bench, read_bench
+from prowess.evaluation.suites import Problems, Suite, read_suite
+from prowess.host.files.read import Content, is_path, read_bounded
+from prowess.host.sources.discovery import SKIPPED_FOLDERS
+from prowess.host.xz import unpacked
+from prowess.settings import Limits
+from prowess.skills import frontmatter, yaml_text
+from prowess.skills.json_text import RepeatedKeyError, relaxed, strict_loads
+from prowess.skills.text import plain_name
+
+_MAX_SUITE_BYTES = 16_000_000
+_MAX_PACKED_BYTES = 128_000_000
+_MAX_BENCH_BYTES = 512_000_000
+# What `xz -9` needs to unpack; a file may ask for gigabytes.
+_MAX_FILES = 2_000
+_DEEPEST = 6
+_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+_SUITE_STEMS = frozenset(("prowess-suite", "suite"))
+# What evaluation tools leave beside the prompts.
+_RESULT_STEMS = frozenset(("grading", "benchmark", "timing", "feedback", "history"))
+_BENCH_PARTS = ("skills", "queries", "qrels")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSuites:
+    """The suites at a path, and which files there could not be read."""
+
+    suites: tuple[Suite, ...]
+    problems: tuple[str, ...] = ()
+
+
+class _Lines(NamedTuple):
+    """The rows of a file of JSON lines by their line, and which lines are none."""
+
+    rows: dict[int, object]
+    problems: tuple[str, ...]
+
+
+def skill_name_in(folder: str) -> str | None:
+    """Return the name of the skill whose folder this is, or None where it is not a skill's."""
+    path = _skill_file(folder)
+    content = path and read_bounded(path, Limits().max_skill_file_bytes)
+    if not isinstance(content, Content):
+        return None
+    name = frontmatter.read(frontmatter.decode(content.data).text).fields.get("name")
+    return plain_name(name if isinstance(name, str) else "") or os.path.basename(folder)
+
+
+def read_suites(path: str, skill_name: Callable[[str], str | None] = skill_name_in) -> FoundSuites:
+    """Read the suite at `path`, or every suite of a folder.
+
+    Args:
+        path: a file, or a folder of suites or of skills.
+        skill_name: tells the name of the skill in a folder, or None where there is none.
+
+    Raises:
+        SuiteError: the file cannot be read, or the folder has no suite that can.
+    """
+    absolute = _existing(path)
+    if not os.path.isdir(absolute):
+        return FoundSuites(suites=(_read(os.path.realpath(absolute), path, skill_name),))
+    suites: list[Suite] = []
+    problems: list[str] = []
+    for found in _suite_files(absolute):
+        try:
+            suites.append(_read(found, found, skill_name))
+        except SuiteError as error:
+            problems.append(str(error))
+    if not suites:
+        hint = "write a prowess-suite.yaml, or keep prompts in evals/evals.json beside SKILL.md"
+        reason = f" ({problems[0]})" if problems else ""
+        raise SuiteError(path, f"holds no suite that can be read{reason}: {hint}.")
+    return FoundSuites(suites=tuple(suites), problems=tuple(problems))
+
+
+def bench_folders(path: str) -> tuple[str, ...]:
+    """Return the benchmarks at `path`: the folder itself, or those directly inside it.
+
+    Raises:
+        SuiteError: there is none.
+    """
+    absolute = _existing(path)
+    if _is_bench(absolute):
+        return (absolute,)
+    inside = sorted(os.listdir(absolute)) if os.path.isdir(absolute) else []
+    found = tuple(filter(_is_bench, (os.path.join(absolute, name) for name in inside)))
+    if not found:
+        files = ", ".join(f"{part}.jsonl" for part in _BENCH_PARTS)
+        raise SuiteError(path, f"holds no benchmark: {files}, plain or .xz.")
+    return found
+
+
+def read_bench_folder(path: str, *, most_bytes: int = _MAX_BENCH_BYTES) -> Bench:
+    """Read the benchmark in one folder, at most `most_bytes` of text in all.
+
+    Raises:
+        SuiteError: a file is missing, too large or no UTF-8, or holds nothing that can be read.
+    """
+    parts: dict[str, _Lines] = {}
+    left = most_bytes
+    for part in _BENCH_PARTS:
+        found = _bench_file(path, part)
+        if found is None:
+            raise SuiteError(path, f"has no {part}.jsonl, plain or .xz.")
+        content = (
+            unpacked(found, _named_bytes(found, _MAX_PACKED_BYTES), left)
+            if found.endswith(".xz")
+            else _named_bytes(found, left)
+        )
+        left -= len(content)
+        parts[part] = _json_lines(_text(content, found), os.path.basename(found))
+    name = os.path.basename(os.path.abspath(path))
+    bench = read_bench(name, **{part: lines.rows for part, lines in parts.items()})
+    unread = tuple(problem for lines in parts.values() for problem in lines.problems)
+    return replace(bench, problems=(*unread, *bench.problems))
+
+
+def _existing(path: str) -> str:
+    if not path or not is_path(path) or not os.path.exists(path):
+        raise SuiteError(path or "''", "does not exist: give a suite, or a folder that holds one.")
+    return os.path.abspath(path)
+
+
+def _suite_files(folder: str) -> Iterator[str]:
+    """Yield what looks like a suite in `folder` and a few levels below, in a fixed order."""
+    left = _MAX_FILES
+    for base, folders, names in os.walk(folder):
+        depth = os.path.relpath(base, folder).count(os.sep) + (base != folder)
+        folders[:] = sorted(
+            name for name in folders if depth < _DEEPEST and _is_entered(os.path.join(base, name))
+        )
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            if left and _looks_like_suite(os.path.basename(base), name) and os.path.isfile(path):
+                left -= 1
+                yield path
+
+
+def _is_entered(folder: str) -> bool:
+    """True but for stores of other programs; a hidden folder may be where a harness has skills."""
+    name = os.path.basename(folder)
+    hidden = name.startswith(".") and not os.path.isdir(os.path.join(folder, "skills"))
+    return not hidden and name not in SKIPPED_FOLDERS
+
+
+def _looks_like_suite(folder: str, name: str) -> bool:
+    stem, suffix = os.path.splitext(name.lower())
+    if suffix not in _SUFFIXES or stem in _RESULT_STEMS or stem.endswith("schema"):
+        return False
+    return stem in _SUITE_STEMS or stem.startswith("trigger") or folder.lower() == "evals"
+
+
+def _read(path: str, shown: str, skill_name: Callable[[str], str | None]) -> Suite:
+    text = _text(_bytes(path, shown, _MAX_SUITE_BYTES), shown)
+    suffix = os.path.splitext(path)[1].lower()
+    problems: tuple[str, ...] = ()
+    value: object
+    if suffix == ".jsonl":
+        lines = _json_lines(text, os.path.basename(path))
+        value, problems = list(lines.rows.values()), lines.problems
+    elif suffix in {".yaml", ".yml"}:
+        value = _yaml(text, shown)
+    elif suffix == ".json":
+        value = _json(text, shown)
+    else:
+        raise SuiteError(shown, f"is no suite: its name must end in {', '.join(_SUFFIXES)}.")
+    suite = read_suite(value, where=shown, own_skill=_own_skill(path, skill_name))
+    return replace(
+        suite,
+        skills_dir=_resolved(suite.skills_dir, os.path.dirname(path)),
+        problems=(*problems, *suite.problems),
+    )
+
+
+def _own_skill(path: str, skill_name: Callable[[str], str | None]) -> str | None:
+    """Return the skill that a file belongs to: of its folder, or of the one around `evals`."""
+    folder = os.path.dirname(path)
+    return skill_name(folder) or skill_name(os.path.dirname(folder))
+
+
+def _resolved(skills_dir: str | None, folder: str) -> str | None:
+    if skills_dir is None or not is_path(skills_dir):
+        return None
+    return os.path.normpath(os.path.join(folder, os.path.expanduser(skills_dir)))
+
+
+def _skill_file(folder: str) -> str | None:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    found = next((name for name in sorted(names) if name.lower() == "skill.md"), None)
+    return found and os.path.join(folder, found)
+
+
+def _bytes(path: str, shown: str, limit: int) -> bytes:
+    content = read_bounded(path, limit)
+    if isinstance(content, Content):
+        return content.data
+    raise SuiteError(shown, "is gone." if content is None else f"{content.message}.")
+
+
+def _named_bytes(path: str, limit: int) -> bytes:
+    """Read a file that a person named: it may be a link, unlike one that was come across."""
+    return _bytes(os.path.realpath(path), path, limit)
+
+
+def _text(content: bytes, shown: str) -> str:
+    text, problem = frontmatter.decode(content)
+    if problem is not None:
+        raise SuiteError(f"{shown}:{problem.line}", f"{problem.message}.")
+    return text
+
+
+def _yaml(text: str, shown: str) -> object:
+    loaded = yaml_text.load(text)
+    if loaded.problems:
+        problem = loaded.problems[-1]
+        raise SuiteError(f"{shown}:{problem.line}", f"is not YAML that is read: {problem.message}.")
+    return loaded.root
+
+
+def _json(text: str, shown: str) -> object:
+    """Read JSON, with the comments and commas that people leave in it."""
+    try:
+        return _loads(text)
+    except json.JSONDecodeError as error:
+        try:
+            return _loads(relaxed(text))
+        except ValueError:
+            raise SuiteError(f"{shown}:{error.lineno}", f"is not JSON: {error.msg}.") from error
+    except ValueError as error:
+        raise SuiteError(shown, f"is not JSON that is read: {error}.") from error
+
+
+def _loads(text: str) -> object:
+    """Read strict JSON.
+
+    Raises:
+        ValueError: it is none, repeats a key, or is nested too deeply.
+    """
+    try:
+        found: object = strict_loads(text)
+    except RepeatedKeyError as error:
+        raise ValueError(f"the key {str(error)[:60]!r} occurs twice") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return found
+
+
+def _json_lines(text: str, shown: str) -> _Lines:
+    rows: dict[int, object] = {}
+    problems = Problems()
+    # Not by `splitlines`: JSON may hold line separators that end no line.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows[number] = _loads(line)
+        except ValueError as error:
+            problems.add(f"{shown}:{number} is not JSON: {error}")
+    return _Lines(rows, problems.listed())
+
+
+def _is_bench(folder: str) -> bool:
+    return all(_bench_file(folder, part) is not None for part in _BENCH_PARTS)
+
+
+def _bench_file(folder: str, part: str) -> str | None:
+    paths = (os.path.join(folder, f"{part}.jsonl{packed}") for packed in ("", ".xz"))
+    return next(filter(os.path.isfile, paths), None)

@@ -1,0 +1,1 @@
+"""Any file, read and written within its folder: handles, archives, private state."""

@@ -1,0 +1,1 @@
+"""What coding agents keep on this machine: settings, hooks and sessions."""

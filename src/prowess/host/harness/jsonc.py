@@ -1,0 +1,213 @@
+"""Edits of JSON texts that people write: comments, order, indentation and line ends stay.
+
+Only the place that changes is written anew, in the style around it. What comes out is read again
+and compared with the document that was asked for: anything else is an error, and no text.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from prowess.hooks.edits import Edit, Insert, Path, Remove, applied
+from prowess.host.harness.jsonc_text import MARK, Child, Container, DocumentError, JsoncText
+
+_UNIT = "  "
+_SPACES = " \t\r\n"
+_LINE_END = re.compile(r"[ \t]*(?:\r|\n|\Z)")
+# From, to, and what stands there instead.
+_Cut = tuple[int, int, str]
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text with every edit done, one after the other; an empty text is a new file.
+
+    Raises:
+        DocumentError: the text is not JSON, or would not say afterwards what was asked for.
+    """
+    found = JsoncText(_begun(text))
+    wanted = applied(found.document, edits)
+    for edit in edits:
+        found = JsoncText(_spliced(found.text, _cuts(found, edit)))
+    if found.document != wanted:
+        raise DocumentError("the change cannot be made without touching more of it")
+    return found.text
+
+
+def _begun(text: str) -> str:
+    """Return the text, or that of an empty document with as much of it as there is."""
+    if text.strip(_SPACES + MARK):
+        return text
+    return (MARK if text.startswith(MARK) else "") + "{}" + newline_of(text)
+
+
+def newline_of(text: str) -> str:
+    """Return what ends the lines of a text: what ends its first one."""
+    found = re.search(r"\r\n|\n|\r", text)
+    return found[0] if found else "\n"
+
+
+def _spliced(text: str, cuts: Sequence[_Cut]) -> str:
+    for start, end, new in sorted(cuts, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _cuts(source: JsoncText, edit: Edit) -> list[_Cut]:
+    if isinstance(edit, Insert):
+        return _insertion(source, edit)
+    if isinstance(edit, Remove):
+        return _removal(source, edit.path)
+    child = source.child(edit.path)
+    return [(child.value, child.end, _rendered(edit.value, None))]
+
+
+def _insertion(source: JsoncText, edit: Insert) -> list[_Cut]:
+    container = source.container(edit.path)
+    if any(child.key == edit.key for child in container.children if edit.key is not None):
+        raise DocumentError(f"`{edit.key}` is there already")
+    indent = _indent_in(source, edit.path, container)
+    key = "" if edit.key is None else json.dumps(edit.key, ensure_ascii=False) + ": "
+    new = key + _rendered(edit.value, _Style(source, indent) if indent is not None else None)
+    if not container.children:
+        return _into_empty(source, container, new, indent)
+    last = container.children[-1]
+    comma = source.comma_after(last)
+    end = last.end if comma is None else comma + 1
+    place = _after_comments(source, end, container.closing)
+    gap = " " if indent is None else newline_of(source.text) + indent
+    if comma is not None:
+        # They like trailing commas here.
+        return [(place, place, gap + new + ",")]
+    if place == end:
+        return [(end, end, "," + gap + new)]
+    return [(end, end, ","), (place, place, gap + new)]
+
+
+def _into_empty(
+    source: JsoncText, container: Container, new: str, indent: str | None
+) -> list[_Cut]:
+    start, end = container.opening + 1, container.closing
+    if indent is None:
+        return [(start, end, new)]
+    inside = [one for one in source.comments if start <= one.start < end]
+    place = inside[-1].end if inside else start
+    newline = newline_of(source.text)
+    tail = source.text[place:end]
+    after = tail if inside and "\n" in tail else newline + _line_indent(source.text, start)
+    return [(place, end, newline + indent + new + after)]
+
+
+def _after_comments(source: JsoncText, start: int, limit: int) -> int:
+    """Return where the comments end that follow on the same line: they belong to what is there."""
+    place = start
+    for comment in source.comments:
+        if comment.start < start:
+            continue
+        between = source.text[place : comment.start]
+        if comment.start > limit or "\n" in between or "\r" in between:
+            break
+        place = comment.end
+    return place
+
+
+class _Style:
+    """How far a line is indented, and by how much more the lines below it."""
+
+    def __init__(self, source: JsoncText, indent: str) -> None:
+        self.indent, self.unit, self.newline = indent, _unit_of(source), newline_of(source.text)
+
+
+def _rendered(value: object, style: _Style | None) -> str:
+    if style is None:
+        return json.dumps(value, ensure_ascii=False)
+    lines = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
+    return (style.newline + style.indent).join(lines)
+
+
+def _indent_in(source: JsoncText, path: Path, container: Container) -> str | None:
+    """Return how children of a container are indented; None where they stand on one line."""
+    base = _line_indent(source.text, container.opening)
+    if not container.children:
+        comments = source.text[container.opening + 1 : container.closing].strip(_SPACES)
+        inline = bool(path) and not comments and _is_inline(source, source.container(path[:-1]))
+        return None if inline else base + _unit_of(source)
+    if _is_inline(source, container):
+        return None
+    for child in container.children:
+        line = source.text[_line_start(source.text, child.start) : child.start]
+        if not line.strip(_SPACES):
+            return line
+    return base + _unit_of(source)
+
+
+def _is_inline(source: JsoncText, container: Container) -> bool:
+    """Return whether all children begin, and the last one ends, on the line of the bracket."""
+    place = container.opening + 1
+    for child in container.children:
+        if _has_line_end(source.text[place : child.start]):
+            return False
+        place = child.end
+    return not _has_line_end(source.text[place : container.closing])
+
+
+def _has_line_end(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _unit_of(source: JsoncText) -> str:
+    """Return by how much one level is indented: as the first member of the document is."""
+    for child in source.container(()).children:
+        line = source.text[_line_start(source.text, child.start) : child.start]
+        if line and not line.strip(_SPACES):
+            return line
+    return _UNIT
+
+
+def _line_start(text: str, place: int) -> int:
+    return max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
+
+
+def _line_indent(text: str, place: int) -> str:
+    line = text[_line_start(text, place) : place].lstrip(MARK)
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _removal(source: JsoncText, path: Path) -> list[_Cut]:
+    container, child = source.container(path[:-1]), source.child(path)
+    at = container.children.index(child)
+    comma = source.comma_after(child)
+    if at + 1 < len(container.children):
+        return _before_another(source, child, container.children[at + 1], comma or child.end)
+    cuts = [(_begin(source, child, comma), child.end, "")]
+    if comma is not None:
+        cuts.append((comma, comma + 1, ""))
+    elif at > 0:
+        before = source.comma_after(container.children[at - 1])
+        cuts += [] if before is None else [(before, before + 1, "")]
+    if at == 0:
+        rest = _spliced(source.text[: container.closing], cuts)[container.opening + 1 :]
+        if not rest.strip(_SPACES):
+            return [(container.opening + 1, container.closing, "")]
+    return cuts
+
+
+def _before_another(source: JsoncText, child: Child, following: Child, comma: int) -> list[_Cut]:
+    begin = _begin(source, child, comma)
+    gap = source.text[comma + 1 : following.start]
+    if not _has_line_end(source.text[begin : child.start]) and not gap.strip(_SPACES):
+        # On one line with what is before: what follows takes its place.
+        return [(child.start, child.end, ""), (child.end, following.start, "")]
+    return [(begin, child.end, ""), (comma, comma + 1, "")]
+
+
+def _begin(source: JsoncText, child: Child, comma: int | None) -> int:
+    """Return where the space before a child begins that goes along with it."""
+    text = source.text
+    begin = child.start
+    while begin > 0 and text[begin - 1] in _SPACES:
+        begin -= 1
+    rest = text[child.end :] if comma is None else text[child.end : comma] + text[comma + 1 :]
+    if any(one.to_line_end and one.end == begin for one in source.comments):
+        # Without a line end that comment would go on over what follows.
+        return begin if _LINE_END.match(rest) else child.start
+    return begin

@@ -1,0 +1,304 @@
+"""An encoder from a folder with an ONNX model: the bundled one, or any for sentence embeddings.
+
+Each text goes through the model alone, never in a batch. An eight-bit model scales its inner
+numbers by the largest of the whole batch, so that a text among others gets another vector than on
+its own (cosine down to 0.98, measured), and a cache would hold what depends on its neighbours.
+Alone costs little: several texts run side by side, nothing is padded, and memory stays low.
+
+Nothing is loaded before the first text comes.
+"""
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.errors import EncoderError
+from prowess.host.models import onnx_runtime
+from prowess.runtime.ports import Vectors
+
+_BUNDLED_FILE = "encoder.onnx"
+_MODEL_FILES = (_BUNDLED_FILE, "model.onnx", os.path.join("onnx", "model.onnx"))
+_TOKENIZER_FILE = "tokenizer.json"
+_HASH_FILE = "id.txt"
+_HASH_CHARS = 12
+_MAX_TOKENS = 256
+# The tokenizer reads all of a text before it cuts: a pasted log must not cost seconds.
+_MAX_CHARS = 16_384
+_ERRORS_ONLY = 3
+
+_Ids: TypeAlias = NDArray[np.int64]
+_FEEDS: dict[str, Callable[[_Ids], _Ids]] = {
+    "ids": np.asarray,
+    "input_ids": np.asarray,
+    "mask": np.ones_like,
+    "attention_mask": np.ones_like,
+    "token_type_ids": np.zeros_like,
+}
+_TYPES = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+
+
+class OnnxEncoder:
+    """Encodes with a model from a folder; `threads` texts at a time."""
+
+    def __init__(self, folder: str, *, english_only: bool, threads: int = 2) -> None:
+        self._folder = folder
+        self._english_only = english_only
+        self._threads = max(1, threads)
+        self._lock = threading.Lock()
+        self._model: _Model | None = None
+        self._id = ""
+
+    @property
+    def id(self) -> str:
+        """Name the model and its exact weights.
+
+        Raises:
+            EncoderError: there is no model in the folder.
+        """
+        with self._lock:
+            self._id = self._id or _identify(self._folder)
+            return self._id
+
+    @property
+    def english_only(self) -> bool:
+        """True where the vectors of other scripts mean nothing."""
+        return self._english_only
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of unit length for each text, in order.
+
+        Raises:
+            EncoderError: the model cannot be loaded or does not run.
+        """
+        with self._lock:
+            self._model = self._model or _load(self._folder)
+            model = self._model
+        try:
+            # The width is known for certain only from an answer.
+            rows = np.stack(self._run(model, texts or [""]))
+        # The runtime's errors share no class but this one.
+        except Exception as error:
+            problem = (
+                f"does not run ({_first_line(error)}): choose another `skills.routing.encoder`."
+            )
+            raise EncoderError(self._folder, problem) from error
+        return unit_rows(self._folder, rows)[: len(texts)]
+
+    def _run(self, model: "_Model", texts: Sequence[str]) -> list[Vectors]:
+        workers = min(self._threads, len(texts))
+        if workers == 1:
+            return [model.encode(text) for text in texts]
+        futures = import_module("concurrent.futures")
+        with futures.ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(model.encode, texts))
+
+
+class _Port(Protocol):
+    """One input or output of a model."""
+
+    name: str
+    type: str
+
+
+class _Session(Protocol):
+    """What is used of the runtime's session."""
+
+    def get_inputs(self) -> list[_Port]: ...
+
+    def get_outputs(self) -> list[_Port]: ...
+
+    def run(self, outputs: list[str], feeds: dict[str, _Ids]) -> list[NDArray[Any]]: ...
+
+
+class _Encoding(Protocol):
+    """A text as the numbers of its tokens."""
+
+    ids: list[int]
+
+
+class _Tokenizer(Protocol):
+    """What is used of a tokenizer."""
+
+    def encode(self, text: str) -> _Encoding: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """A loaded model, and how it wants to be asked."""
+
+    session: _Session
+    tokenizer: _Tokenizer
+    # The type of each input, by its name.
+    inputs: tuple[tuple[str, str], ...]
+    output: str
+    takes_first_token: bool
+
+    def encode(self, text: str) -> Vectors:
+        """Return the vector of one text, of any length but zero."""
+        # A tokenizer without marks for begin and end finds nothing in an empty text.
+        found = self.tokenizer.encode(readable(text.strip()[:_MAX_CHARS])).ids or [0]
+        ids = np.array([found], dtype=np.int64)
+        feeds = {name: _FEEDS[name](ids).astype(kind) for name, kind in self.inputs}
+        vector: Vectors = self.session.run([self.output], feeds)[0][0].astype(np.float32)
+        if vector.ndim == 1:
+            return vector
+        # One state for each token; without padding the mask has nothing to hide.
+        pooled: Vectors = vector[0] if self.takes_first_token else vector.mean(axis=0)
+        return pooled
+
+
+def readable(text: str) -> str:
+    """Return `text` as UTF-8 can carry it: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def unit_rows(encoder: str, rows: NDArray[np.floating[Any]]) -> Vectors:
+    """Return `rows` at unit length.
+
+    Raises:
+        EncoderError: a row has no direction.
+    """
+    with np.errstate(all="ignore"):
+        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and lengths.all()):
+        raise EncoderError(
+            encoder,
+            "gives vectors that are zero or no numbers: choose another `skills.routing.encoder`.",
+        )
+    scaled: Vectors = (rows / lengths).astype(np.float32)
+    return scaled
+
+
+def find_model(folder: str) -> str | None:
+    """Return the path of the ONNX model in `folder`, if there is one."""
+    paths = (os.path.join(folder, name) for name in _MODEL_FILES)
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def content_hash(paths: Iterable[str]) -> str:
+    """Return a short hash of what these files hold.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    whole = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:_HASH_CHARS]
+
+
+def model_hash(folder: str) -> str:
+    """Return the hash of model, its outside weights and tokenizer: what `id.txt` may record.
+
+    Raises:
+        EncoderError: there is no model in the folder, or it cannot be read.
+    """
+    model, tokenizer = _files(folder)
+    place, name = os.path.split(model)
+    try:
+        # Large models keep their weights in files beside them, such as `model.onnx_data`.
+        weights = sorted(entry for entry in os.listdir(place) if entry.startswith(name))
+        return content_hash([*(os.path.join(place, entry) for entry in weights), tokenizer])
+    except OSError as error:
+        raise EncoderError(folder, f"cannot be read ({error.strerror}).") from error
+
+
+def _identify(folder: str) -> str:
+    if os.path.basename(_files(folder)[0]) == _BUNDLED_FILE:
+        return f"bundled-{_recorded_hash(folder) or model_hash(folder)}"
+    return f"{os.path.basename(os.path.abspath(folder))}-{model_hash(folder)}"
+
+
+def _recorded_hash(folder: str) -> str | None:
+    # Read by every hook call, where hashing the model would be a good part of the work.
+    try:
+        with open(os.path.join(folder, _HASH_FILE), encoding="ascii") as file:
+            found = file.read(100).strip()
+    except (OSError, ValueError):
+        return None
+    return found if re.fullmatch(f"[0-9a-f]{{{_HASH_CHARS}}}", found) else None
+
+
+def _files(folder: str) -> tuple[str, str]:
+    """Return the paths of model and tokenizer."""
+    model, tokenizer = find_model(folder), os.path.join(folder, _TOKENIZER_FILE)
+    if model is None or not os.path.isfile(tokenizer):
+        missing = _TOKENIZER_FILE if model else "encoder.onnx, model.onnx or onnx/model.onnx"
+        problem = f"has no {missing}: put it there, or choose another `skills.routing.encoder`."
+        raise EncoderError(folder, problem)
+    return model, tokenizer
+
+
+def _load(folder: str) -> _Model:
+    model, tokenizer = _files(folder)
+    try:
+        runtime, tokenizers = onnx_runtime.load(), import_module("tokenizers")
+    except ImportError as error:
+        problem = f"cannot be loaded ({error}): pip install onnxruntime tokenizers."
+        raise EncoderError(folder, problem) from error
+    try:
+        reader = tokenizers.Tokenizer.from_file(tokenizer)
+        session = runtime.InferenceSession(
+            model, _options(runtime), providers=["CPUExecutionProvider"]
+        )
+    # Neither library has a class for its errors.
+    except Exception as error:
+        problem = f"holds no model that can be loaded ({_first_line(error)}): install it anew."
+        raise EncoderError(folder, problem) from error
+    reader.no_padding()
+    reader.enable_truncation(_MAX_TOKENS)
+    return _Model(
+        session=session,
+        tokenizer=reader,
+        inputs=_inputs(folder, session),
+        output=_output(session),
+        takes_first_token=_takes_first_token(folder),
+    )
+
+
+def _options(runtime: ModuleType) -> object:
+    options = runtime.SessionOptions()
+    # A message is too short to share: two threads on one text took longer than one.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    # A pattern is kept for each shape, and every length of text is a shape.
+    options.enable_mem_pattern = False
+    options.log_severity_level = _ERRORS_ONLY
+    return options
+
+
+def _inputs(folder: str, session: _Session) -> tuple[tuple[str, str], ...]:
+    asked = {item.name: item.type for item in session.get_inputs()}
+    odd = [name for name, kind in asked.items() if name not in _FEEDS or kind not in _TYPES]
+    if odd:
+        problem = f"asks for {', '.join(odd)}, so it is no model for sentence embeddings."
+        raise EncoderError(folder, problem)
+    return tuple((name, _TYPES[kind]) for name, kind in asked.items())
+
+
+def _output(session: _Session) -> str:
+    names = [item.name for item in session.get_outputs()]
+    return "sentence_embedding" if "sentence_embedding" in names else names[0]
+
+
+def _takes_first_token(folder: str) -> bool:
+    """Return whether the model was trained with its first token as the meaning of the text."""
+    try:
+        with open(os.path.join(folder, "1_Pooling", "config.json"), encoding="utf-8") as file:
+            found = import_module("json").load(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("pooling_mode_cls_token") is True
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

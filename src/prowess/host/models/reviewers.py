@@ -1,0 +1,233 @@
+"""Who reviews turns: the configured endpoint, a provider's model, or a program of the user's.
+
+Each is asked one question without tools. No message repeats what a server or a program said: some
+repeat the key, and the question itself is a conversation of the user's.
+"""
+
+import asyncio
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from prowess.errors import ModelError
+from prowess.host.models.language_model import EndpointModel, open_model
+from prowess.runtime.ports import ChildCommand, ChildResult, Processes
+from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, Reviewer
+from prowess.settings import ModelSettings
+
+# What a program that we ask can tell its own hooks, so that no review is reviewed.
+SESSION_VARIABLE = "PROWESS_SESSION"
+MOST_REPLY_CHARS = 400_000
+# Far more than a good skill is long, and what most models allow.
+_MOST_TOKENS = 8_000
+
+_NOT_INSTALLED = "needs a package: run `pip install 'prowess[agents]'`."
+_VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]{3,})`")
+_PACKAGE = re.compile(r'pip install "([^"]+)"')
+_BY_HAND = "run it by hand with a question on its standard input to see why"
+# The first that fits says it, so the narrow ones come first.
+_SENTENCES = (
+    ("ModelAuthenticationError", "refuses the key: check the one that is set"),
+    ("ModelNotFoundError", "is not known to its provider: check the model's name"),
+    ("ModelContextWindowExceededError", "cannot take so much text: choose another model"),
+    ("ModelQuotaExceededError", "does not answer: the account's quota is used up"),
+    ("ModelRateLimitError", "is asked too often: try again later"),
+    ("ModelRequestRejectedError", "does not take the request: check the model's name"),
+    ("ModelTimeoutError", "does not answer in time: raise `reviewTimeoutMs`"),
+    ("ModelConnectionError", "does not answer: check that it runs and can be reached"),
+    ("ModelServerError", "fails on its provider's side: try again later"),
+    ("ModelUnavailableError", "is not available now: try again later"),
+    ("UnexpectedModelBehavior", "does not answer with a text: try another model"),
+    ("ModelAPIError", "does not answer as its provider should: check its address"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewerChoice:
+    """What was chosen; the first that is set counts."""
+
+    # A program and its arguments.
+    command: tuple[str, ...] = ()
+    # PROVIDER:NAME.
+    model: str = ""
+    endpoint: ModelSettings = field(default_factory=ModelSettings)
+
+
+def open_reviewer(
+    choice: ReviewerChoice, environ: Mapping[str, str], processes: Processes
+) -> Reviewer:
+    """Return the reviewer that was chosen; what is missing for it is said when it is asked."""
+    if choice.command:
+        return CommandReviewer(processes, choice.command, environ)
+    if choice.model:
+        return ProviderReviewer(choice.model)
+    return EndpointReviewer(choice.endpoint, environ)
+
+
+class EndpointReviewer:
+    """Asks the OpenAI-compatible endpoint of `skills.model`."""
+
+    def __init__(self, settings: ModelSettings, environ: Mapping[str, str]) -> None:
+        self._settings, self._environ = settings, environ
+
+    def ask(self, instructions: str, question: str, seconds: float) -> str:
+        """Return the model's answer, within so many seconds of silence.
+
+        Raises:
+            ModelError: there is no model, or it does not answer.
+        """
+        chosen = self._settings
+        # Says what is missing.
+        open_model(chosen, self._environ)
+        key = self._environ.get(chosen.key_env, "").strip() if chosen.key_env else ""
+        model = EndpointModel(chosen.endpoint, name=chosen.name, key=key, timeout_s=seconds)
+        return model.complete(instructions, question)
+
+
+class ProviderReviewer:
+    """Asks a model by a name that pydantic-ai knows; keys are those of the process's environment.
+
+    Not for a thread in which an event loop runs.
+    """
+
+    def __init__(self, named: str) -> None:
+        self._named = named
+
+    def ask(self, instructions: str, question: str, seconds: float) -> str:
+        """Return the model's answer, within so many seconds.
+
+        Raises:
+            ModelError: something is missing, or the model does not answer.
+        """
+        model = self._model()
+        try:
+            reply = asyncio.run(_request(model, instructions, question, seconds))
+        except TimeoutError as error:
+            problem = f"does not answer within {seconds:g} s: raise `reviewTimeoutMs`"
+            raise self._failure(problem) from error
+        # The libraries of providers raise what they like, with whatever a server said in it.
+        except Exception as error:  # noqa: BLE001
+            raise self._failure(_sentence(error)) from None
+        if not reply.strip():
+            raise self._failure("does not answer with a text: try another model")
+        return reply
+
+    # Typed where it is installed; it is an extra.
+    def _model(self) -> Any:  # noqa: ANN401
+        provider, _, name = self._named.partition(":")
+        if not provider or not name:
+            raise self._failure("is no model: give PROVIDER:NAME, such as anthropic:NAME")
+        try:
+            package: Any = import_module("pydantic_ai")
+            # Its notice on first use is for whoever writes an agent.
+            package.BANNER_ENABLED = False
+            infer = import_module("pydantic_ai.models").infer_model
+        except ImportError as error:
+            raise ModelError(self._named, _NOT_INSTALLED) from error
+        try:
+            return infer(self._named)
+        except ImportError as error:
+            found = _PACKAGE.search(str(error))
+            wanted = found.group(1) if found else f"pydantic-ai-slim[{provider}]"
+            raise self._failure(f"needs a package: run `pip install '{wanted}'`") from error
+        # As above: also what is missing is said in many ways.
+        except Exception as error:  # noqa: BLE001
+            raise self._failure(_missing(error)) from None
+
+    def _failure(self, problem: str) -> ModelError:
+        return ModelError(self._named, f"{problem}.")
+
+
+# See `_model`.
+async def _request(model: Any, instructions: str, question: str, seconds: float) -> str:  # noqa: ANN401
+    direct = import_module("pydantic_ai.direct")
+    messages = import_module("pydantic_ai.messages")
+    asked = messages.ModelRequest(
+        parts=[messages.UserPromptPart(content=_readable(question))],
+        instructions=_readable(instructions),
+    )
+    # One attempt: the next turn is the next one.
+    settings = {"timeout": seconds, "max_retries": 0, "max_tokens": _MOST_TOKENS}
+    async with asyncio.timeout(seconds), model:
+        response = await direct.model_request(model, [asked], model_settings=settings)
+    return response.text or ""
+
+
+def _missing(error: Exception) -> str:
+    """Say what a provider needs that is not there; nothing of its message but names."""
+    message = str(error)
+    names = list(dict.fromkeys(_VARIABLE.findall(message)))
+    if names:
+        return f"needs a key or an address: set the environment variable {' or '.join(names)}"
+    if message.startswith("Unknown model"):
+        return "is of no known provider: give PROVIDER:NAME, such as anthropic:NAME"
+    return f"cannot be used ({type(error).__name__}): check its name and what its provider needs"
+
+
+def _sentence(error: Exception) -> str:
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    said = next((words for kind, words in _SENTENCES if kind in kinds), None)
+    if said is None:
+        return f"does not answer as its provider should ({type(error).__name__})"
+    status = getattr(error, "status_code", None)
+    return f"{said} (HTTP {status})" if isinstance(status, int) else said
+
+
+class CommandReviewer:
+    """Asks a program: the question on its standard input, the answer on its standard output.
+
+    It runs in an empty folder, since a coding agent would take any other for its workplace.
+    """
+
+    def __init__(
+        self, processes: Processes, argv: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
+        self._processes, self._argv, self._environment = processes, tuple(argv), environment
+
+    def ask(self, instructions: str, question: str, seconds: float) -> str:
+        """Return what the program printed, within so many seconds.
+
+        Raises:
+            ModelError: it cannot be started, fails, takes too long or prints nothing.
+        """
+        with tempfile.TemporaryDirectory(prefix="prowess-review-") as folder:
+            session = f"{REVIEW_SESSION_PREFIX}{os.path.basename(folder)}"
+            result = self._processes.run(
+                ChildCommand(
+                    argv=self._argv,
+                    environment={**self._environment, SESSION_VARIABLE: session},
+                    folder=folder,
+                    seconds=seconds,
+                    stdin=f"{instructions}\n\n{question}\n",
+                    most_chars=MOST_REPLY_CHARS,
+                )
+            )
+        problem = _problem(result, seconds)
+        if problem:
+            # Its arguments are not named: they may hold a key.
+            raise ModelError(self._argv[0], f"{problem}.")
+        return result.stdout
+
+
+def _problem(result: ChildResult, seconds: float) -> str:
+    """Say why the result of a program is no answer; empty where it is one."""
+    if result.timed_out:
+        return f"does not end within {seconds:g} s: {_BY_HAND}, or raise `reviewTimeoutMs`"
+    if result.problem:
+        return result.problem.rstrip(".")
+    if result.code != 0:
+        return f"ends with code {result.code}: {_BY_HAND}"
+    if not result.stdout.strip():
+        return f"prints nothing: {_BY_HAND}"
+    # Not `cut`, which is also set by errors and notices that nobody reads.
+    is_long = len(result.stdout) > MOST_REPLY_CHARS
+    return f"prints more than {MOST_REPLY_CHARS} characters: {_BY_HAND}" if is_long else ""
+
+
+def _readable(text: str) -> str:
+    # Half a surrogate pair is nothing that UTF-8 can carry.
+    return text.encode("utf-8", "replace").decode("utf-8")

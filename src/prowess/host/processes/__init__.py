@@ -1,0 +1,1 @@
+"""The only code that starts child processes, and what it finds out about programs."""

@@ -1,0 +1,1 @@
+"""Where skills are found: roots, folders of harnesses, discovery and watching."""

@@ -1,0 +1,1 @@
+"""What is kept between processes: sessions, proposals, usage, vectors, traces."""

@@ -1,0 +1,378 @@
+"""Proposals and the log of them, in the embedded store's SQLite file, in tables of their own.
+
+What is new is decided inside one transaction that nobody else can write during, so two processes
+never keep the same proposal twice. The log only grows: the file itself refuses anything else.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from prowess.errors import StoreError
+from prowess.host.store import sqlite as sqlite_files
+from prowess.host.store.proposal_rows import (
+    FORMAT,
+    begun_of,
+    columns_of,
+    columns_of_begun,
+    event_of,
+    proposal_of,
+)
+from prowess.host.store.proposal_tables import (
+    ACTORS,
+    BEGUN,
+    EVENTS,
+    FILES,
+    GUARDS,
+    INDEXES,
+    KEPT,
+    METADATA,
+    PROPOSALS,
+)
+from prowess.runtime.workshop.ports import EVERYTHING
+from prowess.workshop.acts import ITSELF, NOBODY, By
+from prowess.workshop.proposal import (
+    Begun,
+    Event,
+    EventKind,
+    Proposal,
+    Record,
+    State,
+    Subject,
+    admission,
+)
+
+_ENDS_A_WRITE = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
+# The smallest step that a time of creation is moved by, so that the newest is always the newest.
+_STEP = 0.000_01
+
+
+class SqliteProposals:
+    """Proposals in one file; safe for several processes at once, opened when first used."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        # A connection for each use: nothing is held open, so nothing has to be closed.
+        self._engine = sa.create_engine(
+            f"sqlite:///{path}", connect_args={"timeout": 10}, poolclass=NullPool
+        )
+        sa.event.listen(self._engine, "connect", _configure)
+        sa.event.listen(self._engine, "begin", _begin)
+        self._is_ready = False
+
+    def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
+        """Keep a new proposal, or return the one that is the same; the oldest above a cap go.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        with self._connection(writes=True) as connection:
+            proposal = replace(proposal, created_at=_moment(connection, proposal))
+            same = admission(proposal, _same(connection, proposal), {}).existing
+            if same:
+                return self._load(connection, PROPOSALS.c.id == same)[0]
+            connection.execute(sa.insert(PROPOSALS).values(columns_of(proposal)))
+            _write_files(connection, proposal)
+            _log(connection, proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
+            if proposal.state is State.QUARANTINED:
+                _log(connection, proposal, EventKind.QUARANTINED, by=ITSELF)
+            gone = _above(connection, proposal.workspace, caps)
+            self._drop(connection, gone, proposal.updated_at)
+        return proposal
+
+    def change(
+        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> bool:
+        """Replace `was` by `now` and log it; False where it is no longer what it was.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        same = sa.and_(
+            PROPOSALS.c.id == was.id,
+            PROPOSALS.c.workspace == was.workspace,
+            PROPOSALS.c.state == was.state.value,
+            PROPOSALS.c.revision == was.revision,
+        )
+        with self._connection(writes=True) as connection:
+            values = columns_of(now)
+            changed = connection.execute(sa.update(PROPOSALS).where(same).values(values))
+            if not changed.rowcount:
+                return False
+            _write_files(connection, now)
+            if now.for_good:
+                row = {"proposal_id": now.id}
+                connection.execute(sa.insert(KEPT).prefix_with("OR IGNORE").values(row))
+            _log(connection, now, kind, note, by)
+            if kind in _ENDS_A_WRITE:
+                _forget(connection, now.id)
+        return True
+
+    def begin(self, begun: Begun) -> None:
+        """Note that the files of a skill are about to be written.
+
+        Raises:
+            StoreError: it cannot be kept, so nothing must be written.
+        """
+        with self._connection(writes=True) as connection:
+            connection.execute(sa.insert(BEGUN).values(columns_of_begun(begun)))
+
+    def unfinished(self, workspace: str) -> tuple[Begun, ...]:
+        """Return the writes that began and did not come to an end, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        columns = [column for column in BEGUN.c if column.name != "number"]
+        query = sa.select(*columns).where(BEGUN.c.workspace == workspace)
+        with self._connection() as connection:
+            rows = connection.execute(query.order_by(BEGUN.c.number)).mappings()
+            return tuple(begun_of(row) for row in rows)
+
+    def abandon(self, begun: Begun, at: float, note: str) -> None:
+        """Forget a write that did not last, and log that it was interrupted.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        row = {"workspace": begun.workspace, "proposal_id": begun.proposal_id, "note": note}
+        row |= {"skill": begun.skill, "revision": begun.revision}
+        with self._connection(writes=True) as connection:
+            if _forget(connection, begun.proposal_id):
+                values = {**row, "kind": EventKind.INTERRUPTED.value, "at": at}
+                _add_event(connection, values, ITSELF)
+
+    def get(self, workspace: str, proposal_id: str) -> Proposal | None:
+        """Return one proposal of a workspace.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        with self._connection() as connection:
+            wanted = sa.and_(PROPOSALS.c.workspace == workspace, PROPOSALS.c.id == proposal_id)
+            found = self._load(connection, wanted)
+        return found[0] if found else None
+
+    def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
+        """Return the proposals of a workspace, newest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        wanted = PROPOSALS.c.workspace == workspace
+        if state is not None:
+            wanted = sa.and_(wanted, PROPOSALS.c.state == state.value)
+        with self._connection() as connection:
+            return tuple(self._load(connection, wanted))
+
+    def counts(self, workspace: str) -> Mapping[State, int]:
+        """Return how many proposals there are in each state that has any.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        query = (
+            sa.select(PROPOSALS.c.state, sa.func.count())
+            .where(PROPOSALS.c.workspace == workspace)
+            .group_by(PROPOSALS.c.state)
+        )
+        with self._connection() as connection:
+            return {State(state): count for state, count in connection.execute(query)}
+
+    def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
+        """Return what was applied to a skill and still is, the last one first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        last = (
+            sa.select(EVENTS.c.proposal_id, sa.func.max(EVENTS.c.sequence))
+            .where(EVENTS.c.workspace == workspace, EVENTS.c.skill == skill)
+            .where(EVENTS.c.kind == EventKind.APPLIED.value)
+            .group_by(EVENTS.c.proposal_id)
+        )
+        wanted = sa.and_(
+            PROPOSALS.c.workspace == workspace,
+            PROPOSALS.c.skill == skill,
+            PROPOSALS.c.state == State.APPLIED.value,
+        )
+        with self._connection() as connection:
+            # The number of an event says what came first, whatever the clock did.
+            order = {row[0]: row[1] for row in connection.execute(last)}
+            found = self._load(connection, wanted)
+        return tuple(sorted(found, key=lambda one: -order.get(one.id, 0)))
+
+    def events(
+        self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
+    ) -> tuple[Event, ...]:
+        """Return what happened after event number `after`, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        query = (
+            sa.select(EVENTS, ACTORS.c.actor, ACTORS.c.correlation_id)
+            .outerjoin_from(EVENTS, ACTORS, EVENTS.c.sequence == ACTORS.c.sequence)
+            .where(EVENTS.c.workspace == workspace, EVENTS.c.sequence > after)
+            .order_by(EVENTS.c.sequence)
+            .limit(most)
+        )
+        if about.proposal_id:
+            query = query.where(EVENTS.c.proposal_id == about.proposal_id)
+        if about.skill:
+            query = query.where(EVENTS.c.skill == about.skill)
+        with self._connection() as connection:
+            return tuple(event_of(row) for row in connection.execute(query).mappings())
+
+    def _load(self, connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Proposal]:
+        query = sa.select(PROPOSALS).where(wanted).order_by(PROPOSALS.c.created_at.desc())
+        rows = connection.execute(query).mappings().all()
+        bodies: dict[str, dict[str, bytes | None]] = {row["id"]: {} for row in rows}
+        chosen = sa.select(PROPOSALS.c.id).where(wanted)
+        for file in connection.execute(sa.select(FILES).where(FILES.c.proposal_id.in_(chosen))):
+            bodies[file.proposal_id][file.path] = file.body
+        if any(row["format"] > FORMAT for row in rows):
+            raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
+        return [proposal_of(row, bodies[row["id"]]) for row in rows]
+
+    def _drop(self, connection: sa.Connection, ids: Iterable[str], at: float) -> None:
+        for proposal_id in ids:
+            gone = self._load(connection, PROPOSALS.c.id == proposal_id)[0]
+            connection.execute(sa.delete(PROPOSALS).where(PROPOSALS.c.id == proposal_id))
+            connection.execute(sa.delete(FILES).where(FILES.c.proposal_id == proposal_id))
+            pruned = replace(gone, updated_at=at)
+            _log(connection, pruned, EventKind.PRUNED, f"was {gone.state.value}", ITSELF)
+
+    @contextmanager
+    def _connection(self, *, writes: bool = False) -> Iterator[sa.Connection]:
+        try:
+            self._prepare()
+            engine = self._engine.execution_options(prowess_writes=writes)
+            with engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            problem = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise StoreError(
+                self._path, f"cannot be used ({problem}): try again, or move it away."
+            ) from error
+        except (KeyError, TypeError, ValueError) as error:
+            # Somebody else wrote into a row.
+            problem = "holds a proposal that cannot be read: move the file away."
+            raise StoreError(self._path, problem) from error
+
+    def _prepare(self) -> None:
+        if self._is_ready:
+            return
+        try:
+            sqlite_files.create(self._path)
+        except OSError as error:
+            raise StoreError(self._path, f"cannot be created: {error.strerror}.") from error
+        with self._engine.execution_options(prowess_writes=True).begin() as connection:
+            for table in METADATA.sorted_tables:
+                connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
+            for index in INDEXES:
+                connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+            for guard in GUARDS:
+                connection.exec_driver_sql(guard)
+        self._is_ready = True
+
+
+def _moment(connection: sa.Connection, proposal: Proposal) -> float:
+    """Return when a proposal was made, after all others whatever the clock says."""
+    newest = sa.select(sa.func.max(PROPOSALS.c.created_at))
+    known = connection.scalar(newest.where(PROPOSALS.c.workspace == proposal.workspace))
+    return max(proposal.created_at, (known or 0.0) + _STEP)
+
+
+def _same(connection: sa.Connection, new: Proposal) -> list[Record]:
+    """Return what may be the same as a proposal, without text and files."""
+    names = ("id", "revision", "created_at", "payload", "session_id")
+    query = sa.select(PROPOSALS.c.state, *(PROPOSALS.c[name] for name in names))
+    # Two questions: with one that has an `or`, every row of the workspace would be read.
+    likenesses = (PROPOSALS.c.payload == new.payload, PROPOSALS.c.revision == new.revision)
+    rows = [
+        row
+        for likeness in likenesses
+        for row in connection.execute(
+            query.where(PROPOSALS.c.workspace == new.workspace, likeness)
+        ).mappings()
+    ]
+    return [
+        Record(state=State(row["state"]), **{name: row[name] for name in names}) for row in rows
+    ]
+
+
+def _above(connection: sa.Connection, workspace: str, caps: Mapping[State, int]) -> list[str]:
+    """Return the ids of the oldest of each state that has more than its cap, oldest first."""
+    gone: list[tuple[float, str]] = []
+    for state, cap in caps.items():
+        query = (
+            sa.select(PROPOSALS.c.created_at, PROPOSALS.c.id)
+            .where(PROPOSALS.c.workspace == workspace, PROPOSALS.c.state == state.value)
+            .where(PROPOSALS.c.id.not_in(sa.select(KEPT.c.proposal_id)))
+            .order_by(PROPOSALS.c.created_at.desc(), PROPOSALS.c.id.desc())
+            .offset(max(cap, 0))
+            .limit(-1)
+        )
+        gone += [(row[0], row[1]) for row in connection.execute(query)]
+    return [proposal_id for _, proposal_id in sorted(gone)]
+
+
+def _forget(connection: sa.Connection, proposal_id: str) -> bool:
+    """Remove the note about a write that began; return whether there was one."""
+    done = connection.execute(sa.delete(BEGUN).where(BEGUN.c.proposal_id == proposal_id))
+    return bool(done.rowcount)
+
+
+def _write_files(connection: sa.Connection, proposal: Proposal) -> None:
+    connection.execute(sa.delete(FILES).where(FILES.c.proposal_id == proposal.id))
+    for path, body in proposal.change.files.items():
+        row = {"proposal_id": proposal.id, "path": path, "body": body}
+        connection.execute(sa.insert(FILES).values(row))
+
+
+def _log(
+    connection: sa.Connection,
+    proposal: Proposal,
+    kind: EventKind,
+    note: str = "",
+    by: By = NOBODY,
+) -> None:
+    row = {
+        "workspace": proposal.workspace,
+        "proposal_id": proposal.id,
+        "skill": proposal.skill,
+        "kind": kind.value,
+        "revision": proposal.revision,
+        "at": proposal.updated_at,
+        "note": note,
+    }
+    _add_event(connection, row, by)
+
+
+def _add_event(connection: sa.Connection, row: Mapping[str, object], by: By) -> None:
+    added = connection.execute(sa.insert(EVENTS).values(row))
+    if by != NOBODY:
+        (sequence,) = added.inserted_primary_key or (None,)
+        actor = "" if by.actor is None else by.actor.value
+        told = {"sequence": sequence, "actor": actor, "correlation_id": by.correlation_id}
+        connection.execute(sa.insert(ACTORS).values(told))
+
+
+def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
+    # The driver would begin a transaction by itself, and only with the first write.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    # What is noted before a write must be there after a power cut.
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("prowess_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,1 @@
+"""All that writes below a folder of skills, each in one way that can be undone."""

@@ -1,0 +1,1 @@
+"""Changing the config file safely: edits, what is guarded, what is never shown."""

@@ -1,0 +1,311 @@
+"""Reading and changing the config for clients that must not see its secrets.
+
+A client gets a marker in place of each secret and sends the marker back. A change counts only
+against the text that the client read, known by its hash, so that nobody undoes what they have not
+seen. No answer and no message holds a value of the config, but for what can be shown.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
+from prowess.runtime.config.config_entry import changed_entry, checked_key, given_variables
+from prowess.runtime.config.config_guard import refuse_crowds, refuse_guarded
+from prowess.runtime.config.config_paths import matches
+from prowess.runtime.config.config_schema import config_schema
+from prowess.runtime.config.guard import changed_paths, merged, written
+from prowess.runtime.config.redaction import redacted, restored, shown, shown_entry
+from prowess.settings import SettingProblem
+from prowess.skills.json_text import strict_loads
+from prowess.skills.text import one_line
+
+Json: TypeAlias = dict[str, Any]
+_MOST_NAMED, _LONGEST_NAME = 10, 80
+# What some checks say about the value that they met: it is quoted, or it ends the sentence.
+_MET = re.compile(r"(?:, not|:) .*|\s*(?:'.*'|\".*\")")
+
+
+class ConfigText(Protocol):
+    """The config file, as text."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, or would be."""
+
+    def read(self) -> bytes | None:
+        """Return its bytes, or None where there is no file.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+
+    def stored(self, content: bytes) -> Json:
+        """Understand what the file holds.
+
+        Raises:
+            ConfigSyntaxError: it is not JSON5.
+        """
+
+    def submitted(self, text: str) -> Json:
+        """Understand what a client sends; never slow, whatever it is.
+
+        Raises:
+            ConfigSyntaxError: it is not JSON5.
+        """
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep every other writer out.
+
+        Raises:
+            ConfigError: there can be no lock.
+        """
+
+    def write(self, text: str, previous: bytes | None) -> None:
+        """Replace the file in one step, for its owner alone; comments of the old one are kept.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+
+
+Check: TypeAlias = Callable[[Mapping[str, Any]], Sequence[SettingProblem]]
+
+
+class ConfigEdits:
+    """The config as clients see and change it."""
+
+    def __init__(self, store: ConfigText, *, check: Check, changed: Callable[[str], None]) -> None:
+        self._store, self._check = store, check
+        # Called with the new hash, after the lock was let go.
+        self._changed = changed
+
+    def get(self) -> Json:
+        """Return the config with a marker for each secret, and the hash of the file.
+
+        Raises:
+            ConfigError: the file cannot be read at all.
+        """
+        content = self._store.read()
+        answer = {
+            "path": self._store.path,
+            "exists": content is not None,
+            "hash": _hash(content),
+        }
+        try:
+            values = self._store.stored(content or b"")
+        except ConfigSyntaxError as error:
+            # Its text could hold a secret anywhere, so none of it is shown.
+            broken = {"path": "", "message": one_line(error.problem)}
+            unread: Json = {"raw": None, "parsed": {}, "config": {}, "valid": False}
+            return {**answer, **unread, "issues": [broken], "warnings": []}
+        safe = shown(values)
+        problems = self._check(values)
+        issues = [_issue(problem) for problem in problems if not problem.unknown]
+        return {
+            **answer,
+            "raw": None if content is None else _safe_text(content, values, safe),
+            "parsed": safe,
+            "config": safe,
+            "valid": not issues,
+            "issues": issues,
+            "warnings": [_issue(problem) for problem in problems if problem.unknown],
+        }
+
+    def set(self, raw: str, base_hash: str | None) -> Json:
+        """Replace the whole config.
+
+        Raises:
+            ConfigConflictError: it is not the one that the caller read.
+            ConfigKeyError: a value, a marker, a key that clients may not change or a missing agent
+                stands against it.
+            ConfigError: it is not JSON5, or cannot be written.
+        """
+        wanted = self._store.submitted(raw)
+
+        def change(stored: Json) -> Json:
+            values = restored(wanted, stored)
+            _refuse_lost_agents(stored, values, ())
+            return values
+
+        return self._edit(change, base_hash)
+
+    def patch(self, raw: str, base_hash: str | None, replace_paths: Sequence[str] = ()) -> Json:
+        """Merge a change into the config.
+
+        Raises:
+            ConfigConflictError: it is not the one that the caller read.
+            ConfigKeyError: a value, a marker, a key that clients may not change, an agent that is
+                not named or a list that loses entries stands against it.
+            ConfigError: it is not JSON5, or cannot be written.
+        """
+        wanted = self._store.submitted(raw)
+
+        def change(stored: Json) -> Json:
+            values = restored(merged(stored, wanted, replace_paths), stored)
+            _refuse_lost_agents(stored, values, _named_agents(stored, wanted, replace_paths))
+            return values
+
+        return self._edit(change, base_hash)
+
+    def update_entry(
+        self,
+        skill_key: str,
+        # Three answers and not a flag: on, off, or not mentioned.
+        enabled: bool | None = None,  # noqa: FBT001
+        api_key: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Json:
+        """Change a skill's entry and leave alone what is not mentioned.
+
+        Raises:
+            ConfigKeyError: the key, a variable or what is stored cannot be used.
+            ConfigError: the file cannot be read or written.
+        """
+        key = checked_key(skill_key)
+        with self._store.lock():
+            content = self._store.read()
+            stored = self._store.stored(content or b"")
+            values = changed_entry(stored, key, enabled=enabled, api_key=api_key, env=env)
+            paths = changed_paths(stored, values)
+            now = self._write(content, stored, values, paths)
+        if paths:
+            self._changed(now)
+        entry = values.get("skills", {}).get("entries", {}).get(key, {})
+        return {"ok": True, "skillKey": key, "config": shown_entry(entry, given_variables(env))}
+
+    def schema(self) -> Json:
+        """Return what can be configured, as a JSON Schema with hints for forms."""
+        return config_schema()
+
+    def _edit(self, change: Callable[[Json], Json], base_hash: str | None) -> Json:
+        with self._store.lock():
+            content = self._store.read()
+            self._refuse_stale(content, base_hash)
+            stored = self._store.stored(content or b"")
+            values = change(stored)
+            paths = changed_paths(stored, values)
+            now = self._write(content, stored, values, paths)
+        if paths:
+            self._changed(now)
+        answer: Json = {"ok": True} if paths else {"ok": True, "noop": True}
+        answer |= {"path": self._store.path, "changedPaths": paths, "hash": now}
+        return {**answer, "config": shown(values)}
+
+    def _refuse_stale(self, content: bytes | None, base_hash: str | None) -> None:
+        given = (base_hash or "").strip()
+        if not given and content is not None:
+            problem = "config base hash required; re-run config.get and retry with its hash"
+            raise ConfigConflictError(self._store.path, problem)
+        if given and given != _hash(content):
+            problem = "config changed since last load; re-run config.get and retry"
+            raise ConfigConflictError(self._store.path, problem)
+
+    def _write(
+        self, content: bytes | None, stored: Json, values: Json, paths: Sequence[str]
+    ) -> str:
+        """Write what was changed, if anything was, and return the hash of the file."""
+        if not paths:
+            return _hash(content)
+        self._refuse_wrong(stored, values, paths)
+        refuse_guarded(stored, values)
+        refuse_crowds(len(_agent_ids(stored)), len(_agent_ids(values)))
+        self._store.write(_pretty(values), content)
+        # Read again: a system may write line ends of its own.
+        return _hash(self._store.read())
+
+    def _refuse_wrong(self, stored: Json, values: Json, paths: Sequence[str]) -> None:
+        """Refuse a wrong value that this change brings; one that was there before may stay."""
+        before = {(problem.key, problem.message) for problem in self._check(stored)}
+        for problem in self._check(values):
+            is_old = (problem.key, problem.message) in before
+            if not problem.unknown and not (is_old and not _touches(paths, problem.key)):
+                raise ConfigKeyError(problem.key, f"{_sentence(problem)}.")
+
+
+def _hash(content: bytes | None) -> str:
+    return hashlib.sha256(content or b"").hexdigest()
+
+
+def _pretty(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+
+def _safe_text(content: bytes, values: Json, safe: Json) -> str:
+    """Return the file's own text only where nothing in it is hidden; comments may hide anything."""
+    text = content.decode("utf-8-sig")
+    if written(values) != written(safe):
+        return _pretty(safe)
+    try:
+        strict_loads(text)
+    except (ValueError, RecursionError):
+        return _pretty(safe)
+    return text
+
+
+def _issue(problem: SettingProblem) -> Json:
+    return {"path": problem.key, "message": _sentence(problem)}
+
+
+def _sentence(problem: SettingProblem) -> str:
+    said = problem.message.removesuffix("; the default is used")
+    return one_line(_MET.sub("", said))
+
+
+def _touches(paths: Sequence[str], key: str) -> bool:
+    return any(_is_within(key, path) or _is_within(path, key) for path in paths)
+
+
+def _is_within(inner: str, outer: str) -> bool:
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
+
+
+def _refuse_lost_agents(stored: Json, values: Json, named: Collection[str]) -> None:
+    left = {*_agent_ids(values), *named}
+    lost = [str(redacted(name)) for name in _agent_ids(stored) if name not in left]
+    if lost:
+        names = one_line(", ".join(name[:_LONGEST_NAME] for name in lost[:_MOST_NAMED]))
+        more = len(lost) - _MOST_NAMED
+        names += f" and {more} more" if more > 0 else ""
+        raise ConfigKeyError(
+            "agents",
+            f"this would remove {names}: send every agent, or remove one with config.patch and"
+            " agents.list in replacePaths (null for agents.entries.<id>).",
+        )
+
+
+def _named_agents(stored: Json, wanted: Json, replace_paths: Sequence[str]) -> set[str]:
+    """Return the agents that a patch says it removes: by their list, or each by its name."""
+
+    def is_named(*path: str) -> bool:
+        return any(matches(path[:end], one) for one in replace_paths for end in (1, 2))
+
+    listed, entries = _agents(stored)
+    named = {*(listed if is_named("agents", "list") else ())}
+    named |= {*(entries if is_named("agents", "entries") else ())}
+    agents = wanted.get("agents")
+    changes = agents.get("entries") if isinstance(agents, dict) else None
+    gone = changes.items() if isinstance(changes, dict) else ()
+    return named | {name for name, change in gone if change is None}
+
+
+def _agent_ids(values: Json) -> dict[str, None]:
+    listed, entries = _agents(values)
+    return dict.fromkeys((*listed, *entries))
+
+
+def _agents(values: Json) -> tuple[list[str], list[str]]:
+    """Return the agents of the list, and those of the other form."""
+    agents = values.get("agents")
+    if not isinstance(agents, dict):
+        return [], []
+    listed, entries = agents.get("list"), agents.get("entries")
+    found = [
+        item["id"].strip()
+        for item in (listed if isinstance(listed, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("id"), str)
+    ]
+    return found, list(entries) if isinstance(entries, dict) else []

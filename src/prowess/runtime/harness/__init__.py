@@ -1,0 +1,1 @@
+"""What Prowess does for coding agents: connect, hooks, budgets, exports, checks."""

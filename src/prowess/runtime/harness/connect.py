@@ -1,0 +1,358 @@
+"""Connecting a harness: what would change in its settings files, and then changing exactly that.
+
+A plan holds the bytes it was made from, and applying it writes nothing over other ones: what a
+person agreed to is what happens. Taking out goes back to the bytes that were there before, where
+putting in explains every difference between them and what is there now.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from prowess.errors import PathError
+from prowess.hooks.commands import Program
+from prowess.hooks.edits import Edit
+from prowess.hooks.harness import Harness
+from prowess.hooks.registrations import (
+    Registered,
+    Scope,
+    ShapeError,
+    Target,
+    own_places,
+    registered,
+    registering,
+)
+from prowess.hooks.targets import ALSO_READ_BY, Places, default_scope, hint, targets
+from prowess.runtime.harness.connect_ports import Record, Records, SettingsFiles
+from prowess.runtime.harness.disconnecting import Removal, hash_of, made_by
+
+_TRUST = (
+    "Codex runs a hook only after you trusted it: start `codex`, and review the hooks with /hooks."
+)
+_SHARED = (
+    "Others who work on this project get these files too: they need `prowess` on their PATH, or"
+    " the hook does nothing for them."
+)
+_DEEP = "is nested too deeply to be edited: connect it by hand."
+_HOOKS_ALONE = " --no-mcp leaves this file alone and connects the hooks."
+_UNCHANGED = " Nothing was changed."
+_BOTH = (
+    "It is connected for {other} already ({place}), so each hook may run twice. Keep one: prowess"
+    " connect {harness} --{scope} --remove"
+)
+_WATCHED = "{path} calls us at {events} already: no second entry was added."
+_WATCHED_STAYS = "{path} calls us at {events}, which connecting did not write: take it out by hand."
+_TWICE = (
+    "{reader} may run the hooks of {other} in this project besides its own, and call us twice: it"
+    " is told the same each time. Keep one if that is too much: prowess connect {other} --project"
+    " --remove"
+)
+_KEPT = (
+    "What was in a changed file is kept beside it (*.prowess-backup-*): leave that out of what you"
+    " commit."
+)
+_THIS_MACHINE = (
+    "`prowess` on your PATH is not this installation, so its full path was written: connect again"
+    " after you move it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be connected, or taken out."""
+
+    harness: Harness
+    # None for what suits the harness.
+    scope: Scope | None = None
+    remove: bool = False
+    with_mcp: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """What becomes of one settings file; None stands for no file."""
+
+    path: str
+    # Where the file really is, if that is somewhere else.
+    leads_to: str = ""
+    before: bytes | None = field(repr=False)
+    after: bytes | None = field(repr=False)
+    # What connecting made in it, as far as that is known.
+    record: Record | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would be done, in order, and what a person should know about it."""
+
+    harness: Harness
+    scope: Scope
+    remove: bool
+    command: str
+    files: tuple[FileChange, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to do."""
+        return any(file.needed for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """One file that was changed, and where its old bytes are."""
+
+    path: str
+    backup: str
+
+
+class Connecting:
+    """Plans and makes connections.
+
+    Args:
+        files: the settings files of this machine.
+        records: what connecting made in them.
+        places: where harnesses look for them.
+        program: finds how this installation is started from a harness.
+    """
+
+    def __init__(
+        self,
+        files: SettingsFiles,
+        records: Records,
+        places: Places,
+        program: Callable[[], Program],
+    ) -> None:
+        self._files, self._records = files, records
+        self._places, self._program = places, program
+
+    def plan(self, request: Request) -> Plan:
+        """Say what would change; nothing is written.
+
+        Raises:
+            PathError: a settings file cannot be read, or holds something that is not edited.
+        """
+        scope = request.scope or default_scope(request.harness)
+        program = self._program()
+        changes, notes = [], list[str]()
+        every = targets(request.harness, scope, self._places, program)
+        watched = self._watched(every, program)
+        for target in every:
+            wanted = target if request.with_mcp else target.without_server()
+            if not request.remove:
+                wanted = _less(wanted, watched)
+            if not wanted.hooks and not wanted.servers:
+                continue
+            change, problems = self._change(wanted, program, remove=request.remove)
+            changes.append(change)
+            notes += problems
+        text = _WATCHED_STAYS if request.remove else _WATCHED
+        notes += [text.format(path=path, events=", ".join(watched[path])) for path in watched]
+        if not request.remove and any(change.needed for change in changes):
+            notes += _notes(request, scope, program)
+            notes += self._doubled(request.harness, scope)
+            notes += self._in_both(request.harness, scope)
+        if scope is Scope.PROJECT and any(one.before and one.needed for one in changes):
+            notes.append(_KEPT)
+        return Plan(
+            harness=request.harness,
+            scope=scope,
+            remove=request.remove,
+            command=program.hook,
+            files=tuple(changes),
+            notes=tuple(dict.fromkeys(note for note in notes if note)),
+        )
+
+    def apply(self, plan: Plan) -> tuple[Written, ...]:
+        """Write what the plan says, file by file.
+
+        Raises:
+            PathError: a file cannot be written, or changed since the plan was made; the message
+                says which ones were written before it.
+        """
+        done: list[Written] = []
+        for file in plan.files:
+            if not file.needed:
+                continue
+            try:
+                backup = self._written(file, remove=plan.remove)
+            except PathError as error:
+                if not done:
+                    raise
+                names = ", ".join(one.path for one in done)
+                raise PathError(error.path, f"{error.problem} Already written: {names}.") from error
+            done.append(Written(path=file.path, backup=backup))
+        return tuple(done)
+
+    def _written(self, file: FileChange, *, remove: bool) -> str:
+        if not remove:
+            # First: a note of what was not made after all does no harm.
+            self._records.keep(file.path, file.record)
+            return self._files.write(file.path, file.before, file.after)
+        backup = self._files.write(file.path, file.before, file.after)
+        if file.after is None and file.record is not None:
+            self._files.drop_folders(file.path, file.record.folders)
+        self._records.keep(file.path, None)
+        return backup
+
+    def found(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+        """Return what of ours each settings file holds, or why that cannot be said."""
+        program, states = self._program(), dict[str, Registered | str]()
+        for target in targets(harness, scope, self._places, program):
+            try:
+                states[target.path] = registered(self._document(target), target, program)
+            except PathError as error:
+                states[target.path] = error.problem
+            except ShapeError as error:
+                states[target.path] = str(error)
+        return states
+
+    def _doubled(self, harness: Harness, scope: Scope) -> Iterator[str]:
+        """Yield which harness runs the hooks that another one has in this project."""
+        pairs = [(reader, other) for reader in ALSO_READ_BY for other in ALSO_READ_BY[reader]]
+        for reader, other in pairs:
+            if harness is reader:
+                is_so = self._has_hooks(other, Scope.PROJECT)
+            else:
+                # Only the hooks of a project are read by both.
+                is_so = harness is other and scope is Scope.PROJECT
+                is_so = is_so and any(self._has_hooks(reader, one) for one in Scope)
+            if is_so:
+                yield _TWICE.format(reader=reader, other=other)
+
+    def _in_both(self, harness: Harness, scope: Scope) -> Iterator[str]:
+        """Yield that the harness is connected for the other scope already."""
+        other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
+        if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
+            place = "every project" if other is Scope.USER else "this project"
+            whom = "you" if other is Scope.USER else "this project"
+            yield _BOTH.format(other=whom, place=place, harness=harness, scope=other)
+
+    def _hooks_here(self, harness: Harness, scope: Scope) -> bool:
+        return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
+
+    def _watched(self, every: Sequence[Target], program: Program) -> dict[str, tuple[str, ...]]:
+        """Return where the harness calls us by entries that connecting never writes."""
+        found: dict[str, tuple[str, ...]] = {}
+        for target in every:
+            if not target.watched:
+                continue
+            try:
+                document = self._document(target)
+                events = registered(document, target, program).events
+            except (PathError, ShapeError):
+                # What is wrong with it is said where it is edited.
+                continue
+            if events:
+                found[target.path] = events
+        return found
+
+    def _document(self, target: Target) -> dict[str, Any]:
+        content = self._files.read(target.path)
+        return self._files.document(target.path, target.format, content)
+
+    def _has_hooks(self, harness: Harness, scope: Scope) -> bool:
+        found = self.found(harness, scope).values()
+        return any(isinstance(one, Registered) and one.events for one in found)
+
+    def _change(
+        self, target: Target, program: Program, *, remove: bool
+    ) -> tuple[FileChange, Sequence[str]]:
+        try:
+            before = self._files.read(target.path)
+            document = self._files.document(target.path, target.format, before)
+            one = _Open(target=target, program=program, before=before, document=document)
+            change, notes = self._without(one) if remove else self._with(one)
+        except PathError as error:
+            only_servers = bool(target.servers) and not target.hooks and not remove
+            hint_at = _HOOKS_ALONE if only_servers else ""
+            raise PathError(error.path, f"{error.problem}{_UNCHANGED}{hint_at}") from error
+        except ShapeError as error:
+            raise PathError(target.path, f"{error}{_UNCHANGED}") from error
+        except RecursionError as error:
+            # What reads a file goes deeper than what copies and compares it.
+            raise PathError(target.path, f"{_DEEP}{_UNCHANGED}") from error
+        guarded = self._files.protection(target.path) if change.needed else ""
+        return change, [*notes, *([f"{target.path} {guarded}"] if guarded else [])]
+
+    def _with(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
+        target = one.target
+        edits = registering(one.document, target, one.program)
+        after = one.before
+        if edits:
+            after = self._files.edited(target.path, target.format, one.before, edits)
+        notes = _conflicts(registered(one.document, target, one.program), target)
+        return self._changed(one, after, self._recorded(one, edits)), notes
+
+    def _without(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
+        record = self._records.get(one.target.path)
+        removal = Removal(
+            files=self._files,
+            target=one.target,
+            program=one.program,
+            before=one.before,
+            document=one.document,
+            record=record,
+        )
+        after, notes = removal.outcome()
+        return self._changed(one, after, record), notes
+
+    def _changed(self, one: "_Open", after: bytes | None, record: Record | None) -> FileChange:
+        path = one.target.path
+        leads_to = self._files.leads_to(path)
+        return FileChange(
+            path=path, leads_to=leads_to, before=one.before, after=after, record=record
+        )
+
+    def _recorded(self, one: "_Open", edits: Sequence[Edit]) -> Record | None:
+        """Return what connecting makes in a file, with what it made there before."""
+        path = one.target.path
+        if own_places(one.document, one.target, one.program):
+            known = self._records.get(path)
+            return known and replace(known, made=known.made | made_by(edits))
+        folders = self._files.missing_folders(path)
+        return Record(was=hash_of(one.before), made=made_by(edits), folders=folders)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """A settings file as it is now."""
+
+    target: Target
+    program: Program
+    before: bytes | None
+    document: dict[str, Any]
+
+
+def _less(target: Target, watched: Mapping[str, Sequence[str]]) -> Target:
+    """Return a target without the events at which the harness calls us from another file."""
+    known = {event for events in watched.values() for event in events}
+    hooks = {event: entry for event, entry in target.hooks.items() if event not in known}
+    return replace(target, hooks=hooks)
+
+
+def _notes(request: Request, scope: Scope, program: Program) -> list[str]:
+    return [
+        _TRUST if request.harness is Harness.CODEX else "",
+        _SHARED if scope is Scope.PROJECT else "",
+        _THIS_MACHINE if len(program.words) > 1 or program.words[0] != "prowess" else "",
+        hint(request.harness, scope) if request.with_mcp else "",
+    ]
+
+
+def _conflicts(found: Registered, target: Target) -> list[str]:
+    notes = []
+    if found.foreign_server:
+        notes.append(
+            f"{target.path}: a server called prowess is there that is not ours: it stays, and ours"
+            " was not added."
+        )
+    return notes + [
+        f"{target.path}: {event} calls us more than once: keep one entry."
+        for event in found.repeated
+    ]

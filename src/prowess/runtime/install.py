@@ -1,0 +1,369 @@
+"""Installing what a skill needs: judged and scanned first, then run or fetched, then looked for.
+
+An install is the one moment at which a stranger's text leads to a stranger's program. So a skill
+that may not be used is not installed for, a skill that the scanner refuses is not either, and what
+is about to happen can be shown, word for word, before it does. Trouble is a result, no exception.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Protocol
+
+from prowess.errors import InstallArgumentError, SkillNotFoundError
+from prowess.runtime.install_choice import Choice, Refusal, choices, choose, refusal_of
+from prowess.runtime.ports import Output
+from prowess.runtime.service import SkillsService, SkillStatus
+from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name, plan_install
+from prowess.skills.keys import owners
+from prowess.skills.model import InstallSpec, Skill
+from prowess.skills.text import one_line
+
+DEFAULT_SECONDS, LEAST_SECONDS, MOST_SECONDS = 300.0, 1.0, 900.0
+MOST_KEY_CHARACTERS = 60
+# Folders beside those of skills: where the package managers keep what they install.
+RESERVED_KEYS = frozenset({"bin", "brew", "bun", "go", "lib", "npm", "pnpm", "uv", "yarn"})
+_HASH_CHARACTERS = 10
+_MOST_SUMMARY, _MOST_FINDINGS, _LAST_LINES = 200, 3, 3
+_SAFE_KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
+# A key that looks like a shortened one could be chosen to share another skill's folder.
+_SHORTENED = re.compile(rf"-[0-9a-f]{{{_HASH_CHARACTERS}}}$")
+_TROUBLE = re.compile("error|fail|fatal|cannot|not found|refus|denied|\u00d7", re.IGNORECASE)
+
+# Called with the bytes received so far, and how many were announced (None: not said).
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallRequest:
+    """What somebody wants installed."""
+
+    skill: str
+    # "" takes what is offered.
+    option_id: str = ""
+    # As a client sent it: anything that is no number of milliseconds in range is put right.
+    timeout_ms: object = None
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallResult:
+    """What became of it; `code` is that of the program, None where none ended by itself."""
+
+    ok: bool
+    message: str
+    stdout: str = ""
+    stderr: str = ""
+    code: int | None = None
+    warnings: tuple[str, ...] = ()
+    # Why nothing was tried, as one word for programs; "" where something was.
+    skip_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """An install entry that passed every check, for an adapter to carry out."""
+
+    # The name of the skill's own folder below the tools folder.
+    key: str
+    option_id: str
+    bins: tuple[str, ...]
+    plan: InstallPlan | DownloadPlan
+    seconds: float = DEFAULT_SECONDS
+    private_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One program that would be run, and what is set for it on top of a clean environment."""
+
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a job does on this machine, exactly, or why it cannot be done here."""
+
+    commands: tuple[Command, ...] = ()
+    url: str = ""
+    # Where the files end up, and where their programs are linked.
+    target: str = ""
+    links: str = ""
+    # A sentence that says what to do instead.
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a job came to."""
+
+    ok: bool
+    code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    # Why it did not work, where it is not the exit code that says so.
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Who looks on while a job runs, and may stop it."""
+
+    output: Output | None = None
+    progress: Progress | None = None
+    stop: Event | None = None
+
+
+class Installer(Protocol):
+    """Carries out one kind of job."""
+
+    def preview(self, job: Job) -> Preview:
+        """Say what would be done, without doing anything."""
+
+    def carry_out(self, job: Job, watch: Watch) -> Outcome:
+        """Do it; what was half done when it failed is gone again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What installing needs from the world."""
+
+    scan: Callable[[Skill], ScanReport]
+    commands: Installer
+    downloads: Installer
+    # Which of these programs cannot be found, now.
+    missing: Callable[[Sequence[str]], tuple[str, ...]]
+    tools_dir: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An install that may go ahead, for a person to look at."""
+
+    skill: Skill
+    spec: InstallSpec
+    job: Job
+    preview: Preview
+    warnings: tuple[str, ...] = ()
+
+
+class InstallService:
+    """Installs what skills declare, one option at a time."""
+
+    def __init__(self, skills: SkillsService, tools: Tools) -> None:
+        self._skills, self._tools = skills, tools
+
+    def options(self, name: str, agent_id: str | None = None) -> tuple[Choice, ...]:
+        """Return every way in which a skill can be installed for, and which ones are offered.
+
+        Raises:
+            SkillNotFoundError: no skill has that name.
+            UnknownAgentError: no agent has that id.
+        """
+        status, state = self._found(name, agent_id)
+        return choices(status, state, self._skills.settings)
+
+    def prepare(self, request: InstallRequest) -> Prepared | InstallResult:
+        """Check everything that can be checked before, or say why nothing is installed.
+
+        Raises:
+            UnknownAgentError: no agent has that id.
+        """
+        # What is judged is what is there now, also in a process that has run for days.
+        self._skills.refresh()
+        try:
+            status, platform = self._found(request.skill, request.agent_id)
+        except SkillNotFoundError as error:
+            return _refused(Refusal("skill-not-found", str(error)))
+        settings = self._skills.settings
+        refusal = self._stranger(status.skill, request) or refusal_of(status, platform, settings)
+        chosen = refusal or choose(status, platform, request.option_id)
+        if isinstance(chosen, Refusal):
+            return _refused(chosen)
+        job = self._job(status.skill, chosen, request)
+        if isinstance(job, InstallResult):
+            return job
+        return self._judged(status.skill, chosen, job, _seconds(request.timeout_ms)[1])
+
+    def install(
+        self,
+        request: InstallRequest,
+        output: Output | None = None,
+        progress: Progress | None = None,
+        stop: Event | None = None,
+    ) -> InstallResult:
+        """Install what a skill needs.
+
+        Raises:
+            UnknownAgentError: no agent has that id.
+        """
+        prepared = self.prepare(request)
+        if isinstance(prepared, InstallResult):
+            return prepared
+        return self.carry_out(prepared, Watch(output=output, progress=progress, stop=stop))
+
+    def carry_out(self, prepared: Prepared, watch: Watch) -> InstallResult:
+        """Do what was prepared, and look whether it brought what it promised."""
+        outcome = self._installer(prepared.job).carry_out(prepared.job, watch)
+        warnings = (*prepared.warnings, *outcome.warnings)
+        if outcome.ok:
+            missing = self._tools.missing(prepared.job.bins)
+            if missing:
+                warnings += (f"installed, but not found: {', '.join(map(one_line, missing))}",)
+            # What was missing may be there now.
+            self._skills.refresh()
+        return InstallResult(
+            ok=outcome.ok,
+            message="Installed" if outcome.ok else failure(outcome),
+            stdout=outcome.stdout,
+            stderr=outcome.stderr or outcome.problem,
+            code=outcome.code,
+            warnings=warnings,
+        )
+
+    def _stranger(self, skill: Skill, request: InstallRequest) -> Refusal | None:
+        """Refuse a skill that names another's key: the folder of that key is not its own."""
+        known = self._skills.status(request.agent_id).skills
+        owner = owners(row.skill for row in known)[skill.key]
+        if owner.name == skill.name:
+            return None
+        name, theirs = one_line(skill.name), one_line(owner.name)
+        message = f"{name} asks for the key of {theirs}, so nothing is installed for it:"
+        return Refusal("not-allowed", f"{message} see `prowess check`.")
+
+    def _found(self, name: str, agent_id: str | None) -> tuple[SkillStatus, str]:
+        """Return the skill as it stands, and the platform of this machine."""
+        status = self._skills.find(name, agent_id)
+        state = self._skills.workspace(agent_id).state(self._skills.settings)
+        return status, state.facts.platform
+
+    def _job(self, skill: Skill, spec: InstallSpec, request: InstallRequest) -> Job | InstallResult:
+        install, key = self._skills.settings.skills.install, safe_key(skill.key)
+        try:
+            plan = plan_install(
+                spec,
+                node_manager=install.node_manager,
+                tools_dir=f"{self._tools.tools_dir}/{key}",
+                private_hosts=install.private_hosts,
+            )
+        except InstallArgumentError as error:
+            refused = Refusal("unsafe-arguments", str(error))
+            return _refused(refused, stderr=error.problem)
+        return Job(
+            key=key,
+            option_id=spec.id,
+            bins=spec.bins,
+            plan=plan,
+            seconds=_seconds(request.timeout_ms)[0],
+            private_hosts=install.private_hosts,
+        )
+
+    def _judged(
+        self, skill: Skill, spec: InstallSpec, job: Job, doubt: str
+    ) -> Prepared | InstallResult:
+        report = self._tools.scan(skill)
+        if report.verdict in {ScanVerdict.QUARANTINE, ScanVerdict.ERROR}:
+            return _refused(Refusal("unsafe-skill", _blocked(skill, report)))
+        preview = self._installer(job).preview(job)
+        warnings = [*_doubts(skill, report), *job.plan.notes, *([doubt] if doubt else [])]
+        if preview.problem:
+            return _refused(Refusal("tool-missing", preview.problem), warnings=tuple(warnings))
+        return Prepared(skill=skill, spec=spec, job=job, preview=preview, warnings=tuple(warnings))
+
+    def _installer(self, job: Job) -> Installer:
+        if isinstance(job.plan, DownloadPlan):
+            return self._tools.downloads
+        return self._tools.commands
+
+
+def safe_key(key: str) -> str:
+    """Return the folder name for a skill's key: itself if it is a plain one, else with a hash."""
+    plain = _SAFE_KEY.fullmatch(key) and is_portable_name(key) and not _SHORTENED.search(key)
+    if plain and len(key) <= MOST_KEY_CHARACTERS and key not in RESERVED_KEYS:
+        return key
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARACTERS]
+    most = MOST_KEY_CHARACTERS - _HASH_CHARACTERS - 1
+    words = re.sub(r"[^a-z0-9]+", "-", key.lower())[:most].strip("-")
+    return f"{words or 'skill'}-{digest}"
+
+
+def failure(outcome: Outcome) -> str:
+    """Say on one line why a job failed."""
+    if outcome.problem:
+        return f"Install failed: {one_line(outcome.problem)}"
+    return f"Install failed (exit {outcome.code}): {_summary(outcome)}"
+
+
+def _summary(outcome: Outcome) -> str:
+    """Return what the program said went wrong: from its first complaint on, else its last words."""
+    text = outcome.stderr if outcome.stderr.strip() else outcome.stdout
+    lines = [one_line(line) for line in text.splitlines() if line.strip()]
+    start = next((i for i, line in enumerate(lines) if _TROUBLE.search(line)), None)
+    said = " ".join(lines[-_LAST_LINES:] if start is None else lines[start:])
+    if not said:
+        return "the program said nothing."
+    return said if len(said) <= _MOST_SUMMARY else f"{said[: _MOST_SUMMARY - 1]}…"
+
+
+def _seconds(wanted: object) -> tuple[float, str]:
+    """Return how long it may take, and what was put right about the wish."""
+    if wanted is None:
+        return DEFAULT_SECONDS, ""
+    unclear = isinstance(wanted, float) and math.isnan(wanted)
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, float)) or unclear:
+        return DEFAULT_SECONDS, f"the timeout is no number: {DEFAULT_SECONDS:g} s are used"
+    # Compared before it is divided: an integer may be too large for a float.
+    if wanted < LEAST_SECONDS * 1000:
+        return LEAST_SECONDS, f"the timeout is too short: {LEAST_SECONDS:g} s are used"
+    if wanted > MOST_SECONDS * 1000:
+        return MOST_SECONDS, f"the timeout is too long: {MOST_SECONDS:g} s are used"
+    return wanted / 1000, ""
+
+
+def _refused(
+    refusal: Refusal, *, stderr: str = "", warnings: tuple[str, ...] = ()
+) -> InstallResult:
+    return InstallResult(
+        ok=False,
+        message=refusal.message,
+        stderr=stderr,
+        warnings=warnings,
+        skip_reason=refusal.reason,
+    )
+
+
+def _blocked(skill: Skill, report: ScanReport) -> str:
+    name = one_line(skill.name)
+    if report.verdict is ScanVerdict.ERROR:
+        return (
+            f"{name} could not be scanned ({one_line(report.error)}), so nothing was installed:"
+            f" see `prowess scan {name}`."
+        )
+    worst = min(report.findings, key=lambda finding: finding.level.rank)
+    return (
+        f"the scanner blocks {name} for {_told(worst)}. Nothing was installed:"
+        f" see `prowess scan {name}`."
+    )
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.rule_id} at {one_line(finding.file)}:{finding.line}"
+
+
+def _doubts(skill: Skill, report: ScanReport) -> list[str]:
+    """Return what a person should know before installing for this skill."""
+    found = [finding for finding in report.findings if finding.level is Level.WARN]
+    told = [f"the scanner warns of {_told(one)}" for one in found[:_MOST_FINDINGS]]
+    if len(found) > _MOST_FINDINGS:
+        more = len(found) - _MOST_FINDINGS
+        told.append(f"and of {more} more: see `prowess scan {one_line(skill.name)}`")
+    if not skill.bundled:
+        place = skill.source.tier.source_id
+        told.append(f"the skill is not one of ours ({place}): read it before you rely on it")
+    return told

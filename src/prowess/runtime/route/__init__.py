@@ -1,0 +1,1 @@
+"""From a message to the skills it needs, as a service: answers, reasons and examples."""

@@ -1,0 +1,242 @@
+"""Scanning on behalf of a person: targets in, reports out, and what the operator accepted.
+
+The scanner itself is pure; here it meets the settings, the clock and the acceptances. Whatever goes
+wrong on the way is a report with the verdict `error`, never a skill that passed.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from prowess.errors import AcceptanceError
+from prowess.safety.contents import content_hash
+from prowess.safety.model import (
+    Confidence,
+    Finding,
+    Handling,
+    LedgerEntry,
+    Level,
+    Profile,
+    ScanReport,
+    ScanVerdict,
+)
+from prowess.safety.rules.acceptance import SCANNER, Acceptance
+from prowess.safety.rules.table import RULES
+from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
+
+_INCOMPLETE = "scan-incomplete"
+_LONGEST_REASON = 500
+# The scanner stops by itself at its limit and says where; the alarm is for when it cannot.
+_GRACE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One skill to scan, read into memory."""
+
+    # As it is shown: the folder, the file, or the place inside an archive.
+    path: str
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    refused: tuple[LedgerEntry, ...] = ()
+    # Left out on purpose and no finding: for the ledger alone.
+    noted: tuple[LedgerEntry, ...] = ()
+    profile: Profile = Profile.PACKAGE
+    # Set where the skill could not be read at all.
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A target and what the scanner says of it."""
+
+    target: Target
+    profile: Profile
+    report: ScanReport
+
+
+class AcceptanceStore(Protocol):
+    """Keeps what the operator accepted, and a log of it."""
+
+    def read(self) -> tuple[Acceptance, ...]:
+        """Return all acceptances; what cannot be read counts as none."""
+
+    def add(self, given: Sequence[Acceptance]) -> None:
+        """Keep acceptances, each in place of an older one for the same finding.
+
+        Raises:
+            StoreError: they cannot be kept.
+        """
+
+    def remove(self, taken: Collection[Acceptance], at: str) -> None:
+        """Forget acceptances; `at` is the time for the log.
+
+        Raises:
+            StoreError: they cannot be forgotten.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What scanning needs from the world."""
+
+    acceptances: AcceptanceStore
+    # Variable -> hosts it may be sent to, as the operator configured it.
+    egress: Callable[[], Mapping[str, tuple[str, ...]]]
+    # Names that no other skill should imitate.
+    trusted_names: Callable[[], Iterable[str]]
+    seconds: Callable[[], float]
+    # The time of day, as a text for people and logs.
+    now: Callable[[], str]
+    # Interrupts what runs inside after so many seconds, whatever it is busy with.
+    deadline: Callable[[float], AbstractContextManager[None]] = field(
+        default=lambda _seconds: nullcontext()
+    )
+
+
+class ScanService:
+    """Scans skills and keeps what the operator accepts."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._trusted: tuple[str, ...] | None = None
+
+    def scan_target(self, target: Target, profile: Profile | None = None) -> Scanned:
+        """Scan one skill, under its own profile or a given one."""
+        chosen = profile or target.profile
+        if target.problem:
+            return Scanned(target, chosen, failed(target.problem))
+        options = ScanOptions(
+            trusted_names=self._trusted_names(),
+            egress=self._tools.egress(),
+            acceptances=self._tools.acceptances.read(),
+            skill=target.name,
+            refused=target.refused,
+            clock=self._tools.seconds,
+            time_limit=TIME_LIMIT,
+        )
+        report = self._scan(target.files, chosen, options)
+        return Scanned(target, chosen, replace(report, ledger=(*report.ledger, *target.noted)))
+
+    @property
+    def seconds(self) -> Callable[[], float]:
+        """The clock that scans are timed by."""
+        return self._tools.seconds
+
+    def scan_plain(self, files: Mapping[str, bytes], profile: Profile) -> ScanReport:
+        """Scan files as a stranger would: nothing accepted, no names known, no settings."""
+        return self._scan(files, profile, ScanOptions(clock=self._tools.seconds))
+
+    def accept(
+        self, scanned: Scanned, rule_id: str, reason: str, evidence: str = ""
+    ) -> tuple[Acceptance, ...]:
+        """Accept what one rule found in a skill, and return what was accepted.
+
+        Raises:
+            AcceptanceError: there is nothing to accept, or it cannot be accepted.
+            StoreError: it cannot be kept.
+        """
+        name = scanned.target.name
+        wanted = _acceptable(scanned, rule_id, evidence)
+        text = " ".join(reason.split())[:_LONGEST_REASON]
+        if not text:
+            raise AcceptanceError(name, "an acceptance needs a reason: say why it is fine here.")
+        given = tuple(
+            Acceptance(
+                skill=name,
+                rule_id=rule_id,
+                evidence_hash=digest,
+                content_hash=content_hash(scanned.target.files),
+                scanner=SCANNER,
+                reason=text,
+                accepted_at=self._tools.now(),
+            )
+            for digest in dict.fromkeys(finding.evidence_hash for finding in wanted)
+        )
+        self._tools.acceptances.add(given)
+        return given
+
+    def accepted(self) -> tuple[Acceptance, ...]:
+        """Return everything that the operator accepted."""
+        return self._tools.acceptances.read()
+
+    def revoke(self, skill: str, rule_id: str = "", evidence: str = "") -> tuple[Acceptance, ...]:
+        """Take acceptances of a skill back, and return them.
+
+        Raises:
+            AcceptanceError: there is none of that kind.
+            StoreError: they cannot be forgotten.
+        """
+        taken = tuple(
+            given
+            for given in self._tools.acceptances.read()
+            if given.skill == skill
+            and rule_id in {"", given.rule_id}
+            and given.evidence_hash.startswith(evidence)
+        )
+        if not taken:
+            problem = "nothing like that was accepted: `prowess scan accepted` lists all."
+            raise AcceptanceError(skill, problem)
+        self._tools.acceptances.remove(taken, self._tools.now())
+        return taken
+
+    def _scan(
+        self, files: Mapping[str, bytes], profile: Profile, options: ScanOptions
+    ) -> ScanReport:
+        try:
+            with self._tools.deadline(TIME_LIMIT + _GRACE):
+                return scan(files, profile, options)
+        # Whatever a hostile file sets off must end as an error, not as a skill nobody scanned.
+        except Exception as error:  # noqa: BLE001
+            return failed(f"{type(error).__name__}: {error}"[:300])
+
+    def _trusted_names(self) -> tuple[str, ...]:
+        if self._trusted is None:
+            self._trusted = tuple(sorted(set(self._tools.trusted_names())))
+        return self._trusted
+
+
+def failed(problem: str) -> ScanReport:
+    """Return the report of a skill that could not be scanned."""
+    rule = RULES[_INCOMPLETE]
+    finding = Finding(
+        rule_id=rule.id,
+        level=rule.level,
+        confidence=Confidence.HIGH,
+        file="",
+        line=1,
+        column=1,
+        message=f"the scan did not take place: {problem}",
+        evidence="",
+        evidence_hash="",
+        why=rule.why,
+        fix=rule.fix,
+    )
+    return ScanReport(ScanVerdict.ERROR, (finding,), (), error=problem)
+
+
+def worst(reports: Iterable[ScanReport]) -> ScanVerdict:
+    """Return the verdict over several skills; none at all is clean."""
+    order = tuple(ScanVerdict)
+    return max((report.verdict for report in reports), key=order.index, default=ScanVerdict.CLEAN)
+
+
+def _acceptable(scanned: Scanned, rule_id: str, evidence: str) -> tuple[Finding, ...]:
+    """Return the findings to accept: of one rule, and of one place where there are several."""
+    name, report = scanned.target.name, scanned.report
+    if report.verdict is ScanVerdict.ERROR:
+        raise AcceptanceError(name, f"a scan that failed is never accepted: {report.error}.")
+    if any(entry.handling is Handling.REFUSED for entry in report.ledger):
+        problem = "has parts that were not read, so no yes could be bound to them: remove them."
+        raise AcceptanceError(name, problem)
+    found = [finding for finding in report.findings if finding.rule_id == rule_id]
+    found = [finding for finding in found if finding.level is not Level.INFO]
+    wanted = [finding for finding in found if finding.evidence_hash.startswith(evidence)]
+    if not wanted:
+        problem = f"{rule_id} finds nothing there to accept: `prowess scan` shows what there is."
+        raise AcceptanceError(name, problem)
+    if len({finding.evidence_hash for finding in wanted}) > 1 and not evidence:
+        places = ", ".join(f"{one.evidence_hash} ({one.file}:{one.line})" for one in wanted[:5])
+        raise AcceptanceError(name, f"{rule_id} finds several, give one as --evidence: {places}.")
+    return tuple(wanted)

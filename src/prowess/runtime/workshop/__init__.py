@@ -1,0 +1,1 @@
+"""Proposals from suggestion to skill, and the way back."""

@@ -1,0 +1,246 @@
+"""From what somebody asks for to the exact change that it means for a skill as it is now.
+
+The scanner sees the whole skill as it would be then: two harmless additions can be one attack.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+
+from prowess.errors import PathError, ProposalInputError
+from prowess.runtime.workshop.applying import SKILL_FILE, check_result
+from prowess.safety.contents import content_hash
+from prowess.safety.model import ScanReport, ScanVerdict
+from prowess.secrets.secret_guard import refuse_known_secrets, refuse_secrets
+from prowess.workshop.edit import Edit, edited
+from prowess.workshop.proposal import (
+    Change,
+    Evidence,
+    Proposal,
+    Source,
+    change_hash,
+    payload_hash,
+    result_of,
+)
+
+LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000, "goal": 2000})
+_UNREASONED = "Proposed through the gateway"
+_PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody asks for, before anything was looked at."""
+
+    skill: str
+    title: str
+    reason: str
+    source: Source
+    # None where only support files are meant.
+    edit: Edit | None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    agent_id: str = ""
+    session_id: str = ""
+    # What whoever asks is after, where they say it.
+    goal: str = ""
+    # What all lessons for one goal have in common.
+    lesson: str = ""
+    # What makes it the same wish as another; by default the edit and the files.
+    payload: str = ""
+    # Whether skills that say nearly the same are looked for before a new one is made.
+    compare: bool = True
+    # Whether a new skill is wanted even where one says nearly the same.
+    overrule: bool = False
+
+    @property
+    def wish(self) -> str:
+        """The hash by which the same wish is known again."""
+        return self.payload or payload_hash(self.skill, self.edit, self.files)
+
+
+def reason_of(goal: str) -> str:
+    """Return the reason of what is proposed for a goal, where nobody gives another."""
+    return goal[: LONGEST_WORDS["reason"]] or _UNREASONED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What a pending proposal says from now on, beside its edit; None leaves a part as it is."""
+
+    files: Mapping[str, bytes] | None = None
+    goal: str | None = None
+    evidence: tuple[Evidence, ...] | None = None
+
+    def of(self, draft: Draft) -> Draft:
+        """Return a draft with these parts in place of its own."""
+        if self.files is not None:
+            draft = replace(draft, files=self.files)
+        if self.evidence is not None:
+            draft = replace(draft, evidence=self.evidence)
+        if self.goal is None:
+            return draft
+        # Where the reason is the goal, it follows it; what else stands in it stays.
+        old = reason_of(draft.goal)
+        is_goal = draft.reason.startswith(old)
+        rest = draft.reason.removeprefix(old)
+        reason = (reason_of(self.goal) + rest)[: LONGEST_WORDS["reason"]]
+        return replace(draft, goal=self.goal, reason=reason if is_goal else draft.reason)
+
+
+NOTHING_ELSE = Revision()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would be written, against which skill, and what the scanner says of the outcome."""
+
+    change: Change
+    base_hash: str
+    report: ScanReport
+
+    @property
+    def is_safe(self) -> bool:
+        """True where the outcome may be written; a scan that failed never is."""
+        return not self.refusal
+
+    @property
+    def refusal(self) -> str:
+        """Why it must not be written; empty where it may."""
+        return refusal_of(self.report)
+
+    def revise(self, proposal: Proposal) -> Proposal:
+        """Return a proposal with this plan in place of its own."""
+        return replace(
+            proposal,
+            change=self.change,
+            revision=change_hash(self.change),
+            base_hash=self.base_hash,
+            findings=self.report.findings,
+            quarantine_reason=self.refusal,
+        )
+
+
+def refusal_of(report: ScanReport) -> str:
+    """Return why a skill with this report must not be written; empty where it may."""
+    if report.verdict in _PASSES:
+        return ""
+    if report.verdict is ScanVerdict.ERROR:
+        return f"the scan did not finish ({report.error or 'nothing was said'})"
+    heaviest = min(report.findings, key=lambda found: found.level.rank, default=None)
+    return (heaviest.message if heaviest else "") or "the scanner refuses it"
+
+
+def plan(
+    draft: Draft,
+    current: Mapping[str, bytes],
+    *,
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport],
+    max_bytes: int,
+) -> Plan:
+    """Work out what a draft means for a skill with these files.
+
+    Raises:
+        ProposalError: it cannot be done, changes nothing, is too large or holds a credential.
+    """
+    refuse_secrets(_texts(draft))
+    files = dict(draft.files)
+    if draft.edit is not None:
+        files[SKILL_FILE] = edited(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
+    _check_sizes(files, max_bytes)
+    news = {path: body for path, body in files.items() if current.get(path) != body}
+    if not news:
+        raise ProposalInputError(f"nothing to change: {draft.skill} says this already")
+    change = Change(draft.skill, news)
+    result = result_of(current, change)
+    try:
+        check_result(change, result)
+    except PathError as error:
+        raise ProposalInputError(str(error), field="supportFiles") from error
+    refuse_known_secrets({path: body.decode(errors="replace") for path, body in news.items()})
+    report = _scanned(draft, result, scan)
+    return Plan(change=change, base_hash=content_hash(current), report=report)
+
+
+def _scanned(
+    draft: Draft,
+    result: Mapping[str, bytes],
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport],
+) -> ScanReport:
+    """Scan the outcome, and then again with the words that whoever decides is shown."""
+    report = scan(draft.skill, result)
+    if refusal_of(report):
+        return report
+    said = dict.fromkeys((draft.title, draft.reason, draft.goal))
+    words = "".join(f"\n\n{text}" for text in said if text).encode() + b"\n"
+    told = scan(draft.skill, {**result, SKILL_FILE: result[SKILL_FILE] + words})
+    return told if refusal_of(told) else report
+
+
+def check_words(texts: Mapping[str, str]) -> None:
+    """Refuse a title, a reason or a goal that is too long to be read as one.
+
+    Raises:
+        ProposalInputError: one is.
+    """
+    for name, text in texts.items():
+        if len(text) > LONGEST_WORDS[name]:
+            problem = f"{name} exceeds {LONGEST_WORDS[name]} characters"
+            raise ProposalInputError(problem, field=name)
+
+
+def check_note(note: str) -> None:
+    """Refuse words about a decision that are too long, or hold a credential.
+
+    Raises:
+        ProposalError: they are, or do.
+    """
+    check_words({"reason": note})
+    refuse_secrets({"reason": note})
+
+
+def draft_of(proposal: Proposal) -> Draft:
+    """Return the wish that a proposal was made from."""
+    return Draft(
+        skill=proposal.skill,
+        title=proposal.title,
+        reason=proposal.reason,
+        source=proposal.source,
+        edit=proposal.edit,
+        files=_support(proposal),
+        evidence=proposal.evidence,
+        agent_id=proposal.agent_id,
+        session_id=proposal.session_id,
+        goal=proposal.goal,
+        lesson=proposal.lesson,
+        payload=proposal.payload,
+    )
+
+
+def joined(proposal: Proposal, files: Mapping[str, bytes]) -> Draft:
+    """Return the wish of a proposal with more support files."""
+    return replace(draft_of(proposal), files={**_support(proposal), **files}, payload="")
+
+
+def _support(proposal: Proposal) -> dict[str, bytes]:
+    files = proposal.change.files.items()
+    return {path: body for path, body in files if path != SKILL_FILE and body is not None}
+
+
+def _check_sizes(files: Mapping[str, bytes], most: int) -> None:
+    for path, body in files.items():
+        if len(body) > most:
+            is_page = path == SKILL_FILE
+            problem = f"{'skill' if is_page else 'support file'} exceeds {most} bytes"
+            raise ProposalInputError(problem, field="content" if is_page else "supportFiles")
+
+
+def _texts(draft: Draft) -> dict[str, str]:
+    """Return every text of a draft that would be stored, by a name for messages."""
+    named = {"skillName": draft.skill, "title": draft.title, "reason": draft.reason}
+    named["goal"] = draft.goal
+    if draft.edit is not None:
+        named |= {part.name: getattr(draft.edit, part.name) for part in fields(draft.edit)}
+    named |= {f"evidence {number}": one.quote for number, one in enumerate(draft.evidence)}
+    named |= {f"relativePath {number}": path for number, path in enumerate(sorted(draft.files))}
+    return named | {path: body.decode(errors="replace") for path, body in draft.files.items()}

@@ -1,0 +1,229 @@
+"""Why the workshop does not do what somebody expects: each known symptom, answered for this place.
+
+An answer is about this installation and not about workshops: it names the setting that is in the
+way and its value, or the proposal that waits, and then what to do. Where nothing is in the way it
+says so, and what would be seen then.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prowess.runtime.workshop.review import Counters
+from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+from prowess.workshop.proposal import Event, EventKind, State
+
+ENTRY = "plugins.entries.skill-workshop"
+_BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
+_BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
+_ENABLE = "Run `prowess workshop enable`."
+_PHRASES = (
+    "It takes 24 to 1200 characters with `next time`, `from now on`, `remember to`, `make sure to`,"
+    " `always ... use/check/verify`, `prefer ... for/when/instead` or `when asked`. On a"
+    " transcript, `prowess workshop capture FILE --dry-run` shows what is found. Or use"
+    " `prowess workshop suggest`."
+)
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """Whether the agent sees a skill that was applied; else why not and what to do."""
+
+    skill: str
+    visible: bool
+    reason: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """All that is known about the workshop of one agent."""
+
+    settings: WorkshopSettings
+    counts: Mapping[State, int]
+    events: Sequence[Event] = ()
+    counters: Counters = field(default_factory=Counters)
+    # Why no model can be asked for a review; empty where one can.
+    no_reviewer: str = ""
+    # What was said last about a turn from which nothing came; empty where nothing was.
+    phrase_note: str = ""
+    review_note: str = ""
+    applied: Sequence[Visibility] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One symptom: whether it is explained by what was found, what that is, and what to do."""
+
+    symptom: str
+    # False where something was found that explains the symptom.
+    fine: bool
+    finding: str
+    advice: str = ""
+
+
+def answers(seen: Situation) -> tuple[Answer, ...]:
+    """Return an answer to each known symptom, in the order in which they should be looked at."""
+    return tuple(answer(seen) for answer in _SYMPTOMS)
+
+
+def switched_off(settings: WorkshopSettings) -> str:
+    """Say which switch is off; nothing where the workshop is on."""
+    if not settings.selected:
+        return f"{ENTRY}.enabled is not true"
+    return "" if settings.enabled else f"{ENTRY}.config.enabled is false"
+
+
+def to_next_review(seen: Situation) -> str:
+    """Say how far it is to the next review, or why there is none."""
+    settings, counters = seen.settings, seen.counters
+    if settings.review_mode not in _BY_MODEL:
+        return f"no reviews: reviewMode is {settings.review_mode.value}"
+    if counters.failures:
+        return f"a review failed {counters.failures} times in a row and is tried again next turn"
+    return (
+        f"{counters.turns} of {settings.review_interval} turns,"
+        f" {counters.tool_calls} of {settings.review_min_tool_calls} tool calls"
+    )
+
+
+def _unavailable(seen: Situation) -> Answer:
+    symptom = "The tool is unavailable"
+    off = switched_off(seen.settings)
+    if off:
+        return Answer(symptom=symptom, fine=False, finding=f"{off}.", advice=_ENABLE)
+    finding = f"{ENTRY}.enabled is true: agents have the tool skill_workshop from the next turn."
+    return Answer(symptom=symptom, fine=True, finding=finding)
+
+
+def _nothing_automatic(seen: Situation) -> Answer:
+    symptom = "No automatic proposal appears"
+    settings = seen.settings
+    off = switched_off(settings)
+    if off:
+        return Answer(symptom=symptom, fine=False, finding=f"{off}.", advice=_ENABLE)
+    causes = []
+    if not settings.auto_capture:
+        causes.append("autoCapture is false")
+    if settings.review_mode is ReviewMode.OFF:
+        causes.append("reviewMode is off")
+    if causes:
+        advice = "Run `prowess workshop enable --profile review-first` (or low-cost: no model)."
+        return Answer(
+            symptom=symptom, fine=False, finding=f"{' and '.join(causes)}.", advice=advice
+        )
+    finding = f"autoCapture is true, reviewMode is {settings.review_mode.value}"
+    advice = "A correction by phrase needs no threshold; a review comes when one is reached."
+    return Answer(
+        symptom=symptom, fine=True, finding=f"{finding}; {to_next_review(seen)}.", advice=advice
+    )
+
+
+def _phrase_missed(seen: Situation) -> Answer:
+    symptom = "A correction was not captured"
+    settings = seen.settings
+    if settings.review_mode not in _BY_PHRASE or not settings.auto_capture:
+        finding = f"phrases are not looked for: reviewMode is {settings.review_mode.value}"
+        finding += "" if settings.auto_capture else " and autoCapture is false"
+        advice = "Run `prowess workshop enable --profile low-cost`, or suggest it yourself."
+        return Answer(symptom=symptom, fine=False, finding=f"{finding}.", advice=advice)
+    last = _last(seen.events, EventKind.CREATED)
+    finding = "phrases are looked for in what users type"
+    finding += f"; the last proposal is {last.proposal_id}" if last else "; none was found yet"
+    if seen.phrase_note:
+        finding += f"; the last one refused: {seen.phrase_note}"
+    return Answer(
+        symptom=symptom, fine=not seen.phrase_note, finding=f"{finding}.", advice=_PHRASES
+    )
+
+
+def _review_missed(seen: Situation) -> Answer:
+    symptom = "The reviewer made no proposal"
+    settings = seen.settings
+    if settings.review_mode not in _BY_MODEL or not settings.auto_capture:
+        finding = f"no reviews are made: reviewMode is {settings.review_mode.value}"
+        finding += "" if settings.auto_capture else " and autoCapture is false"
+        advice = "Run `prowess workshop enable --profile review-first`."
+        return Answer(symptom=symptom, fine=False, finding=f"{finding}.", advice=advice)
+    if seen.no_reviewer:
+        advice = f"Set {ENTRY}.config.reviewModel or reviewCommand, or skills.model."
+        return Answer(symptom=symptom, fine=False, finding=seen.no_reviewer, advice=advice)
+    if seen.counters.failures:
+        advice = f"Raise reviewTimeoutMs ({settings.review_timeout_ms}) if it took too long."
+        finding = f"{to_next_review(seen)}; {seen.review_note or 'the log says why'}."
+        return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+    before = "a review was made" if seen.counters.last_review_at else "no review was made yet"
+    note = f"; it said last: {seen.review_note}" if seen.review_note else ""
+    advice = "`reviewer found no update` means that it saw nothing worth keeping."
+    finding = f"{before}{note}; {to_next_review(seen)}."
+    return Answer(symptom=symptom, fine=True, finding=finding, advice=advice)
+
+
+def _not_applied(seen: Situation) -> Answer:
+    symptom = "A proposal is not applied"
+    pending = seen.counts.get(State.PENDING, 0)
+    policy = seen.settings.approval_policy
+    finding = f"approvalPolicy is {policy.value}; {_number(pending, 'proposal')} waiting."
+    if not pending:
+        return Answer(symptom=symptom, fine=True, finding=finding)
+    advice = "`prowess workshop list`, then `show ID --diff` and `apply ID`."
+    if policy is ApprovalPolicy.AUTO:
+        advice += " A skill that a person wrote is never changed without being asked."
+    return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+
+
+def _disappeared(seen: Situation) -> Answer:
+    symptom = "A proposal disappeared from the list"
+    pruned = [event for event in seen.events if event.kind is EventKind.PRUNED]
+    gone = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.STALE)
+    parts = [f"{seen.counts[state]} {state.value}" for state in gone if seen.counts.get(state)]
+    if pruned:
+        parts.append(f"{len(pruned)} pruned (maxPending is {seen.settings.max_pending})")
+    if not parts:
+        finding = "none was decided about, quarantined or pruned."
+        advice = "The same suggestion twice is one proposal: the first one is kept."
+        return Answer(symptom=symptom, fine=True, finding=finding, advice=advice)
+    advice = "`prowess workshop list --status STATE`, and `prowess workshop history`."
+    if pruned:
+        advice += f" Pruned: {_names(event.skill for event in pruned)}."
+    return Answer(symptom=symptom, fine=False, finding=f"{', '.join(parts)}.", advice=advice)
+
+
+def _unseen(seen: Situation) -> Answer:
+    symptom = "A skill file exists but the model misses it"
+    hidden = [one for one in seen.applied if not one.visible]
+    if not hidden:
+        known = _names(one.skill for one in seen.applied)
+        finding = f"the agent sees {known}." if known else "no proposal was applied yet."
+        return Answer(symptom=symptom, fine=True, finding=finding)
+    finding = "; ".join(f"{one.skill}: {one.reason}" for one in hidden[:_MOST_NAMES])
+    fixes = dict.fromkeys(one.fix for one in hidden if one.fix)
+    advice = " ".join((*fixes, f"`prowess why {hidden[0].skill}` says all of it."))
+    return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+
+
+_SYMPTOMS: tuple[Callable[[Situation], Answer], ...] = (
+    _unavailable,
+    _nothing_automatic,
+    _phrase_missed,
+    _review_missed,
+    _not_applied,
+    _disappeared,
+    _unseen,
+)
+
+
+def _last(events: Sequence[Event], kind: EventKind) -> Event | None:
+    return next((event for event in reversed(events) if event.kind is kind), None)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what} is" if count == 1 else f"{count} {what}s are"
+
+
+def _names(skills: Iterable[str]) -> str:
+    counted = Counter(skills)
+    named = list(counted)[:_MOST_NAMES]
+    more = len(counted) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")

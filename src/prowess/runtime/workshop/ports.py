@@ -1,0 +1,217 @@
+"""What the workshop needs from the world, and what its tool answers with.
+
+The store decides alone whether a proposal is new and whether it is still as it was: two processes
+may ask at the same moment.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from prowess.runtime.workshop.applying import SkillFolderPort
+from prowess.safety.model import ScanReport
+from prowess.settings import WorkshopSettings
+from prowess.workshop.acts import NOBODY, By
+from prowess.workshop.proposal import Begun, Event, EventKind, Proposal, State, Subject
+from prowess.workshop.similar import Neighbour
+
+EVERYTHING = Subject()
+
+
+class KeptFolder(SkillFolderPort, Protocol):
+    """The folder of one skill, with what its changes replaced."""
+
+    def previous(self, change: str) -> Mapping[str, bytes | None]:
+        """Return the files that a change replaced; None for one that was not there.
+
+        Raises:
+            PathError: nothing is kept of that change.
+        """
+
+    def last_change(self, files: Mapping[str, bytes | None]) -> str:
+        """Return the id of the last change if it wrote exactly these files, else nothing.
+
+        Raises:
+            PathError: what is kept cannot be read.
+        """
+
+
+class ProposalStore(Protocol):
+    """Keeps proposals by workspace, and a log of all that happened to them."""
+
+    def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
+        """Keep a new proposal, or return the one that is the same.
+
+        Whoever is the oldest in a state above its cap goes, and each one that goes is an event.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def change(
+        self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
+    ) -> bool:
+        """Replace `was` by `now` and log it; False where it is no longer what it was.
+
+        To be applied or rolled back is the end of the write that began for it.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def begin(self, begun: Begun) -> None:
+        """Note that the files of a skill are about to be written.
+
+        Raises:
+            StoreError: it cannot be kept, so nothing must be written.
+        """
+
+    def unfinished(self, workspace: str) -> tuple[Begun, ...]:
+        """Return the writes that began and did not come to an end, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def abandon(self, begun: Begun, at: float, note: str) -> None:
+        """Forget a write that did not last, and log that it was interrupted.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def get(self, workspace: str, proposal_id: str) -> Proposal | None:
+        """Return one proposal of a workspace.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
+        """Return the proposals of a workspace, newest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def counts(self, workspace: str) -> Mapping[State, int]:
+        """Return how many proposals there are in each state that has any.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
+        """Return what was applied to a skill and still is, the last one first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def events(
+        self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
+    ) -> tuple[Event, ...]:
+        """Return what happened after event number `after`, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+
+# The word `kind` tells them apart for whoever shows them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many proposals a workspace has, by state."""
+
+    workspace: str
+    counts: Mapping[State, int]
+    kind: Literal["counted"] = "counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Proposals, newest first."""
+
+    proposals: tuple[Proposal, ...]
+    kind: Literal["listed"] = "listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One proposal, as it is."""
+
+    proposal: Proposal
+    kind: Literal["inspected"] = "inspected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What became of a proposal just now."""
+
+    proposal: Proposal
+    # Set where the skill was written.
+    skill_path: str = ""
+    # Whether it was pending before, or came back to that from the skill.
+    rolled_back: bool = False
+    kind: Literal["decided"] = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A support file that was written."""
+
+    file_path: str
+    kind: Literal["written"] = "written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What happened, oldest first, and what was applied to a skill, the last one first."""
+
+    events: tuple[Event, ...]
+    # The number to ask with for what comes after.
+    cursor: int
+    # Whether more has happened already.
+    more: bool = False
+    # Of one skill, where the question is about one; only the first can be rolled back.
+    versions: tuple[Proposal, ...] = ()
+    kind: Literal["history"] = "history"
+
+
+Answer = Counted | Listed | Inspected | Decided | Written | History
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkshopTools:
+    """The world, as the workshop sees it."""
+
+    # Asked each time, so that a change in the file holds from the next turn.
+    settings: Callable[[], WorkshopSettings]
+    # From an agent's id, empty for the default agent, to its workspace folder.
+    workspace: Callable[[str], str]
+    store: ProposalStore
+    # From a workspace and a skill's name to its folder, whether there is one or not.
+    folder: Callable[[str, str], KeptFolder]
+    # Scans the whole of a skill, by its name and its files, as text that an agent wrote.
+    scan: Callable[[str, Mapping[str, bytes]], ScanReport]
+    # From a message and an agent's id to the writable skill that it clearly belongs to.
+    route: Callable[[str, str], tuple[str, float] | None]
+    # Lets the skills service look at the files again.
+    refresh: Callable[[], object]
+    # Seconds since 1970.
+    now: Callable[[], float]
+    # From a skill's name to the id of a new proposal.
+    new_id: Callable[[str], str]
+    # From an answer to what a client sees.
+    show: Callable[[Answer], dict[str, object]]
+    # From a skill's name and an agent's id to where another skill of that name lies, or nothing.
+    elsewhere: Callable[[str, str], str] = lambda _skill, _agent: ""
+    # From an agent's id to the writable skills that a new one is compared with.
+    neighbours: Callable[[str], Sequence[Neighbour]] = lambda _agent: ()
+    # From a text and an agent's id to what the router says of skills, by name, from 0 to 1.
+    scores: Callable[[str, str], Mapping[str, float]] = lambda _text, _agent: {}
+    # From an agent's id to what says of a skill, by its name, whether the agent may know of it.
+    sight: Callable[[str], Callable[[str], bool]] = lambda _agent: lambda _skill: True
+    # Whether nobody is asked before a call changes something: then what another agent proposed is
+    # left to a person.
+    unasked: bool = False

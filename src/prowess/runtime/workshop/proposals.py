@@ -1,0 +1,383 @@
+"""The life of a proposal: made, scanned, applied or rejected, and never in two states at once.
+
+What is stored is what would be written, byte for byte. Applying believes none of it: the skill is
+read again, scanned again and compared with what the proposal was made against.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+from prowess.errors import (
+    PathError,
+    ProposalFolderError,
+    ProposalInputError,
+    ProposalNotFoundError,
+)
+from prowess.runtime.workshop.apply import ProposalWrites
+from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.drafts import (
+    NOTHING_ELSE,
+    Draft,
+    Plan,
+    Revision,
+    check_note,
+    check_words,
+    draft_of,
+    joined,
+)
+from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.proposal_moves import Moves, check, say
+from prowess.runtime.workshop.proposal_rights import Rights
+from prowess.secrets.credentials import masked
+from prowess.secrets.secret_guard import refuse_secrets
+from prowess.workshop.acts import NOBODY, By
+from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
+from prowess.workshop.proposal import DEFAULT_CAPS, Proposal, Similar, State, admission, change_hash
+from prowess.workshop.similar import Neighbour, as_addition, nearest, same, shares_subject
+
+_DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
+
+
+class Proposed(NamedTuple):
+    """A proposal, and whether it is new or was there already."""
+
+    proposal: Proposal
+    is_new: bool
+    # Whether it is somebody's proposal that was there before, with something added.
+    joined: bool = False
+
+
+class Proposals:
+    """Makes proposals and decides about them, for every workspace."""
+
+    def __init__(self, tools: WorkshopTools) -> None:
+        self._tools = tools
+        self._moves = Moves(tools)
+        self._writes = ProposalWrites(tools, self._moves)
+        self.rights = Rights(tools, self.current)
+
+    def get(self, workspace: str, proposal_id: str) -> Proposal:
+        """Return one proposal of a workspace.
+
+        Raises:
+            ProposalNotFoundError: there is none of that id.
+            StoreError: the store cannot be read.
+        """
+        self.settle(workspace)
+        return self._moves.get(workspace, proposal_id)
+
+    def settle(self, workspace: str) -> None:
+        """Bring record and files together wherever a write was cut off.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self._writes.settle(workspace)
+
+    def propose(self, workspace: str, draft: Draft) -> Proposed:
+        """Keep a draft as a proposal, pending or quarantined, or return the same one from before.
+
+        Raises:
+            ProposalError: it cannot be made; nothing was stored.
+            StoreError: it cannot be kept.
+        """
+        self.settle(workspace)
+        check_words({"title": draft.title, "reason": draft.reason, "goal": draft.goal})
+        similar = self._compared(draft, self.current(workspace, draft.skill))
+        draft = self._instead(workspace, draft, similar) or draft
+        # Under the lock until it is kept: whoever writes next works out all that is kept anew.
+        with self._writes.held_skill(workspace, draft.skill) as folder:
+            current = folder.read_all()
+            draft = self._noted(workspace, draft, current)
+            made = self._made(workspace, draft, self._moves.plan(draft, current), similar)
+            caps = {**DEFAULT_CAPS, State.PENDING: self._tools.settings().max_pending}
+            kept = self._tools.store.add(made, caps)
+        if kept.id == made.id:
+            say("queued" if kept.state is State.PENDING else "quarantined", kept)
+        return Proposed(kept, kept.id == made.id)
+
+    def _made(
+        self, workspace: str, draft: Draft, planned: Plan, similar: tuple[Similar, ...]
+    ) -> Proposal:
+        at = self._tools.now()
+        return Proposal(
+            id=self._tools.new_id(draft.skill),
+            revision=change_hash(planned.change),
+            state=State.PENDING if planned.is_safe else State.QUARANTINED,
+            created_at=at,
+            updated_at=at,
+            title=draft.title,
+            reason=draft.reason,
+            payload=draft.wish,
+            # Whatever a program calls its session: it is no place for a key either.
+            session_id=masked(draft.session_id),
+            agent_id=draft.agent_id,
+            workspace=workspace,
+            source=draft.source,
+            change=planned.change,
+            edit=draft.edit,
+            base_hash=planned.base_hash,
+            findings=planned.report.findings,
+            quarantine_reason=planned.refusal,
+            evidence=draft.evidence,
+            similar=similar,
+            goal=draft.goal,
+            lesson=draft.lesson,
+        )
+
+    def decide(
+        self, proposal: Proposal, *, apply: bool | None = None, by_person: bool = False
+    ) -> Proposal:
+        """Apply a pending proposal where that is wanted; without a wish the policy decides.
+
+        What only a person may decide waits, whatever an agent wishes.
+
+        Raises:
+            ProposalError: it cannot be applied.
+            StoreError: the store cannot be used.
+        """
+        wanted = apply
+        if apply is None:
+            wanted = self.rights.is_auto and not proposal.was_rolled_back
+        if not wanted or proposal.state is not State.PENDING:
+            return proposal
+        # Without a wish nobody looked at it, whoever asked.
+        is_looked_at = by_person and apply is not None
+        if not is_looked_at and self.rights.must_wait(proposal):
+            return proposal
+        return self.apply(proposal, by=By(actor=proposal.source.actor))
+
+    def apply(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
+        """Write a pending proposal to its skill.
+
+        Args:
+            proposal: what to apply.
+            revision: the revision that was reviewed, if the caller says which.
+            note: why, for the log.
+            by: who does it.
+
+        Raises:
+            ProposalError: it cannot be applied.
+            StoreError: the store cannot be used.
+        """
+        check_note(note)
+        return self._writes.apply(proposal, revision, note, by)
+
+    def rollback(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
+        """Bring back what the last applied change of a skill replaced, for the reason in `note`.
+
+        Raises:
+            ProposalError: it cannot be rolled back.
+            StoreError: the store cannot be used.
+        """
+        check_note(note)
+        return self._writes.rollback(proposal, revision, note, by)
+
+    def last_applied(self, workspace: str, skill: str) -> Proposal:
+        """Return what was applied to a skill last and still is.
+
+        Raises:
+            ProposalNotFoundError: nothing is.
+            StoreError: the store cannot be read.
+        """
+        found = self._tools.store.applied(workspace, skill)
+        if not found:
+            raise ProposalNotFoundError(f"nothing was applied to {skill}: nothing to roll back")
+        return found[0]
+
+    def revise(
+        self,
+        proposal: Proposal,
+        edit: Edit | None,
+        revision: str = "",
+        more: Revision = NOTHING_ELSE,
+        by: By = NOBODY,
+    ) -> Proposal:
+        """Put another edit in the place of a pending proposal's own, against the skill as it is.
+
+        With `more`, other parts of it are replaced too.
+
+        Raises:
+            ProposalStateError: it is not pending.
+            ProposalStaleError: it is not the revision that was seen.
+            ProposalError: the edit cannot be made, or is known from another proposal.
+            StoreError: the store cannot be used.
+        """
+        with self._writes.held(proposal) as folder:
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.PENDING, revision)
+            draft = more.of(replace(draft_of(latest), edit=edit))
+            check_words({"reason": draft.reason, "goal": draft.goal})
+            planned = self._moves.plan(draft, folder.read_all())
+            now = replace(
+                planned.revise(latest),
+                edit=edit,
+                reason=draft.reason,
+                goal=draft.goal,
+                evidence=draft.evidence,
+            )
+            renamed = replace(now, payload=replace(draft, payload="").wish)
+            if not planned.is_safe:
+                # What was asked for at first was good, and may be asked for again.
+                return self._moves.move(latest, renamed, State.QUARANTINED, "revised", by)
+            self._refuse_known(renamed)
+            return self._moves.move(latest, now, State.PENDING, by=by)
+
+    def reject(
+        self,
+        proposal: Proposal,
+        revision: str = "",
+        note: str = "",
+        *,
+        by_person: bool = False,
+        by: By = NOBODY,
+    ) -> Proposal:
+        """Refuse a proposal, for the reason in `note`: the same one is not taken again.
+
+        What a person refused is kept for good.
+
+        Raises:
+            ProposalStateError: it is neither pending nor quarantined.
+            ProposalStaleError: it is not the revision that was seen.
+            StoreError: the store cannot be used.
+        """
+        check(proposal, State.REJECTED, revision)
+        check_note(note)
+        with ExitStack() as stack:
+            # Whoever is writing it at this moment comes first; a folder that is broken, or none,
+            # must not keep anybody from saying no.
+            with suppress(ProposalFolderError):
+                stack.enter_context(self._writes.held(proposal))
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.REJECTED, revision)
+            now = replace(latest, for_good=by_person)
+            return self._moves.move(latest, now, State.REJECTED, note, by)
+
+    def quarantine(
+        self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
+    ) -> Proposal:
+        """Keep a pending proposal from ever being applied, for the reason in `note`.
+
+        Raises:
+            ProposalStateError: it is not pending.
+            ProposalStaleError: it is not the revision that was seen.
+            StoreError: the store cannot be used.
+        """
+        check(proposal, State.QUARANTINED, revision)
+        check_note(note)
+        with self._writes.held(proposal):
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.QUARANTINED, revision)
+            why = note or "somebody who reviewed it quarantined it"
+            now = replace(latest, quarantine_reason=why)
+            return self._moves.move(latest, now, State.QUARANTINED, note, by)
+
+    def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
+        """Add support files to what is proposed for a skill, or propose them for one that exists.
+
+        With `alone` they never join what waits for a skill that exists: to write them must not
+        write what somebody else proposed.
+
+        Raises:
+            ProposalError: they cannot be added; nothing was stored.
+            StoreError: the store cannot be used.
+        """
+        waiting = self._tools.store.listed(workspace, State.PENDING)
+        host = next((one for one in waiting if one.skill == draft.skill), None)
+        exists = SKILL_FILE in self.current(workspace, draft.skill)
+        if host is None or (alone and exists):
+            if not exists:
+                raise ProposalNotFoundError(f"skill does not exist: {draft.skill}")
+            return self.propose(workspace, draft)
+        check_words({"title": draft.title, "reason": draft.reason})
+        refuse_secrets({"title": draft.title, "reason": draft.reason})
+        with self._writes.held(host) as folder:
+            latest = self._moves.get(workspace, host.id)
+            both = joined(latest, draft.files)
+            planned = self._moves.plan(both, folder.read_all())
+            if planned.is_safe:
+                by = By(actor=draft.source.actor)
+                revised = self._moves.move(latest, planned.revise(latest), State.PENDING, by=by)
+                return Proposed(revised, is_new=True, joined=True)
+        # What was good stays as it was, and the whole is kept as evidence.
+        return self.propose(workspace, both)._replace(joined=True)
+
+    def current(self, workspace: str, skill: str) -> Mapping[str, bytes]:
+        """Return every file of a skill; none where it does not exist.
+
+        Raises:
+            ProposalFolderError: it cannot be read.
+        """
+        try:
+            folder = self._tools.folder(workspace, skill)
+            # With the lock, a change that was cut off is taken back before anybody reads it.
+            with folder.lock():
+                return folder.read_all()
+        except PathError as error:
+            raise ProposalFolderError(str(error)) from error
+
+    def _compared(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
+        """Return the skills that say nearly what a new one would say."""
+        if not isinstance(draft.edit, Create) or not draft.compare or SKILL_FILE in current:
+            return ()
+        about, agent_id = draft.edit.description, draft.agent_id
+        new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
+        found = self._tools.neighbours(agent_id)
+        knows = self._tools.sight(agent_id)
+        others = [one for one in found if one.name != draft.skill and knows(one.name)]
+        if shares_subject(new, others):
+            scores = self._tools.scores(f"{draft.title}. {about}", agent_id)
+            others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]
+        return nearest(new, others)
+
+    def _instead(self, workspace: str, draft: Draft, similar: tuple[Similar, ...]) -> Draft | None:
+        """Return a draft for the skill that says the same already, if one clearly does."""
+        other = None if draft.overrule else same(similar)
+        if other is None or not isinstance(draft.edit, Create):
+            return None
+        current = self.current(workspace, other.skill)
+        page = current.get(SKILL_FILE, b"").decode(errors="replace")
+        body = as_addition(draft.edit.body, page)
+        if not page:
+            return None
+        if not body.strip():
+            raise ProposalInputError(f"nothing to change: {other.skill} says this already")
+        why = f"append to {other.skill} instead: it says nearly the same ({other.score:.2f})"
+        edit = Append(section=DEFAULT_SECTION, body=body)
+        return replace(draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit)
+
+    def _noted(self, workspace: str, draft: Draft, current: Mapping[str, bytes]) -> Draft:
+        """Return a draft with what whoever decides must know in its reason.
+
+        Raises:
+            ProposalNotFoundError: it changes a skill that lies where nothing is written.
+        """
+        if SKILL_FILE in current:
+            return draft
+        other = self._tools.elsewhere(draft.skill, draft.agent_id)
+        if not other:
+            return draft
+        if not isinstance(draft.edit, Create):
+            raise ProposalNotFoundError(
+                f"{draft.skill} is not in the skills folder of {workspace}: it lies at {other},"
+                " and is not changed from here; make a new skill under another name"
+            )
+        return replace(draft, reason=f"{draft.reason}; shadows {other}")
+
+    def _refuse_known(self, new: Proposal) -> None:
+        """Refuse to turn a proposal into one that was decided about, or waits, already."""
+        others = [
+            one
+            for one in self._tools.store.listed(new.workspace)
+            if one.id != new.id and one.state in _DECIDED_OR_WAITING
+        ]
+        known = admission(new, others, {}).existing
+        if known:
+            state = next(one.state for one in others if one.id == known)
+            raise ProposalInputError(f"the same change is {state} already: {known}")

@@ -1,0 +1,350 @@
+"""When a language model looks at recent turns, and what becomes of its answer.
+
+A turn must never fail, nor wait without end, because of what watches it: trouble with the model is
+an outcome, and the time that is allowed holds even where a provider hangs. Counters begin anew only
+after a review that came to a readable end, so that trouble that passes costs no review.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from threading import Lock, Thread
+from typing import Protocol
+
+from prowess.errors import ProwessError
+from prowess.settings import ReviewMode, WorkshopSettings
+from prowess.workshop.review import (
+    MOST_SKILLS,
+    excerpts,
+    instructions,
+    question,
+    topic,
+    transcript,
+    without_secrets,
+)
+from prowess.workshop.review_reply import NoUpdate, Reading, Suggestion, Unreadable, read_reply
+
+# A review is a conversation too, and must not be reviewed.
+REVIEW_SESSION_PREFIX = "skill-workshop-review-"
+MOST_RETRIES = 3
+
+_BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
+# So much earlier than we stop waiting, a provider should give up and clear away by itself.
+_SPARE_S = 2.0
+# What an agent was told by its makers is not what was said in the conversation.
+_UNHEARD = frozenset(("system", "developer"))
+
+
+class Reviewer(Protocol):
+    """A language model without tools."""
+
+    def ask(self, instructions: str, question: str, seconds: float) -> str:
+        """Return the model's answer, within so many seconds.
+
+        Raises:
+            ModelError: it does not answer.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """What happened since the last review."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    # Reviews in a row that came to no readable end.
+    failures: int = 0
+    # Seconds since 1970; zero where there was none.
+    last_review_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What was said last about a turn from which nothing came."""
+
+    # Seconds since 1970.
+    at: float
+    text: str
+
+
+class NoteStore(Protocol):
+    """Keeps what the phrases and the reviewer said last, for whoever asks why nothing came."""
+
+    def keep(self, workspace: str, speaker: str, note: Note) -> None:
+        """Keep a note in place of the one before.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+
+    def notes(self, workspace: str) -> Mapping[str, Note]:
+        """Return what each speaker said last.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+
+class CounterStore(Protocol):
+    """Keeps the counters of each workspace."""
+
+    def load(self, workspace: str) -> Counters:
+        """Return the counters; those of an unknown workspace are all zero.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+    def save(self, workspace: str, counters: Counters) -> None:
+        """Keep the counters in place of the ones before.
+
+        Raises:
+            StoreError: they cannot be kept.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedTurn:
+    """A turn that ended: who said what, how many tools it called, and whether it went well."""
+
+    # Role and text, oldest first; the conversation up to here, as far as it is known.
+    lines: Sequence[tuple[str, str]]
+    # Of this turn alone.
+    tool_calls: int = 0
+    ok: bool = True
+    session_id: str = ""
+
+
+class ReviewStatus(StrEnum):
+    """What became of a look at a turn."""
+
+    # Not wanted, or not yet.
+    IDLE = "idle"
+    FOUND = "found"
+    NOTHING = "nothing"
+    FAILED = "failed"
+    # Failed too often in a row: the next review comes when it would come anyway.
+    GIVEN_UP = "given-up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOutcome:
+    """What came of a turn: a suggestion, or a note on why there is none."""
+
+    status: ReviewStatus = ReviewStatus.IDLE
+    suggestion: Suggestion | None = None
+    note: str = ""
+
+    @property
+    def log_line(self) -> str:
+        """The note as a line for the log; empty where there is nothing to say."""
+        return f"skill-workshop: {self.note}" if self.note else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewTools:
+    """The world, as a review sees it."""
+
+    # Asked each time, so that a change in the file holds from the next turn.
+    settings: Callable[[], WorkshopSettings]
+    counters: CounterStore
+    reviewer: Reviewer
+    # From a text and a number to the skills of the workspace nearest to it: names and texts.
+    nearest: Callable[[str, int], Sequence[tuple[str, str]]]
+    # Seconds since 1970.
+    now: Callable[[], float]
+    # Letters and digits that nobody can guess, new ones each time.
+    nonce: Callable[[], str]
+
+
+class TurnReviewer:
+    """Watches the turns of one workspace; threads may share it."""
+
+    def __init__(self, tools: ReviewTools, workspace: str) -> None:
+        self._tools, self._workspace = tools, workspace
+        self._counting, self._reviewing = Lock(), Lock()
+        # The last question, which may still wait for its answer after we gave it up.
+        self._asked: Thread | None = None
+
+    def observe(self, turn: ObservedTurn, *, hit: bool = False) -> ReviewOutcome:
+        """Count a turn and review when it is time; never raises, and may take as long as allowed.
+
+        Args:
+            turn: what happened.
+            hit: whether the user's words sound like a correction.
+        """
+        try:
+            return self._observe(turn, hit=hit)
+        # Ports reach libraries, disks and networks, and whatever breaks there is not the turn's.
+        except Exception as error:  # noqa: BLE001
+            return _skipped(_words(error))
+
+    def _observe(self, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
+        settings = self._tools.settings()
+        if not _watches(settings, turn):
+            return ReviewOutcome()
+        seen = self._count(turn)
+        if not _is_due(seen, settings, hit=hit):
+            return ReviewOutcome()
+        if not self._reviewing.acquire(blocking=False):
+            return _skipped("another review is running")
+        try:
+            if self._asked is not None and self._asked.is_alive():
+                return _skipped("the last question is still unanswered")
+            reading = self._within(settings.review_timeout_ms / 1000, turn)
+            return self._concluded(reading, seen)
+        finally:
+            self._reviewing.release()
+
+    def _count(self, turn: ObservedTurn) -> Counters:
+        with self._counting:
+            before = self._tools.counters.load(self._workspace)
+            counters = replace(
+                before,
+                turns=before.turns + 1,
+                tool_calls=before.tool_calls + max(turn.tool_calls, 0),
+            )
+            self._tools.counters.save(self._workspace, counters)
+            return counters
+
+    def _within(self, seconds: float, turn: ObservedTurn) -> Reading:
+        """Review in a thread of its own, and wait so long and no longer."""
+        readings: list[Reading] = []
+
+        def work() -> None:
+            try:
+                readings.append(self._review(turn, max(seconds - _SPARE_S, seconds / 2)))
+            # As above: from here nobody else would hear of it.
+            except Exception as error:  # noqa: BLE001
+                readings.append(Unreadable(_words(error)))
+
+        # It must not keep the program from ending.
+        self._asked = Thread(target=work, name="prowess-review", daemon=True)
+        self._asked.start()
+        self._asked.join(seconds)
+        if readings:
+            return readings[0]
+        return Unreadable(f"no answer within {seconds:g} s (reviewTimeoutMs)")
+
+    def _review(self, turn: ObservedTurn, seconds: float) -> Reading:
+        lines = [(role, text) for role, text in turn.lines if role not in _UNHEARD]
+        skills = self._tools.nearest(topic(lines), MOST_SKILLS)
+        fence = self._tools.nonce()
+        asked = question(transcript(lines), excerpts(skills), fence)
+        return read_reply(self._tools.reviewer.ask(instructions(fence), asked, seconds))
+
+    def _concluded(self, reading: Reading, seen: Counters) -> ReviewOutcome:
+        if isinstance(reading, Unreadable):
+            return self._failed(reading.reason)
+        found = reading if isinstance(reading, Suggestion) else None
+        problem = self._begin_anew(seen)
+        note = "reviewer found no update" if isinstance(reading, NoUpdate) else ""
+        return ReviewOutcome(
+            status=ReviewStatus.FOUND if found else ReviewStatus.NOTHING,
+            suggestion=found,
+            note="; ".join(part for part in (note, problem) if part),
+        )
+
+    def _begin_anew(self, seen: Counters) -> str:
+        """Take away what was reviewed; what was counted meanwhile stays. Return a problem."""
+        try:
+            with self._counting:
+                now = self._tools.counters.load(self._workspace)
+                left = Counters(
+                    turns=max(now.turns - seen.turns, 0),
+                    tool_calls=max(now.tool_calls - seen.tool_calls, 0),
+                    last_review_at=self._tools.now(),
+                )
+                self._tools.counters.save(self._workspace, left)
+        except ProwessError as error:
+            # What the model said was paid for and is not thrown away for this.
+            return f"reviewer's counters are not kept: {_words(error)}"
+        return ""
+
+    def _failed(self, reason: str) -> ReviewOutcome:
+        with self._counting:
+            now = self._tools.counters.load(self._workspace)
+            failures = now.failures + 1
+            is_last = failures > MOST_RETRIES
+            left = (
+                Counters(last_review_at=now.last_review_at)
+                if is_last
+                else replace(now, failures=failures)
+            )
+            self._tools.counters.save(self._workspace, left)
+        if not is_last:
+            return _skipped(reason)
+        note = f"{reason} (given up after {failures} times in a row; counting begins anew)"
+        return replace(_skipped(note), status=ReviewStatus.GIVEN_UP)
+
+
+class Reviews:
+    """The reviewers of all workspaces, and what was said last in each."""
+
+    def __init__(
+        self,
+        tools: Callable[[str], ReviewTools],
+        notes: NoteStore,
+        workspace: Callable[[str], str],
+    ) -> None:
+        # From an agent to what its reviews need, and to the folder in which it works.
+        self._tools, self._notes, self._workspace = tools, notes, workspace
+        self._reviewers: dict[tuple[str, str], TurnReviewer] = {}
+
+    def observe(self, agent_id: str, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
+        """Count a turn, and review where it is time; never raises."""
+        key = (self._workspace(agent_id), agent_id)
+        if key not in self._reviewers:
+            self._reviewers[key] = TurnReviewer(self._tools(agent_id), key[0])
+        outcome = self._reviewers[key].observe(turn, hit=hit)
+        if outcome.note:
+            self.keep(agent_id, "reviewer", outcome.note)
+        return outcome
+
+    def keep(self, agent_id: str, speaker: str, text: str) -> None:
+        """Remember what was said about a turn from which nothing came."""
+        note = Note(at=self._tools(agent_id).now(), text=without_secrets(text))
+        self._notes.keep(self._workspace(agent_id), speaker, note)
+
+    def counters(self, agent_id: str) -> Counters:
+        """Return how far the agent's workspace is from its next review.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return self._tools(agent_id).counters.load(self._workspace(agent_id))
+
+    def notes(self, agent_id: str) -> Mapping[str, Note]:
+        """Return what was said last about turns from which nothing came.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return self._notes.notes(self._workspace(agent_id))
+
+
+def _watches(settings: WorkshopSettings, turn: ObservedTurn) -> bool:
+    wanted = settings.active and settings.auto_capture and settings.review_mode in _BY_MODEL
+    return wanted and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+
+
+def _is_due(seen: Counters, settings: WorkshopSettings, *, hit: bool) -> bool:
+    return (
+        seen.turns >= settings.review_interval
+        or seen.tool_calls >= settings.review_min_tool_calls
+        # With phrases switched off, the model is the only one to hear a correction.
+        or (hit and settings.review_mode is ReviewMode.LLM)
+        # A review that failed is owed, whatever it was that asked for it.
+        or seen.failures > 0
+    )
+
+
+def _skipped(why: str) -> ReviewOutcome:
+    return ReviewOutcome(status=ReviewStatus.FAILED, note=f"reviewer skipped: {why}")
+
+
+def _words(error: Exception) -> str:
+    """Say what went wrong; the words of others may repeat a key, so only ours are repeated."""
+    if isinstance(error, ProwessError):
+        return without_secrets(str(error))
+    return f"it failed ({type(error).__name__})"

@@ -1,0 +1,353 @@
+"""The workshop: a correction in a turn, or a call of its tool, becomes a proposal for a skill.
+
+Settings are read at each call. Whatever goes wrong while a turn is looked at ends in the log and
+not in the turn: learning must never break the work that it learns from.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prowess.errors import ConfigError, ProposalError, WorkshopDisabledError
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.ports import History, WorkshopTools
+from prowess.runtime.workshop.proposals import Proposals
+from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
+from prowess.runtime.workshop.tool import answer, history, state_named
+from prowess.runtime.workshop.workshop_desk import Desk
+from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+from prowess.transcripts.turns_part import turns
+from prowess.workshop.acts import Actor, By
+from prowess.workshop.capture import Capture, capture
+from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
+from prowess.workshop.proposal import Event, Evidence, Proposal, Source, State, Subject
+
+log = logging.getLogger("prowess.workshop")
+
+# Who is at a terminal: the log has no name of its own for a person.
+_PERSON = By(actor=Actor.SYSTEM)
+_BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
+_WAITING = frozenset((State.PENDING, State.QUARANTINED))
+
+_GUIDANCE = """<skill_workshop>
+Use the tool skill_workshop to keep what you learned here as a skill of this workspace.
+- Keep procedures: steps that will be needed again. Facts and preferences are not skills.
+- Worth keeping: corrections by the user, ways that worked but were not obvious, pitfalls that \
+come back, and what took many tool calls or a hard fix.
+- When a skill is stale, thin or wrong, repair it with section or oldText/newText before you make \
+a new one.
+- Write short orders ("Verify ..."). No transcripts, no one-off details, never a credential.
+- {policy}
+</skill_workshop>"""
+_POLICIES = {
+    ApprovalPolicy.PENDING: "Queue suggestions; apply one only after the user said yes to it.",
+    ApprovalPolicy.AUTO: "Safe suggestions are applied at once: suggest what is clearly reusable.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSeen:
+    """A turn that ended: its messages, how many tools were called, and whether it went well."""
+
+    messages: Sequence[Mapping[str, object]]
+    tool_calls: int = 0
+    ok: bool = True
+    agent_id: str = ""
+    session_id: str = ""
+    # What was said before this turn: context for the reviewer, never captured again.
+    history: Sequence[Mapping[str, object]] = ()
+
+
+class WorkshopService:
+    """Learns from turns and answers the tool, for every agent."""
+
+    def __init__(self, tools: WorkshopTools, reviews: Reviews | None = None) -> None:
+        self._tools = tools
+        self._proposals = Proposals(tools)
+        # None where no language model takes part at all.
+        self.reviews = reviews
+
+    @property
+    def enabled(self) -> bool:
+        """True where the operator switched the workshop on."""
+        return self._tools.settings().active
+
+    def observe(self, turn: TurnSeen) -> tuple[Proposal, ...]:
+        """Look at a turn that ended, and return what was proposed or already waits because of it.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        try:
+            return self._observed(turn)
+        except ConfigError as error:
+            # The turn is over, and whoever mends the file will see the next one learned from.
+            log.warning("skill-workshop: nothing is learned from this turn: %s", error)
+            return ()
+
+    def _observed(self, turn: TurnSeen) -> tuple[Proposal, ...]:
+        settings = self._tools.settings()
+        if not _learns(settings, turn):
+            return ()
+        found = capture(turns(turn.messages))
+        heard: tuple[Proposal, ...] = ()
+        if found is not None and settings.review_mode in _BY_PHRASE:
+            heard = self._captured(found, turn)
+        if self.reviews is None:
+            return heard
+        return (*heard, *self._reviewed(self.reviews, turn, hit=found is not None))
+
+    def _captured(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
+        try:
+            return self._learn(found, turn)
+        except ProposalError as error:
+            note = f"heuristic capture skipped: {error}"
+            log.info("skill-workshop: %s", note)
+            if self.reviews is not None:
+                self.reviews.keep(turn.agent_id, "phrases", note)
+            return ()
+
+    def _reviewed(self, reviews: Reviews, turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
+        said = turns([*turn.history, *turn.messages])
+        observed = ObservedTurn(
+            lines=[(one.role.value, one.text) for one in said],
+            tool_calls=turn.tool_calls,
+            ok=turn.ok,
+            session_id=turn.session_id,
+        )
+        outcome = reviews.observe(turn.agent_id, observed, hit=hit)
+        if outcome.log_line:
+            log.info("%s", outcome.log_line)
+        if outcome.suggestion is None:
+            return ()
+        wanted = outcome.suggestion
+        draft = Draft(
+            skill=wanted.skill,
+            title=wanted.title,
+            reason=wanted.reason,
+            source=Source.REVIEWER,
+            edit=wanted.edit,
+            overrule=wanted.overrule,
+            agent_id=turn.agent_id,
+            session_id=turn.session_id,
+        )
+        try:
+            return self._proposed(draft)
+        except ProposalError as error:
+            log.info("skill-workshop: reviewer skipped: %s", error)
+            reviews.keep(turn.agent_id, "reviewer", f"reviewer skipped: {error}")
+            return ()
+
+    def call(
+        self,
+        arguments: Mapping[str, object],
+        *,
+        agent_id: str = "",
+        session_id: str = "",
+        source: Source = Source.TOOL,
+        by_person: bool = False,
+    ) -> dict[str, object]:
+        """Answer one call of the tool `skill_workshop`; `source` says who calls.
+
+        With `by_person` a person asks, or has just said yes to this very call: only then is a
+        skill written that a person wrote by hand, or one that takes the name of another.
+
+        Raises:
+            ProposalError: it is switched off, or cannot do what it is asked for.
+            StoreError: the store cannot be used.
+        """
+        if not self.enabled:
+            raise WorkshopDisabledError
+        desk = Desk(
+            proposals=self._proposals,
+            store=self._tools.store,
+            workspace=self._settled(agent_id),
+            agent_id=agent_id,
+            session_id=session_id,
+            source=source,
+            by_person=by_person or source is Source.CLI,
+            knows=self._tools.sight(agent_id),
+            unasked=self._tools.unasked,
+        )
+        return self._tools.show(answer(desk, arguments))
+
+    def guidance(self) -> str:
+        """Return what an agent is told about the tool; nothing where it is switched off."""
+        settings = self._tools.settings()
+        if not settings.active:
+            return ""
+        return _GUIDANCE.format(policy=_POLICIES[settings.approval_policy])
+
+    def list(
+        self, status: State | str | None = None, *, agent_id: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return the proposals of a state, or all of them, newest first.
+
+        Raises:
+            ProposalInputError: there is no such state.
+            StoreError: the store cannot be read.
+        """
+        state = None if status is None else state_named(str(status))
+        return self._tools.store.listed(self._settled(agent_id), state)
+
+    def inspect(self, proposal_id: str, *, agent_id: str = "") -> Proposal:
+        """Return one proposal.
+
+        Raises:
+            ProposalNotFoundError: there is none of that id.
+            StoreError: the store cannot be read.
+        """
+        return self._proposals.get(self._tools.workspace(agent_id), proposal_id)
+
+    def apply(
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
+    ) -> Proposal:
+        """Write a pending proposal to its skill; `revision` is the one that was reviewed.
+
+        Raises:
+            ProposalError: it cannot be applied.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.apply(found, revision, reason, by)
+
+    def reject(
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
+    ) -> Proposal:
+        """Refuse a pending or quarantined proposal; `revision` is the one that was seen.
+
+        Raises:
+            ProposalError: it cannot be rejected.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.reject(found, revision, reason, by_person=True, by=by)
+
+    def revise(
+        self, proposal_id: str, edit: Edit, *, revision: str = "", agent_id: str = ""
+    ) -> Proposal:
+        """Put another edit in the place of a pending proposal's own; `revision` is the one seen.
+
+        Raises:
+            ProposalError: it cannot be revised.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.revise(found, edit, revision, by=_PERSON)
+
+    def rollback(
+        self,
+        proposal_id: str,
+        *,
+        revision: str = "",
+        reason: str = "",
+        agent_id: str = "",
+        by: By = _PERSON,
+    ) -> Proposal:
+        """Bring back what the last change of a skill replaced; the proposal is pending again.
+
+        Raises:
+            ProposalError: it cannot be rolled back.
+            StoreError: the store cannot be used.
+        """
+        found = self.inspect(proposal_id, agent_id=agent_id)
+        return self._proposals.rollback(found, revision, reason, by)
+
+    def history(
+        self, proposal_id: str = "", *, skill: str = "", after: int = 0, agent_id: str = ""
+    ) -> History:
+        """Return what happened to a proposal, to a skill or at all, after event number `after`.
+
+        Raises:
+            ProposalNotFoundError: there never was such a proposal.
+            StoreError: the store cannot be read.
+        """
+        workspace = self._settled(agent_id)
+        about = Subject(proposal_id=proposal_id, skill=skill)
+        return history(self._tools.store, workspace, about, after)
+
+    def events(self, after: int = 0, *, agent_id: str = "") -> tuple[Event, ...]:
+        """Return what happened after event number `after`, oldest first.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._tools.store.events(self._settled(agent_id), after)
+
+    def _settled(self, agent_id: str) -> str:
+        """Return an agent's workspace, where nothing that was cut off is left open."""
+        workspace = self._tools.workspace(agent_id)
+        self._proposals.settle(workspace)
+        return workspace
+
+    def _learn(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
+        return self._proposed(self._draft(found, turn))
+
+    def _proposed(self, draft: Draft) -> tuple[Proposal, ...]:
+        workspace = self._tools.workspace(draft.agent_id)
+        proposed = self._proposals.propose(workspace, draft)
+        if not proposed.is_new:
+            # What somebody rejected, or what was applied before, is not brought up again.
+            return (proposed.proposal,) if proposed.proposal.state in _WAITING else ()
+        return (self._proposals.decide(proposed.proposal),)
+
+    def _draft(self, found: Capture, turn: TurnSeen) -> Draft:
+        topic = found.topic
+        draft = Draft(
+            skill=topic.skill,
+            title=topic.title,
+            reason=found.reason,
+            source=Source.AGENT_END,
+            edit=Create(description=found.description, body=found.body),
+            evidence=(_evidence(found),),
+            agent_id=turn.agent_id,
+            session_id=turn.session_id,
+            # The same words are the same wish, whichever skill they would go to by now.
+            payload=_words_hash(found.instruction),
+            # The router is asked below; skills of topics are alike in all but one line.
+            compare=False,
+        )
+        owner = self._tools.route(found.instruction, turn.agent_id)
+        if owner is None or owner[0] == topic.skill:
+            return draft
+        name, score = owner
+        return Draft(
+            skill=name,
+            title=f"Skill update: {name}",
+            reason=f"{found.reason}; it belongs to {name} (the router's score is {score:.2f})",
+            source=draft.source,
+            edit=Append(section=DEFAULT_SECTION, body=found.bullet),
+            evidence=draft.evidence,
+            agent_id=draft.agent_id,
+            session_id=draft.session_id,
+            payload=draft.payload,
+        )
+
+
+def _learns(settings: WorkshopSettings, turn: TurnSeen) -> bool:
+    """Return whether anything is learned from this turn at all."""
+    wanted = settings.active and settings.auto_capture
+    looked_for = wanted and settings.review_mode is not ReviewMode.OFF
+    return looked_for and turn.ok and not turn.session_id.startswith(REVIEW_SESSION_PREFIX)
+
+
+def _words_hash(instruction: str) -> str:
+    words = f"capture\0{instruction}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(words).hexdigest()
+
+
+def _evidence(found: Capture) -> Evidence:
+    return Evidence(place=found.turn.place, role=found.turn.role.value, quote=found.instruction)

@@ -1,0 +1,1 @@
+"""From bytes to texts that can be read: file types, decoding, folding, Markdown."""

@@ -1,0 +1,338 @@
+"""Read a text as its reader would: what cannot be seen is dropped, what looks alike is alike.
+
+Three readings, each a view: `fold` for every rule, `leet` for words that are spelt with digits or
+letter by letter, and `joined` for sentences that are broken over lines and marks of emphasis.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from html import unescape
+
+from prowess.safety.intake.confusables import loose, strict
+from prowess.safety.rewriting import Rewriter
+from prowess.safety.views import View
+
+# Terminal sequences: colours and cursor moves, titles and links, and two-letter escapes.
+ANSI = (
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)?|[ -~])"
+    r"|\x9b[0-?]{0,64}[@-~]"
+)
+_ENTITY = r"&(?:#[0-9]{2,7};?|#[xX][0-9a-fA-F]{2,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
+# One set of characters is searched for much faster than a choice of patterns.
+_ODD_START = re.compile("[\x00\x08\x1b\x7f&\x80-\U0010ffff]")
+_ODD = re.compile(rf"[^\x00-\x7f]+|{ANSI}|[\x00\x08\x1b\x7f]|{_ENTITY}")
+_ODD_ASCII = re.compile(r"[\x00\x08\x1b\x7f]|&[#A-Za-z]")
+
+# Drawn as nothing: joiners and marks of direction, tags, selectors, fillers.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_DROPPED = re.compile(f"[{INVISIBLE}]")
+# Drawn as a plain character of ASCII, though Unicode does not call them compatible.
+_PLAIN = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\u02d7", "-"),
+    **dict.fromkeys("\u2044\u2215\u29f8", "/"),
+    **dict.fromkeys("\u2028\u2029\u0085\u2800", " "),
+    **{chr(0x1F1E6 + i): chr(0x41 + i) for i in range(26)},
+    **{chr(0x1F150 + i): chr(0x41 + i) for i in range(26)},
+    **{chr(0x1F170 + i): chr(0x41 + i) for i in range(26)},
+}
+_PLAIN_MARKS = re.compile(f"[{''.join(_PLAIN)}]")
+
+# Marks that may stand on any letter; not those of one script (Hebrew points, Indic vowels).
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_MARK = re.compile(f"[{_MARKS}]")
+_WORD = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}])*")
+_STRANGE_LINE = re.compile(r"[^\n]*[^\x00-\x7f\n][^\n]*")
+_SUSPECT_LETTERS = "\u0180-\u02af\u1d00-\u1dbf\u1e00-\u1eff\ua722-\ua7ff\uab30-\uab6f"
+_SUSPECT_LATIN = re.compile(f"[{_SUSPECT_LETTERS}]")
+# Honest spelling marks a few letters of a word; a disguise marks most of them.
+_MANY_MARKED = 3
+_MARKED_SHARE = 0.4
+
+
+def fold(view: View) -> View:
+    """Return the text as it is seen, for matching; plain text comes back as it is."""
+    if view.text.isascii() and not _ODD_ASCII.search(view.text):
+        return view
+    plain = _seen(view)
+    return plain if plain.text.isascii() else _respelt(plain)
+
+
+def _seen(view: View) -> View:
+    """Drop what is not drawn, and write compatible characters and entities as what they show."""
+    text = view.text
+    out = Rewriter(view)
+    at = 0
+    for start, end in _odd_pieces(text):
+        piece = text[start:end]
+        if piece[0] > "\x7f" and piece[0] != "\x9b" and _is_plain(piece):
+            continue
+        out.keep(at, start)
+        at = end
+        if piece[0] == "&":
+            out.put(_entity(piece), start)
+        elif piece[0] > "\x7f" and piece[0] != "\x9b":
+            for index, character in enumerate(piece, start):
+                out.put(_shown(character), index)
+    if not at:
+        return view
+    out.keep(at, len(text))
+    return out.done("folded")
+
+
+def _odd_pieces(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    while first := _ODD_START.search(text, at):
+        hit = _ODD.match(text, first.start())
+        at = hit.end() if hit else first.end()
+        if hit:
+            yield hit.span()
+
+
+def _is_plain(piece: str) -> bool:
+    return (
+        not _DROPPED.search(piece)
+        and not _PLAIN_MARKS.search(piece)
+        and unicodedata.is_normalized("NFKC", piece)
+    )
+
+
+def _entity(piece: str) -> str:
+    shown = unescape(piece)
+    return piece if shown == piece else "".join(_shown(character) for character in shown)
+
+
+@lru_cache(maxsize=8192)
+def _shown(character: str) -> str:
+    if character in _PLAIN:
+        return _PLAIN[character]
+    if character in "\x00\x08\x1b" or _DROPPED.match(character):
+        return ""
+    return unicodedata.normalize("NFKC", character)
+
+
+def _respelt(view: View) -> View:
+    """Write words in disguise with the Latin letters that they show."""
+    text = view.text
+    if not _respellable().search(text):
+        return view
+    out = Rewriter(view)
+    at = 0
+    for line in _STRANGE_LINE.finditer(text):
+        latin: bool | None = None
+        for word in _WORD.finditer(line.group()):
+            letters = word.group()
+            if letters.isascii():
+                continue
+            if latin is None:
+                latin = _is_latin_line(line.group())
+            spelt = _spelling(letters, in_latin_line=latin)
+            if spelt != letters:
+                start = line.start() + word.start()
+                out.keep(at, start)
+                _put_word(out, letters, spelt, start)
+                at = start + len(letters)
+    if not at:
+        return view
+    out.keep(at, len(text))
+    return out.done("folded")
+
+
+@cache
+def _respellable() -> re.Pattern[str]:
+    letters = "".join(loose())
+    return re.compile(f"[{_MARKS}{_SUSPECT_LETTERS}{letters}]")
+
+
+def _put_word(out: Rewriter, letters: str, spelt: str, start: int) -> None:
+    if len(spelt) == len(letters):
+        out.swap(spelt, start)
+        return
+    # Each spelt letter stands on the base letter that it was read from; marks have no letter.
+    bases = [i for i, letter in enumerate(letters) if not _MARK.match(letter)]
+    for index, letter in enumerate(spelt):
+        out.put(letter, start + (bases[index] if index < len(bases) else len(letters) - 1))
+
+
+def _is_latin_line(line: str) -> bool:
+    """Whether Latin letters lead, and every other letter of the line could pass for one."""
+    latin = other = 0
+    for word in _WORD.finditer(line):
+        for letter in word.group():
+            if letter < "\u0250" or _SUSPECT_LATIN.match(letter):
+                latin += 1
+            elif letter not in strict() and not _MARK.match(letter):
+                return False
+            else:
+                other += 1
+    return latin > other
+
+
+def _spelling(letters: str, *, in_latin_line: bool) -> str:
+    composed = unicodedata.normalize("NFC", letters)
+    bare = _MARK.sub("", composed)
+    if any("a" <= letter <= "z" or "A" <= letter <= "Z" for letter in composed):
+        composed = _without_marks(composed) if _is_overmarked(composed) else composed
+        table = loose()
+        return "".join(table.get(letter, letter) for letter in composed)
+    table = strict()
+    if in_latin_line and all(letter in table for letter in bare):
+        return "".join(table[letter] for letter in bare)
+    if bare[:1] < "\u0530":
+        composed = bare
+    return composed
+
+
+def _is_overmarked(word: str) -> bool:
+    # Letters of this block are Vietnamese, or marks that somebody put on plain ones.
+    if _MARK.search(word) or any("\u1e00" <= letter <= "\u1eff" for letter in word):
+        return True
+    marked = sum(letter > "\x7f" for letter in word)
+    return marked >= _MANY_MARKED and marked >= _MARKED_SHARE * len(word)
+
+
+def _without_marks(word: str) -> str:
+    return _MARK.sub("", unicodedata.normalize("NFD", word))
+
+
+_DIGIT_LETTERS = str.maketrans("013457@$", "oieastas")
+_LEET_INSIDE = re.compile(r"[013457@$](?<=[A-Za-z].)[A-Za-z]")
+_LEET_WORD = re.compile(r"(?<![\w@$./:=#&%+-])[A-Za-z0-9@$]{4,20}(?!\.?[\w@$/=&%+-])")
+_LEET = re.compile(r"[013457@$]")
+_HEX = re.compile(r"[0-9a-fA-F]+")
+# It begins with the first gap, because that is rarer than a letter.
+_SPACED = re.compile(
+    r"(?P<gap>[ ._*-])(?<=[A-Za-z0-9@$].)(?<![\w.*-]..)[A-Za-z0-9@$]"
+    r"(?:(?P=gap)[A-Za-z0-9@$]){1,40}(?!\w)"
+)
+_LEET_ENOUGH = 2
+# Three letters with gaps are initials; longer than that is a word spelt out.
+_INITIALS = 3
+
+
+def leet(view: View) -> View:
+    """Return the lines with words in digits or single letters respelt, with their neighbours."""
+    text = view.text
+    changes = _leet_changes(text)
+    if not changes:
+        return view
+    out = Rewriter(view)
+    at = 0
+    for start, end, spelt in changes:
+        window = text.rfind("\n", 0, max(text.rfind("\n", 0, start), 0)) + 1
+        if window > at:
+            # Between two windows a paragraph ends.
+            out.put("\n\n", window)
+            at = window
+        out.keep(at, start)
+        if len(spelt) == end - start:
+            out.swap(spelt, start)
+        else:
+            out.put(spelt, start)
+        at = end
+    stop = text.find("\n", text.find("\n", at) + 1) if "\n" in text[at:] else -1
+    out.keep(at, stop if stop >= 0 else len(text))
+    return out.done("leet")
+
+
+def _leet_changes(text: str) -> list[tuple[int, int, str]]:
+    words = [
+        (hit.start(), hit.end(), hit.group().translate(_DIGIT_LETTERS))
+        for start, end in _leet_windows(text)
+        for hit in _LEET_WORD.finditer(text, start, end)
+        if _is_leet(hit.group())
+    ]
+    if len(words) < _LEET_ENOUGH:
+        words = []
+    spaced = [
+        (hit.start() - 1, hit.end(), _unspaced(text[hit.start() - 1 : hit.end()], hit["gap"]))
+        for hit in _SPACED.finditer(text)
+        if sum(letter.isalpha() for letter in hit.group()) >= _LEET_ENOUGH
+    ]
+    if not any(len(spelt) > _INITIALS for _, _, spelt in spaced):
+        spaced = []
+    merged: list[tuple[int, int, str]] = []
+    for change in sorted(words + spaced):
+        if not merged or change[0] >= merged[-1][1]:
+            merged.append(change)
+    return merged
+
+
+def _leet_windows(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines with a digit between letters, each with the one after it."""
+    end = 0
+    for hit in _LEET_INSIDE.finditer(text):
+        if hit.start() < end:
+            continue
+        start = max(end, text.rfind("\n", 0, hit.start()) + 1)
+        after = text.find("\n", hit.end())
+        end = text.find("\n", after + 1) if after >= 0 else -1
+        end = len(text) if end < 0 else end
+        yield start, end
+
+
+def _unspaced(word: str, gap: str) -> str:
+    return word.replace(gap, "").translate(_DIGIT_LETTERS)
+
+
+def _is_leet(word: str) -> bool:
+    plain = sum(letter.isalpha() for letter in word)
+    swapped = len(_LEET.findall(word))
+    # A digit between letters stands for a letter; before or behind them it may just count.
+    inside = _LEET_INSIDE.search(word) or (word[0].isdigit() and plain > _LEET_ENOUGH * swapped)
+    if not inside or plain < swapped or _HEX.fullmatch(word):
+        return False
+    spelt = word.translate(_DIGIT_LETTERS)
+    one_case = word.isupper() or word[1:].islower()
+    return one_case and spelt.isalpha() and any(letter in "aeiou" for letter in spelt)
+
+
+# A lone space is no break; what begins with another blank or mark takes in all of its kind.
+_BREAK = re.compile(r"[*_\s](?:(?<! )|(?=\s))(?:(?<=\s)\s*|(?<=\*)\*{0,2}|_?)")
+_LINE_MARKS = re.compile(r"(?:>[ \t]{0,8}|(?:[-*+]|[0-9]{1,3}[.)]|#{1,6})[ \t]{1,8}){1,8}")
+
+
+def joined(view: View) -> View:
+    """Return the text as one run of words: line ends, list marks and emphasis are gone."""
+    text = view.text
+    out = Rewriter(view)
+    at = 0
+    for hit in _BREAK.finditer(text):
+        start, end = hit.span()
+        if start < at or (text[start] == "_" and _is_inside_name(text, start, end)):
+            continue
+        if not hit.group().isspace():
+            out.keep(at, start)
+            at = end
+            continue
+        marks = _LINE_MARKS.match(text, end) if "\n" in hit.group() else None
+        follows = marks.end() if marks else end
+        hyphened = "\n" in hit.group() and _is_hyphen_at(text, start, follows)
+        out.keep(at, start - hyphened)
+        at = follows
+        if not hyphened:
+            out.put(" ", start)
+    if not at:
+        return view
+    out.keep(at, len(text))
+    return out.done("joined")
+
+
+def _is_inside_name(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return (before.isalnum() or before == "_") == (after.isalnum() or after == "_")
+
+
+def _is_hyphen_at(text: str, start: int, end: int) -> bool:
+    return (
+        start > 1
+        and text[start - 1] == "-"
+        and text[start - 2].islower()
+        and text[end : end + 1].islower()
+    )

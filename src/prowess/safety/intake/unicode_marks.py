@@ -1,0 +1,282 @@
+"""Characters that hide, reverse or disguise text: where they stand and what they hide.
+
+Emoji, flags, right-to-left prose, Persian and Indic joiners, soft hyphens and icon fonts use some
+of the same characters honestly; each check says what sets the disguise apart.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from prowess.safety.intake.confusables import foreign, is_disguise, strict
+from prowess.safety.intake.folding import INVISIBLE
+from prowess.safety.intake.hidden_bytes import readable, readings, selector_values
+from prowess.safety.model import Confidence, Level
+from prowess.safety.sighting import Sighting
+from prowess.safety.views import Spot, View
+
+_TAG = re.compile("[\U000e0000-\U000e007f]+")
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+_ENOUGH_TAGS = 6
+
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
+# A selector picks the look of a symbol; behind a letter of ASCII there is nothing to pick.
+_LOOSE_SELECTOR = re.compile("(?<=[A-Za-z ,.])[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_ENOUGH_LOOSE = 16
+_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]{16,}")
+_MANY_PRIVATE = 64
+
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_OVERRIDE = re.compile("[\u202d\u202e]")
+_TURNS = re.compile("[\u202b\u202d\u202e\u2067]")
+_RTL_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_REVERSED = re.compile("\u202e([^\u202c\u2069\n]*)[\u202c\u2069]?")
+_ASCII_LETTER = re.compile("[A-Za-z]")
+_LINE = re.compile("[^\n]+")
+_PROSE = (".md", ".markdown", ".txt", ".rst", ".html", ".htm", ".adoc", ".csv", ".po")
+
+_ZERO_WIDTH = "\u034f\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u3164\ufeff\uffa0"
+_SPLIT_WORD = re.compile(f"[A-Za-z][{_ZERO_WIDTH}]+(?=[A-Za-z])")
+_WORD_LEFT = re.compile(f"[A-Za-z{_ZERO_WIDTH}]")
+_ENOUGH_WORDS = 3
+_ZERO_RUN = re.compile(f"[{_ZERO_WIDTH}]{{16,}}")
+
+_WORD = re.compile(r"[^\W\d_]{3,64}")
+_SHORT = 4
+# What follows an emoji so that it is shown in colour.
+_EMOJI_STYLE = frozenset("\ufe0f")
+# More of the same on later lines tells a reader nothing new.
+_MOST = 20
+
+
+def marks(view: View) -> tuple[Sighting, ...]:
+    """Return where characters hide, reverse or disguise what the text says."""
+    if not _is_worth_a_look(view.text):
+        return ()
+    return tuple(found for check in _CHECKS for found in check(view))
+
+
+def hidden_texts(view: View) -> tuple[View, ...]:
+    """Return what the hidden characters of the text spell, each standing where they stand."""
+    if not _is_worth_a_look(view.text):
+        return ()
+    return tuple(found for source in _SOURCES for found in source(view))
+
+
+def _is_worth_a_look(text: str) -> bool:
+    """Whether there is more to look at than the selectors of a few emoji."""
+    if text.isascii():
+        return False
+    odd = _odd().findall(text)
+    return not _EMOJI_STYLE.issuperset(odd) or "\ufe0f\ufe0f" in text
+
+
+@cache
+def _odd() -> re.Pattern[str]:
+    private = "\ue000-\uf8ff\U000f0000-\U0010fffd"
+    return re.compile(f"[{INVISIBLE}{private}]|{foreign().pattern}")
+
+
+def _tag_lines(view: View) -> Iterator[tuple[int, str]]:
+    """Yield where tag characters stand, a line at a time, and what they spell; flags are none."""
+    if not _TAG.search(view.text):
+        return
+    flags = {at for flag in _FLAG.finditer(view.text) for at in range(*flag.span())}
+    lines: dict[int, list[int]] = {}
+    for run in _TAG.finditer(view.text):
+        hidden = [at for at in range(*run.span()) if at not in flags]
+        if hidden:
+            lines.setdefault(view.text.rfind("\n", 0, run.start()), []).extend(hidden)
+    for places in lines.values():
+        spelt = "".join(chr(ord(view.text[at]) & 0x7F) for at in places)
+        yield places[0], spelt
+
+
+def _tags(view: View) -> Iterator[Sighting]:
+    lines = list(_tag_lines(view))
+    if sum(len(spelt) for _, spelt in lines) < _ENOUGH_TAGS:
+        return
+    for at, spelt in lines[:_MOST]:
+        message = f"{len(spelt)} invisible tag characters spell a text that nobody sees."
+        yield Sighting("unicode-tags", Spot(view, at, at + 1), message)
+
+
+def _tag_texts(view: View) -> Iterator[View]:
+    lines = [(at, "".join(filter(str.isprintable, spelt))) for at, spelt in _tag_lines(view)]
+    if sum(len(spelt) for _, spelt in lines) >= _ENOUGH_TAGS:
+        for at, spelt in lines:
+            yield view.decoded(spelt, at, "unicode-tags")
+
+
+def _selectors(view: View) -> Iterator[Sighting]:
+    runs = list(_SELECTORS.finditer(view.text))
+    for run in runs[:_MOST]:
+        message = f"{len(run.group())} variation selectors in a row carry hidden bytes."
+        yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
+    loose = [] if runs else list(_LOOSE_SELECTOR.finditer(view.text))
+    if len(loose) >= _ENOUGH_LOOSE:
+        message = f"{len(loose)} variation selectors behind letters that have no variants."
+        yield Sighting("unicode-selectors", Spot(view, *loose[0].span()), message)
+
+
+def _selector_texts(view: View) -> Iterator[View]:
+    for run in _SELECTORS.finditer(view.text):
+        for text in readings(selector_values(run.group())):
+            yield view.decoded(text, run.start(), "variation-selectors")
+    loose = list(_LOOSE_SELECTOR.finditer(view.text))
+    if len(loose) >= _ENOUGH_LOOSE:
+        for text in readings(selector_values("".join(hit.group() for hit in loose))):
+            yield view.decoded(text, loose[0].start(), "variation-selectors")
+
+
+def _private(view: View) -> Iterator[Sighting]:
+    for run in _PRIVATE.finditer(view.text):
+        if len(run.group()) >= _MANY_PRIVATE or _private_text(run.group()):
+            message = f"{len(run.group())} private-use characters in a row stand for bytes."
+            yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
+
+
+def _private_text(run: str) -> str:
+    return readable(bytes(ord(one) & 0xFF for one in run))
+
+
+def _private_texts(view: View) -> Iterator[View]:
+    for run in _PRIVATE.finditer(view.text):
+        if text := _private_text(run.group()):
+            yield view.decoded(text, run.start(), "private-use")
+
+
+def _bidi(view: View) -> Iterator[Sighting]:
+    if not _BIDI.search(view.text):
+        return
+    is_code = not view.path.lower().endswith(_PROSE)
+    count = 0
+    for line in _LINE.finditer(view.text):
+        hit = _BIDI.search(line.group())
+        if hit is None:
+            continue
+        found = _bidi_in_line(line.group(), is_code=is_code)
+        if found is None:
+            continue
+        at = line.start() + hit.start()
+        yield Sighting("unicode-bidi", Spot(view, at, at + 1), *found)
+        count += 1
+        if count >= _MOST:
+            return
+
+
+def _bidi_in_line(line: str, *, is_code: bool) -> tuple[str, Confidence, Level | None] | None:
+    """Return message, confidence and level where the line is not plain right-to-left prose."""
+    override = _OVERRIDE.search(line)
+    if override and (is_code or _ASCII_LETTER.search(line, override.end())):
+        return "A direction override shows this line in another order.", Confidence.HIGH, None
+    if is_code and not _RTL_LETTER.search(line):
+        return "Direction controls in code without right-to-left text.", Confidence.HIGH, None
+    if _TURNS.search(line) and (is_code or not _RTL_LETTER.search(line)):
+        message = "A direction control turns text that needs none."
+        return message, Confidence.MEDIUM, Level.WARN
+    return None
+
+
+def _bidi_texts(view: View) -> Iterator[View]:
+    """Yield each line with an override as it is shown."""
+    if "\u202e" not in view.text:
+        return
+    for line in _LINE.finditer(view.text):
+        if "\u202e" not in line.group():
+            continue
+        places: list[int] = []
+        at = line.start()
+        for hit in _REVERSED.finditer(view.text, line.start(), line.end()):
+            places.extend(range(at, hit.start()))
+            places.extend(reversed(range(*hit.span(1))))
+            at = hit.end()
+        places.extend(range(at, line.end()))
+        yield view.derive("".join(view.text[place] for place in places), places, "bidi")
+
+
+def _zero_width(view: View) -> Iterator[Sighting]:
+    for run in list(_ZERO_RUN.finditer(view.text))[:_MOST]:
+        message = f"{len(run.group())} zero-width characters in a row carry hidden bits."
+        yield Sighting("unicode-zero-width", Spot(view, *run.span()), message)
+    words: list[int] = []
+    end = -1
+    for hit in _SPLIT_WORD.finditer(view.text):
+        # A later gap in the same word continues it: all letters and gaps between are of the word.
+        if not words or not _is_one_word(view.text, end, hit.start()):
+            words.append(hit.start())
+        end = hit.end()
+    if len(words) >= _ENOUGH_WORDS:
+        message = f"{len(words)} words have an invisible character inside."
+        yield Sighting("unicode-zero-width", Spot(view, words[0], words[0] + 1), message)
+
+
+def _is_one_word(text: str, start: int, end: int) -> bool:
+    return all(_WORD_LEFT.match(text[at]) for at in range(start, end))
+
+
+def _zero_width_texts(view: View) -> Iterator[View]:
+    for run in _ZERO_RUN.finditer(view.text):
+        for text in readings([ord(one) for one in run.group()]):
+            yield view.decoded(text, run.start(), "zero-width")
+
+
+def _mixed_script(view: View) -> Iterator[Sighting]:
+    if not foreign().search(view.text):
+        return
+    count = 0
+    for line in _LINE.finditer(view.text):
+        if not foreign().search(line.group()):
+            continue
+        for word in _WORD.finditer(line.group()):
+            if not word.group().isascii() and _is_mixed(word.group(), line.group()):
+                at = line.start() + word.start()
+                message = f"The word {_named(word.group())} only looks Latin."
+                yield Sighting("unicode-mixed-script", Spot(view, at, at + len(word[0])), message)
+                count += 1
+                if count >= _MOST:
+                    return
+
+
+def _is_mixed(word: str, line: str) -> bool:
+    latin = sum(letter < "\u0250" for letter in word)
+    others = [letter for letter in word if letter >= "\u0250" and not _is_phonetic(letter)]
+    if len(word) < _SHORT or not others or not latin:
+        return False
+    if not all(letter in strict() for letter in others) or not any(map(is_disguise, others)):
+        return False
+    # Russian prose hangs its endings on foreign words; it shows by its own letters on the line.
+    ending = word[len(word.rstrip("".join(others))) :]
+    return len(ending) < len(others) or not _has_prose_of(others[0], line)
+
+
+def _is_phonetic(letter: str) -> bool:
+    return "\u0250" <= letter <= "\u02ff" or "\u1d00" <= letter <= "\u1dbf"
+
+
+def _has_prose_of(letter: str, line: str) -> bool:
+    block = ord(letter) >> 8
+    return any(
+        ord(other) >> 8 == block and other.isalpha() and other not in strict() for other in line
+    )
+
+
+def _named(word: str) -> str:
+    return "".join(letter if letter < "\x80" else f"\\u{ord(letter):04x}" for letter in word[:24])
+
+
+_CHECKS: tuple[Callable[[View], Iterator[Sighting]], ...] = (
+    _tags,
+    _selectors,
+    _private,
+    _bidi,
+    _zero_width,
+    _mixed_script,
+)
+_SOURCES: tuple[Callable[[View], Iterator[View]], ...] = (
+    _tag_texts,
+    _selector_texts,
+    _private_texts,
+    _bidi_texts,
+    _zero_width_texts,
+)

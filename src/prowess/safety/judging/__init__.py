@@ -1,0 +1,1 @@
+"""From facts to findings: judges see what happens, never a text in a language."""

@@ -1,0 +1,1 @@
+"""What data files start, install or configure."""

@@ -1,0 +1,275 @@
+"""What machines run when code arrives: workflows, container recipes, make files."""
+
+import re
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.data.data_commands import language_of, set_variables
+from prowess.safety.languages.data.data_json import JsonReader
+from prowess.safety.languages.data.tree import (
+    Collector,
+    Entry,
+    command_line,
+    first_url,
+    place,
+    spot_of,
+)
+from prowess.safety.views import Spot, View
+
+_UNTRUSTED = re.compile(
+    r"\$\{\{[^}]{0,200}?(?:github\.event\.(?:issue|pull_request|comment|review|review_comment|discussion|head_commit"
+    r"|commits|pages|workflow_run|inputs|client_payload)[\w.*\[\]']{0,80}?\.?(?:title|body|message|name|email|ref|label"
+    r"|head_branch|default_branch|page_name|login)|github\.head_ref)[^}]{0,100}\}\}"
+)
+_HEAD = re.compile(
+    r"github\.event\.pull_request\.head\.|github\.head_ref|refs/pull/\$\{\{|workflow_run\.head_"
+)
+_SECRET = re.compile(r"\$\{\{\s*secrets\.(\w{1,100})|\$\{\{\s*secrets\[")
+_ALL_SECRETS = re.compile(r"\$\{\{\s*to[Jj][Ss][Oo][Nn]\(\s*secrets\s*\)")
+_HOLDS_SECRET = re.compile(
+    r"\b(\w{1,80})=[\"']?\$\{\{\s*(?:secrets[.\[]|to[Jj][Ss][Oo][Nn]\(\s*secrets)"
+)
+_SENDER = re.compile(
+    r"\b(?:curl|wget|nc|ncat|nslookup|dig|http|https|Invoke-WebRequest|Invoke-RestMethod|irm|iwr|requests\.(?:post|put|get)"
+    r"|urlopen|fetch)\b"
+)
+_INSTRUCTION = re.compile(r"[ \t]*(?:ONBUILD[ \t]+)?([A-Za-z]+)[ \t]+")
+_HEREDOC = re.compile(r"<<-?[\"']?(\w{1,40})[\"']?")
+_FLAGS = re.compile(r"(?:--[\w-]+(?:=\S+)?[ \t]+)+")
+_PAIR = re.compile(r"(\w{1,100})=(\"[^\"\n]*\"|'[^'\n]*'|\S*)")
+
+
+def read_workflow(collector: Collector, root: Entry) -> None:
+    """Note the steps of a GitHub workflow, and whose words they run."""
+    trigger = root.get("on")
+    names = {item.text for item in trigger.scalars()} | {name for name, _value in trigger.pairs()}
+    outside = bool(names & {"pull_request_target", "workflow_run", "issue_comment"})
+    for _name, job in root.get("jobs").pairs():
+        steps = job.get("steps").items or []
+        runs = [step for step in steps if step.get("run").scalar is not None]
+        for step in steps:
+            ref = Entry(
+                items=[
+                    *step.get("with", "ref").scalars(),
+                    *step.get("with", "repository").scalars(),
+                ]
+            )
+            head = next((item for item in ref.scalars() if _HEAD.search(item.text)), None)
+            if outside and runs and head is not None:
+                collector.emit(Act.EXEC, place(head), "ci-injection", head.text, "input")
+        for step in runs:
+            environments = (root.get("env"), job.get("env"), step.get("env"))
+            _read_step(collector, step, environments)
+
+
+def _read_step(collector: Collector, step: Entry, environments: tuple[Entry, ...]) -> None:
+    script = step.get("run").scalar
+    if script is None:
+        return
+    shell = step.get("shell").text
+    language = (
+        "python"
+        if shell.startswith("python")
+        else "powershell"
+        if shell in {"pwsh", "powershell"}
+        else "shell"
+    )
+    collector.command(script, language)
+    for match in _UNTRUSTED.finditer(script.text):
+        spot = Spot(script, match.start(), match.end())
+        collector.emit(Act.EXEC, spot, "ci-injection", match[0], "input")
+    holders = dict.fromkeys(
+        (match[1] for match in _HOLDS_SECRET.finditer(script.text)), script.text
+    )
+    for environment in environments:
+        holders.update(
+            {name: value.text for name, value in environment.pairs() if "secrets" in value.text}
+        )
+    holders = dict(list(holders.items())[:_MAX_HOLDERS])
+    for start, end in _logical_lines(script.text):
+        _read_sending(collector, script.cut(start, end), holders)
+
+
+def _logical_lines(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    start = at = 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if not line.rstrip("\r\n").endswith("\\"):
+            spans.append((start, at))
+            start = at
+    return [*spans, (start, at)] if at > start else spans
+
+
+def _read_sending(collector: Collector, line: View, holders: dict[str, str]) -> None:
+    if not _SENDER.search(line.text):
+        return
+    used = [
+        text
+        for name, text in holders.items()
+        if re.search(rf"\$\{{?{re.escape(name)}\b", line.text)
+    ]
+    flow: set[str] = set()
+    for text in (line.text, *used):
+        if _ALL_SECRETS.search(text):
+            flow.add("env")
+        for match in _SECRET.finditer(text):
+            flow.update(("env:SECRETS", f"env:{match[1]}") if match[1] else ("env:SECRETS",))
+    if flow:
+        collector.emit(Act.SEND, spot_of(line), first_url(line.text), "http", *sorted(flow))
+
+
+def read_containers(collector: Collector, root: Entry) -> None:
+    """Note containers that are given the host, in compose files and cluster manifests."""
+    for keys, entry in root.walk():
+        key = keys[-1] if keys else ""
+        if entry.scalar is None:
+            continue
+        text = entry.text
+        host = key in {"pid", "ipc", "userns_mode"} and text == "host"
+        if (key in {"privileged", "hostPID", "hostIPC"} and entry.on) or host:
+            collector.emit(
+                Act.PRIVILEGE, spot_of(entry.scalar), "privileged-container", f"{key}: {text}"
+            )
+        elif _mounts_host(keys, text):
+            collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "privileged-container", text)
+        elif key in {"cap_add", "add"} and text.upper().removeprefix("CAP_") in _CAPABILITIES:
+            collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "capability", text)
+
+
+_MAX_HOLDERS = 50
+_CAPABILITIES = frozenset(
+    ("ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "DAC_READ_SEARCH", "NET_ADMIN")
+)
+_MAX_MOUNT = 300
+_MOUNT_KEYS = frozenset(("volumes", "source", "mounts", "hostPath", "binds", "path", "runArgs"))
+
+
+def _mounts_host(keys: tuple[str, ...], text: str) -> bool:
+    if not _MOUNT_KEYS & set(keys[-3:]) or len(text) > _MAX_MOUNT:
+        return False
+    source = text.split(":", 1)[0].strip()
+    host_path = keys[-2:] == ("hostPath", "path")
+    return "docker.sock" in text or (
+        source == "/" and (":" in text or host_path or keys[-1] == "source")
+    )
+
+
+def read_compose(collector: Collector, root: Entry) -> None:
+    """Note what the services of a compose file run."""
+    read_containers(collector, root)
+    for _name, service in root.get("services").pairs():
+        for key in ("command", "entrypoint"):
+            line = command_line(service.get(key).scalars())
+            if line is not None:
+                collector.command(line)
+        set_variables(collector, service.get("environment"))
+
+
+def read_dockerfile(collector: Collector, view: View) -> None:
+    """Note the instructions of a Dockerfile."""
+    at, end = 0, len(view.text)
+    missing: set[str] = set()
+    while at < end:
+        stop = _instruction_end(view.text, at, missing)
+        match = _INSTRUCTION.match(view.text, at, stop)
+        if match is not None:
+            _read_instruction(collector, match[1].upper(), view.cut(match.end(), stop))
+        at = stop + 1
+
+
+def _instruction_end(text: str, at: int, missing: set[str]) -> int:
+    while True:
+        stop = text.find("\n", at)
+        if stop < 0:
+            return len(text)
+        line = text[at:stop].rstrip()
+        if not line.endswith("\\"):
+            break
+        at = stop + 1
+    heredoc = _HEREDOC.search(line)
+    # A word that closes nothing further down is not looked for again.
+    if (
+        heredoc is not None
+        and heredoc[1] not in missing
+        and re.match(r"\s*(?:RUN|COPY)\b", line, re.IGNORECASE)
+    ):
+        closing = re.compile(rf"^[ \t]*{re.escape(heredoc[1])}[ \t]*$", re.MULTILINE).search(
+            text, stop
+        )
+        if closing is not None:
+            return closing.end()
+        missing.add(heredoc[1])
+    return stop
+
+
+def _read_instruction(collector: Collector, name: str, view: View) -> None:
+    text = view.text.strip()
+    if name in {"RUN", "CMD", "ENTRYPOINT", "HEALTHCHECK"} and text:
+        flags = _FLAGS.match(view.text)
+        body = view.cut(flags.end(), len(view.text)) if flags is not None else view
+        if name == "HEALTHCHECK":
+            body = body.cut(4 if body.text.startswith("CMD ") else 0, len(body.text))
+        line: View | None = body
+        if body.text.lstrip().startswith("["):
+            line = command_line(JsonReader(body).read().scalars())
+        if line is not None:
+            collector.command(line, language_of(line.text) if name == "RUN" else "shell")
+    elif name == "ADD" and first_url(text):
+        target = text.split()[-1]
+        collector.emit(Act.FETCH, spot_of(view), first_url(text), target)
+    elif name == "ENV":
+        for match in _PAIR.finditer(view.text):
+            spot = Spot(view, match.start(), match.end())
+            collector.emit(Act.SETENV, spot, match[1], match[2].strip("\"'"))
+
+
+_MAKE_VARIABLE = re.compile(r"\$\$|\$\((\w+)\)")
+_MAKE_SHELL = re.compile(
+    r"\$\(shell[ \t]+([^\n()]*(?:\([^\n()]*\)[^\n()]*){0,8})\)|^\w+[ \t]*!=[ \t]*([^\n]+)",
+    re.MULTILINE,
+)
+
+
+def read_makefile(collector: Collector, view: View) -> None:
+    """Note the recipes of a make file, each as one script."""
+    recipe: list[tuple[int, int]] = []
+    at = 0
+    for line in view.text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        if line.startswith("\t"):
+            recipe.append((start + 1 + len(line[1:]) - len(line[1:].lstrip("@-+ \t")), at))
+        elif line.strip() and not line.startswith("#") and recipe:
+            _note_recipe(collector, view, recipe)
+            recipe = []
+    _note_recipe(collector, view, recipe)
+    for match in _MAKE_SHELL.finditer(view.text):
+        group = 1 if match[1] else 2
+        collector.command(view.cut(match.start(group), match.end(group)))
+
+
+def _note_recipe(collector: Collector, view: View, recipe: list[tuple[int, int]]) -> None:
+    indices: list[int] = []
+    for start, end in recipe:
+        indices.extend(range(start, end))
+    plain = view.derive("".join(view.text[index] for index in indices), indices)
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for match in _MAKE_VARIABLE.finditer(plain.text):
+        parts.append(plain.text[at : match.start()])
+        places.extend(range(at, match.start()))
+        new = "$" if match[0] == "$$" else "${" + match[1] + "}"
+        parts.append(new)
+        places.extend([match.start()] * len(new))
+        at = match.end()
+    parts.append(plain.text[at:])
+    places.extend(range(at, len(plain.text)))
+    collector.command(plain.derive("".join(parts), places))
+
+
+def read_tasks(collector: Collector, root: Entry) -> None:
+    """Note tasks of an editor; those that start by themselves are noted with the agents."""
+    for task in root.get("tasks").items or ():
+        line = command_line([*task.get("command").scalars(), *task.get("args").scalars()])
+        if line is not None and task.get("runOptions", "runOn").text != "folderOpen":
+            collector.command(line)

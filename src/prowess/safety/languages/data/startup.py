@@ -1,0 +1,272 @@
+"""Files that a system starts things from: launchd, systemd, cron, autostart, the registry, git."""
+
+import re
+from html import unescape
+
+from prowess.safety import sensitive
+from prowess.safety.facts import Act
+from prowess.safety.languages.data.data_commands import looks_like_command, run, set_variables
+from prowess.safety.languages.data.tree import Collector, Entry, command_line, place, spot_of
+from prowess.safety.views import Spot, View
+
+_TAG = re.compile(
+    r"<!--(?:[^-]|-(?!->))*(?:-->)?|<!\[CDATA\[(?:[^\]]|\](?!\]>))*(?:\]\]>)?|<[^<>]{0,2000}>"
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);")
+_ENTITY_FILE = re.compile(
+    r"<!ENTITY\s{1,20}(?:%\s{1,20})?[\w.-]{1,80}\s{1,20}SYSTEM\s{1,20}[\"']([^\"']{1,300})[\"']"
+)
+_ATTRIBUTE = re.compile(
+    r"(?:[Cc]ommand|[Ee]xecutable|[Aa]rguments|onload|onerror)\s*=\s*(\"[^\"]{4,4000}\"|'[^']{4,4000}')"
+)
+_CRON = re.compile(
+    r"^[ \t]*(?:@(?:reboot|hourly|daily|weekly|monthly|yearly|annually|midnight)"
+    r"|(?:[\d*,/-]{1,40}|[A-Za-z]{3}(?:-[A-Za-z]{3})?)"
+    r"(?:[ \t]+(?:[\d*,/-]{1,40}|[A-Za-z]{3}(?:-[A-Za-z]{3})?)){4})"
+    r"[ \t]+(?=[^\s\d*])([^\n]+)$",
+    re.MULTILINE,
+)
+_CRON_USER = re.compile(
+    r"(?:root|www-data|nobody|daemon|[a-z_][a-z0-9_-]{1,30})[ \t]+(?=[/.~$\w\[])"
+)
+_REG_SECTION = re.compile(r"^\[(-?HK[^\]\n]{1,400})\]", re.MULTILINE)
+_REG_VALUE = re.compile(r"^(?:\"[^\"\n]{0,200}\"|@)=\"((?:[^\"\\\n]|\\.)*)\"", re.MULTILINE)
+_RUN_KEY = re.compile(
+    r"\\(?:Run|RunOnce|RunServices|Winlogon|Policies\\Explorer\\Run)$", re.IGNORECASE
+)
+_STARTS = (
+    "RunAtLoad",
+    "KeepAlive",
+    "StartInterval",
+    "StartCalendarInterval",
+    "WatchPaths",
+    "StartOnMount",
+)
+
+
+def read_xml(collector: Collector, view: View) -> None:
+    """Note what an XML file holds: property lists, entities that name files, commands."""
+    for match in _ENTITY_FILE.finditer(view.text):
+        spot = Spot(view, match.start(), match.end())
+        if match[1].startswith(("http:", "https:")):
+            collector.emit(Act.FETCH, spot, match[1])
+        else:
+            path = match[1].removeprefix("file://")
+            collector.emit(Act.READ, spot, sensitive.path_label(path) or f"file:{path}", path)
+    elements = _elements(view)
+    if "<plist" in view.text or "<dict>" in view.text:
+        _read_plist(collector, elements)
+    for name, text in elements:
+        if name == "comment" or not name.startswith("/"):
+            if looks_like_command(text.text):
+                collector.command(text)
+            collector.prose(text)
+    for match in _ATTRIBUTE.finditer(view.text):
+        collector.command(_decoded(view.cut(match.start(1) + 1, match.end(1) - 1)))
+    _read_scheduled(collector, elements)
+
+
+def _decoded(view: View) -> View:
+    if "&" not in view.text:
+        return view
+    parts: list[str] = []
+    indices: list[int] = []
+    at = 0
+    for match in _ENTITY.finditer(view.text):
+        parts.append(view.text[at : match.start()])
+        indices.extend(range(at, match.start()))
+        new = unescape(match[0])
+        parts.append(new)
+        indices.extend([match.start()] * len(new))
+        at = match.end()
+    parts.append(view.text[at:])
+    indices.extend(range(at, len(view.text)))
+    return view.derive("".join(parts), indices)
+
+
+def _elements(view: View) -> list[tuple[str, View]]:
+    """Return tags in order, each with the text behind it; entities of the file are not expanded."""
+    found: list[tuple[str, View]] = []
+    previous: re.Match[str] | None = None
+    for match in _TAG.finditer(view.text):
+        if previous is not None:
+            found.append(
+                (_tag_name(previous[0]), _decoded(view.cut(previous.end(), match.start())))
+            )
+        if match[0].startswith("<!--"):
+            found.append(
+                ("comment", view.cut(match.start() + 4, max(match.end() - 3, match.start() + 4)))
+            )
+        elif match[0].startswith("<![CDATA["):
+            found.append(
+                ("cdata", view.cut(match.start() + 9, max(match.end() - 3, match.start() + 9)))
+            )
+        previous = match
+    if previous is not None:
+        found.append((_tag_name(previous[0]), view.cut(previous.end(), len(view.text))))
+    return found
+
+
+def _tag_name(tag: str) -> str:
+    if tag.startswith(("<!", "<?")):
+        return "/"
+    inner = tag[1:-1].strip()
+    return (
+        (inner.split(None, 1) or [""])[0]
+        if not inner.endswith("/")
+        else inner.rstrip("/").strip() + "/"
+    )
+
+
+def _read_plist(collector: Collector, elements: list[tuple[str, View]]) -> None:
+    values: dict[str, list[Entry]] = {}
+    pairs: dict[str, Entry] = {}
+    key = ""
+    block = ""
+    for name, text in elements:
+        if name == "key":
+            key = text.text.strip()
+            values.setdefault(key, [])
+        elif name in {"dict", "array"}:
+            block = key
+        elif name in {"string", "integer", "true/", "real"} and key:
+            entry = Entry(scalar=text if name == "string" else text.cut(0, 0))
+            values[key].append(entry)
+            if block == "EnvironmentVariables" and key != block:
+                pairs[key] = entry
+    parts = [*values.get("ProgramArguments", ())] or [*values.get("Program", ())]
+    line = command_line(parts)
+    if line is None:
+        return
+    if any(start in values for start in _STARTS) or "Label" in values:
+        collector.emit(Act.PERSIST, place(parts[0]), "launchd", line.text)
+    collector.command(line)
+    set_variables(collector, Entry(fields=pairs))
+
+
+def _read_scheduled(collector: Collector, elements: list[tuple[str, View]]) -> None:
+    """Note a task of Windows' scheduler: `<Exec><Command>…</Command><Arguments>…`."""
+    names = {name for name, _text in elements}
+    if (
+        "Exec" not in names
+        or "Command" not in names
+        or not names & {"Triggers", "Triggers/", "Actions", "Task"}
+    ):
+        return
+    parts = [Entry(scalar=text) for name, text in elements if name in {"Command", "Arguments"}]
+    line = command_line(parts[:1])
+    if line is not None:
+        arguments = parts[1].text if len(parts) > 1 else ""
+        collector.emit(
+            Act.PERSIST, place(parts[0]), "scheduled-task", f"{line.text} {arguments}".strip()
+        )
+        for part in parts:
+            if part.scalar is not None:
+                collector.command(part.scalar, "powershell")
+
+
+def read_unit(collector: Collector, root: Entry) -> None:
+    """Note what a systemd unit starts."""
+    for section in ("Service", "Socket", "Mount", "Path", "Timer"):
+        for key, value in root.get(section).pairs():
+            for item in value.scalars():
+                if key.startswith("exec") and item.scalar is not None:
+                    command = item.scalar.cut(
+                        len(item.text) - len(item.text.lstrip("@-:+!")), len(item.text)
+                    )
+                    if key.startswith("execstart"):
+                        collector.emit(Act.PERSIST, place(item), "systemd", command.text)
+                    collector.command(command)
+                elif key == "environment":
+                    name, _equals, text = item.text.strip("\"'").partition("=")
+                    collector.emit(Act.SETENV, place(item), name, text)
+
+
+def read_crontab(collector: Collector, view: View) -> None:
+    """Note the lines of a crontab."""
+    system = re.search(r"(?:^|/)cron\.d/|etc/crontab$", view.path) is not None
+    for match in _CRON.finditer(view.text):
+        command = view.cut(match.start(1), match.end(1))
+        user = _CRON_USER.match(command.text) if system else None
+        if user is not None:
+            command = command.cut(user.end(), len(command.text))
+        collector.emit(Act.PERSIST, spot_of(command), "cron", command.text)
+        collector.command(command)
+
+
+def is_crontab(text: str) -> bool:
+    """Whether every line of a text is a schedule with a command, a variable or a comment."""
+    lines = [
+        line for line in text.split("\n", 200)[:200] if line.strip() and line.lstrip()[0] != "#"
+    ]
+    jobs = sum(_CRON.match(line) is not None for line in lines)
+    return jobs > 0 and all(_CRON.match(line) or re.match(r"\w+=", line) for line in lines)
+
+
+def read_desktop(collector: Collector, root: Entry) -> None:
+    """Note what a desktop entry starts, at login or when it is opened."""
+    entry = root.get("Desktop Entry")
+    automatic = (
+        "autostart" in collector.view.path or entry.get("x-gnome-autostart-enabled").scalars()
+    )
+    for item in entry.get("exec").scalars():
+        if automatic:
+            collector.emit(Act.PERSIST, place(item), "autostart", item.text)
+        if item.scalar is not None:
+            collector.command(item.scalar)
+
+
+def read_registry(collector: Collector, view: View) -> None:
+    """Note values of a registry file that run at login."""
+    sections = [(match.start(), match[1]) for match in _REG_SECTION.finditer(view.text)]
+    for number, (start, name) in enumerate(sections):
+        end = sections[number + 1][0] if number + 1 < len(sections) else len(view.text)
+        if "Windows Defender" in name and "dword:00000001" in view.text[start:end]:
+            collector.emit(Act.DISABLE, Spot(view, start, start + len(name) + 2), "defender", name)
+        if not _RUN_KEY.search(name):
+            continue
+        for match in _REG_VALUE.finditer(view.text, start, end):
+            command = view.cut(match.start(1), match.end(1))
+            text = command.text.replace('\\"', '"').replace("\\\\", "\\")
+            collector.emit(Act.PERSIST, spot_of(command), "registry-run", text)
+            collector.command(command, "powershell")
+
+
+def read_git_settings(collector: Collector, root: Entry) -> None:
+    """Note settings of git that run commands or send clones elsewhere."""
+    for section, values in root.pairs():
+        for key, value in values.pairs():
+            for item in value.scalars():
+                _read_git(collector, section.lower(), key, item)
+
+
+def _read_git(collector: Collector, section: str, key: str, item: Entry) -> None:
+    runs = key in {
+        "hookspath",
+        "fsmonitor",
+        "sshcommand",
+        "pager",
+        "editor",
+        "askpass",
+        "smudge",
+        "clean",
+        "process",
+    }
+    shell = section == "alias" and item.text.startswith("!")
+    helper = (
+        section.startswith("credential") and key == "helper" and item.text.startswith(("!", "/"))
+    )
+    if runs or shell or helper:
+        collector.emit(Act.PERSIST, place(item), "git-hook", item.text)
+        run(
+            collector,
+            Entry(
+                scalar=item.scalar.cut(1, len(item.text)) if shell and item.scalar else item.scalar
+            ),
+            "git",
+        )
+    elif key == "insteadof" and section.startswith("url"):
+        address = section.partition('"')[2].rstrip('"')
+        collector.emit(Act.REGISTRY, place(item), "git", address)
+    elif key == "sslverify" and item.text.lower() == "false":
+        collector.emit(Act.DISABLE, place(item), "tls")

@@ -1,0 +1,1 @@
+"""What JavaScript and TypeScript do."""

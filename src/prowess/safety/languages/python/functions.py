@@ -1,0 +1,357 @@
+"""What calls and comprehensions in Python come to: own functions are followed, others looked up."""
+
+import ast
+from collections.abc import Callable
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.python.effects import computed
+from prowess.safety.languages.python.expressions import attribute_of, evaluate, register
+from prowess.safety.languages.python.python_builtins import REWRITES, text_method
+from prowess.safety.languages.python.python_calls import CALLERS, EFFECTS, METHODS
+from prowess.safety.languages.python.python_network import carried, http_call
+from prowess.safety.languages.python.python_state import Site, State
+from prowess.safety.languages.python.python_targets import bind, update
+from prowess.safety.languages.python.values import (
+    NO_LABELS,
+    UNKNOWN,
+    Function,
+    Labels,
+    Scope,
+    Value,
+    join,
+    labelled,
+    labels_of,
+    mapping,
+    members,
+    public,
+    replace,
+    sequence,
+    words,
+)
+from prowess.safety.sensitive import is_secret_name
+
+Visit = Callable[[], None]
+
+_MAX_ALTERNATIVES = 3
+_MAX_ITEMS = 256
+_GROWING = words(
+    "append extend add update insert appendleft put setdefault write writelines attach add_field "
+    "add_header writestr writerow set_payload set_content add_attachment put_nowait push"
+)
+# Keywords by which clients are given their key: it opens a service, it is not its data.
+_KEYS = words(
+    "api_key apikey token access_token auth password passwd secret key credentials env "
+    "aws_access_key_id aws_secret_access_key username user bearer_token client_secret headers"
+)
+_DEFERRED = words("partial() attrgetter methodcaller")
+_PLAIN = words("input file decoded")
+_CLIENT = ("Client", "Session", "Api", "API", "AI", "Bot", "Anthropic", "Github", "Cohere", "Groq")
+
+
+def _call(state: State, node: ast.Call) -> Value:
+    receiver, method = UNKNOWN, ""
+    if isinstance(node.func, ast.Attribute):
+        receiver, method = evaluate(state, node.func.value), node.func.attr
+        callee = attribute_of(state, receiver, node.func)
+    else:
+        callee = evaluate(state, node.func)
+    args, keywords = _arguments(state, node)
+    found: Value | None = None
+    for option in callee.every()[:_MAX_ALTERNATIVES]:
+        site = Site(node, option.name, option, receiver, args, keywords)
+        found = join(found, apply(state, site, method))
+    _grow(state, node, method, Site(node, "", callee, receiver, args, keywords))
+    return found or UNKNOWN
+
+
+def _arguments(state: State, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    args: list[Value] = []
+    for part in node.args:
+        value = evaluate(state, part)
+        inner = members(value) if isinstance(part, ast.Starred) else None
+        args.extend(inner if inner is not None else [value])
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluate(state, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+            continue
+        for key, item in zip(value.keys or (), value.items or (), strict=False):
+            keywords[key.text] = item
+        if value.keys is None and value.labels:
+            keywords["**"] = value
+    return tuple(args), keywords
+
+
+def apply(state: State, site: Site, method: str = "") -> Value:
+    """Return what a call gives, noting what it does."""
+    if site.callee.function is not None:
+        return _own(state, site, site.callee.function)
+    if site.name in _DEFERRED:
+        return _completed(state, site)
+    for attempt in (_rewrite, _mapped, _known, _caller):
+        found = attempt(state, site, method)
+        if found is not None:
+            return found
+    return _other(state, site)
+
+
+def _own(state: State, site: Site, function: Function) -> Value:
+    if isinstance(function.node, ast.ClassDef):
+        name = function.node.name
+        made = Value(name=f"self:{name}", labels=NO_LABELS)
+        first = state.attribute(name, "__init__")
+        if first is not None and first.function is not None:
+            state.run(state, first.function, (made, *site.args), site.keywords)
+        # A class that only holds data holds what it is given.
+        return made if first is not None else made.named(site.labels())
+    args = site.args
+    if function.owner and not is_static(function):
+        bound = site.receiver.name.startswith("self:")
+        args = (site.receiver if bound else itself(function), *args)
+    return state.run(state, function, args, site.keywords)
+
+
+def itself(function: Function) -> Value:
+    """Return the object that a method is called on."""
+    return Value(name=f"self:{function.owner}")
+
+
+def is_static(function: Function) -> bool:
+    """Whether a method takes no object."""
+    decorators = getattr(function.node, "decorator_list", [])
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
+
+
+def _completed(state: State, site: Site) -> Value:
+    first, *given = site.callee.items or (UNKNOWN,)
+    if site.name != "partial()":
+        found = computed(state, site, site.arg(0).name, first)
+        if site.name == "attrgetter":
+            return found
+        return apply(state, replace_callee(site, found, tuple(given)))
+    return apply(state, replace_callee(site, first, (*given, *site.args)))
+
+
+def replace_callee(site: Site, callee: Value, args: tuple[Value, ...]) -> Site:
+    """Return a call of something else with other arguments, at the same place."""
+    return Site(site.node, callee.name, callee, UNKNOWN, args, site.keywords)
+
+
+def _rewrite(state: State, site: Site, method: str) -> Value | None:
+    rewrite = REWRITES.get(site.name)
+    if rewrite is not None:
+        return rewrite(state, site)
+    if method and not site.receiver.name and (site.receiver.text or site.receiver.constant == b""):
+        return text_method(state, site, method)
+    if method == "join" and site.receiver.constant == "":
+        return text_method(state, site, method)
+    return None
+
+
+def _mapped(state: State, site: Site, _method: str) -> Value | None:
+    if site.name not in {"map", "filter"}:
+        return None
+    values = members(site.arg(1))
+    if site.name == "filter":
+        return site.arg(1)
+    if values is None:
+        # One call stands for all.
+        one = apply(state, replace_callee(site, site.arg(0), (labelled(site.arg(1).labels),)))
+        return labelled(one.labels | site.arg(1).labels)
+    found: list[Value] = []
+    for value in values:
+        state.spent += 1
+        if not state.may_expand:
+            return labelled(site.arg(1).labels)
+        found.append(apply(state, replace_callee(site, site.arg(0), (value,))))
+    return sequence(found)
+
+
+def _known(state: State, site: Site, method: str) -> Value | None:
+    _whole_environment(state, site)
+    effect = EFFECTS.get(site.name)
+    if effect is not None:
+        found = effect(state, site)
+        if found is not None:
+            return found
+    found = http_call(state, _with_method(site, method))
+    if found is None:
+        found = carried(state, site)
+    if found is None and method in METHODS and not site.name.startswith("self:"):
+        found = METHODS[method](state, site)
+    return found
+
+
+def _with_method(site: Site, method: str) -> Site:
+    if site.name or not method:
+        return site
+    return Site(site.node, method, site.callee, site.receiver, site.args, site.keywords)
+
+
+def _whole_environment(state: State, site: Site) -> None:
+    """Handing all of the environment to a function reads all of it; to a child process does not."""
+    given = (*site.args, *(v for k, v in site.keywords.items() if k != "env"))
+    if any(value.name == "os.environ" for value in given):
+        state.emit(Act.READ, site.node, "env", "os.environ")
+
+
+def _caller(state: State, site: Site, _method: str) -> Value | None:
+    keyword = CALLERS.get(site.name)
+    if keyword is None:
+        return None
+    if not keyword:
+        callee, args = site.arg(0), site.args[1:]
+    else:
+        callee = site.arg(1, keyword)
+        args = site.keywords.get("args", UNKNOWN).items or ()
+    if site.name == "functools.partial":
+        return Value(name="partial()", items=(callee, *args))
+    inner = Site(site.node, callee.name, callee, UNKNOWN, tuple(args), {})
+    result = apply(state, inner) if callee.name or callee.function else UNKNOWN
+    return Value(name=site.name + "()", labels=result.labels)
+
+
+def _other(state: State, site: Site) -> Value:
+    """A call that no table knows: what goes in may come out."""
+    root = site.name.partition(".")[0].removesuffix("()")
+    if root in state.own_modules:
+        return _own_module(state, site)
+    last = site.name.rpartition(".")[2]
+    if last.endswith(_CLIENT) or any(part in last for part in ("Client", "Session")):
+        return Value(name=site.name + "()", made_of=site.arg(0))
+    labels = site.receiver.labels | labels_of(site.args)
+    labels |= labels_of(v for k, v in site.keywords.items() if k not in _KEYS)
+    return Value(name=site.name + "()" if site.name else "", labels=labels)
+
+
+def _own_module(state: State, site: Site) -> Value:
+    """A call into another file of the skill: the link is noted from both ends."""
+    there = "import:" + site.name.replace("()", "")
+    module = there.partition(".")[0]
+    for label in sorted(public(site.labels())):
+        # What the user typed or any file holds is no news; nor is what the module itself made.
+        if label.partition(":")[0] not in _PLAIN and label.partition(".")[0] != module:
+            state.emit(Act.READ, site.node, label, there)
+    return Value(name=site.name + "()", labels=frozenset([there]))
+
+
+def _grow(state: State, node: ast.Call, method: str, site: Site) -> None:
+    """`list.append(x)`: what a container is given, it holds."""
+    if method not in _GROWING or not isinstance(node.func, ast.Attribute):
+        return
+    base, target = site.receiver, node.func.value
+    if base.function is not None or base.name.startswith(("self:", "os.environ", "open()")):
+        return
+    grown = base.named(site.labels())
+    if base.items is not None and base.keys is None and len(base.items) < _MAX_ITEMS and site.args:
+        extra = members(site.args[0]) if method == "extend" else (site.args[0],)
+        grown = replace(grown, items=(base.items + (extra or ()))[:_MAX_ITEMS])
+    if grown is not base:
+        update(state, target, grown)
+
+
+def _comprehension(state: State, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+    found: list[Value] = []
+    labels = _each(state, node.generators, lambda: found.append(evaluate(state, node.elt)))
+    if labels is None:
+        return replace(sequence(found), node=node)
+    return labelled(_narrowed(node.generators, labels_of(found) | labels))
+
+
+def _dict_comprehension(state: State, node: ast.DictComp) -> Value:
+    pairs: list[tuple[Value, Value]] = []
+    labels = _each(
+        state,
+        node.generators,
+        lambda: pairs.append((evaluate(state, node.key), evaluate(state, node.value))),
+    )
+    made = mapping(pairs)
+    if labels is None:
+        return made
+    return labelled(_narrowed(node.generators, made.labels | labels))
+
+
+def _each(state: State, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
+    """Visit each round; None where all are known, else the labels of what is looped over."""
+    outer = state.scope
+    state.scope = Scope(parent=outer)
+    try:
+        return _rounds(state, generators, visit)
+    finally:
+        state.scope = outer
+
+
+def _rounds(state: State, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
+    if not generators:
+        visit()
+        return None
+    first, *rest = generators
+    source = evaluate(state, first.iter)
+    values = members(source) if state.may_expand else None
+    if values is None:
+        bind(state, first.target, element(source))
+        _tests(state, first)
+        _rounds(state, rest, visit)
+        return source.labels
+    unknown: Labels | None = None
+    for value in values:
+        if not state.may_expand:
+            return source.labels
+        state.spent += 1
+        state.expanding += 1
+        try:
+            bind(state, first.target, value)
+            _tests(state, first)
+            inner = _rounds(state, rest, visit)
+        finally:
+            state.expanding -= 1
+        unknown = unknown if inner is None else (unknown or NO_LABELS) | inner
+    # A filter that is not evaluated leaves open which members stay.
+    return source.labels if first.ifs and unknown is None and source.labels else unknown
+
+
+def _tests(state: State, generator: ast.comprehension) -> None:
+    for test in generator.ifs:
+        evaluate(state, test)
+
+
+def element(source: Value) -> Value:
+    """Return what one round of a loop over a value of unknown members sees."""
+    if source.items is None:
+        return labelled(source.labels)
+    found: Value | None = None
+    for item in source.items[:_MAX_ALTERNATIVES]:
+        found = join(found, item)
+    return (found or UNKNOWN).named(source.labels)
+
+
+def _narrowed(generators: list[ast.comprehension], labels: Labels) -> Labels:
+    """A filter by the prefix of an application leaves only its own variables of the environment."""
+    if "env" not in labels:
+        return labels
+    for generator in generators:
+        for test in generator.ifs:
+            prefix = _prefix(test)
+            if prefix and not is_secret_name(prefix.strip("_")):
+                return (labels - {"env"}) | {f"env:{prefix}*"}
+    return labels
+
+
+def _prefix(test: ast.expr) -> str:
+    match test:
+        case ast.Call(
+            func=ast.Attribute(attr="startswith"), args=[ast.Constant(value=str() as text)]
+        ):
+            return text
+        case _:
+            return ""
+
+
+def install() -> None:
+    """Make expressions know calls and comprehensions."""
+    register(ast.Call, _call)
+    register(ast.ListComp, _comprehension)
+    register(ast.SetComp, _comprehension)
+    register(ast.GeneratorExp, _comprehension)
+    register(ast.DictComp, _dict_comprehension)

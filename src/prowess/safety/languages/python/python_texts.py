@@ -1,0 +1,99 @@
+"""Prose inside Python code: docstrings, comments, long strings."""
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from prowess.safety.languages.python.python_literals import literal_view
+from prowess.safety.languages.python.source import Source
+from prowess.safety.views import View
+
+_MIN_LENGTH = 40
+_MAX_TEXTS = 2000
+_LINE_END = re.compile(r"[\r\n]")
+
+
+def prose(source: Source) -> tuple[View, ...]:
+    """Return what a text says to a reader, in the order in which it stands."""
+    found: list[tuple[int, View]] = []
+    spans: list[tuple[int, int]] = []
+    for node in _strings(source.tree):
+        span = source.span(node)
+        spans.append(span)
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and _is_prose(text):
+            found.append((span[0], literal_view(source.view, text, *span)))
+    found.extend(_comments(source.view, sorted(spans)))
+    found.sort(key=lambda item: item[0])
+    return tuple(view for _, view in found[:_MAX_TEXTS])
+
+
+def _strings(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the nodes that are strings; three times as fast as `ast.walk`."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str | bytes):
+                yield node
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node
+        for value in vars(node).values():
+            if isinstance(value, list):
+                stack.extend(item for item in value if isinstance(item, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.Name):
+                stack.append(value)
+
+
+def _is_prose(text: str) -> bool:
+    return len(text) >= _MIN_LENGTH and " " in text
+
+
+def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]]:
+    """Return comments; those on lines below each other are one."""
+    starts, ends = _merged(spans)
+    found: list[tuple[int, View]] = []
+    run: list[tuple[int, int]] = []
+    at = view.text.find("#")
+    while at >= 0:
+        before = bisect_right(starts, at) - 1
+        if before >= 0 and at < ends[before]:
+            at = view.text.find("#", ends[before])
+            continue
+        end = _LINE_END.search(view.text, at)
+        stop = end.start() if end else len(view.text)
+        if run and view.text[run[-1][1] : at].strip():
+            found.append(_joined(view, run))
+            run = []
+        run.append((at, stop))
+        at = view.text.find("#", stop)
+    return [*found, _joined(view, run)] if run else found
+
+
+def _merged(spans: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return where strings begin and end; parts of a template lie inside it."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in spans:
+        if ends and start < ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
+
+
+def _joined(view: View, run: list[tuple[int, int]]) -> tuple[int, View]:
+    if len(run) == 1:
+        start, end = run[0]
+        return start, view.cut(start, end)
+    letters: list[str] = []
+    indices: list[int] = []
+    for start, end in run:
+        body = view.text[start:end].lstrip("#!:")
+        at = end - len(body)
+        letters.append(body + "\n")
+        indices.extend(range(at, end + 1))
+    return run[0][0], view.derive("".join(letters), indices)

@@ -1,0 +1,302 @@
+"""From a word as written to the arguments that a shell would make of it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from prowess.safety.languages.shell.shell_tree import (
+    Array,
+    Part,
+    Substitution,
+    Text,
+    Variable,
+    Word,
+)
+from prowess.safety.languages.shell.state import EMPTY, Shell, Value, join, unknown
+from prowess.safety.sensitive import is_secret_name
+
+_MAX_FIELDS = 64
+_MAX_GLOB = 400
+# Braces and separators that came from quotes or variables must not be read again.
+_MASK = str.maketrans({"{": "\ue000", "}": "\ue001", ",": "\ue002"})
+_UNMASK = str.maketrans({"\ue000": "{", "\ue001": "}", "\ue002": ","})
+_BRACES = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
+_SPACE = re.compile(r"[ \t\n]+")
+_ENVIRONMENT_NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+_NUMBER = re.compile(r"\s*\(?\s*(-?\d{1,6})\s*\)?\s*\Z")
+# Variables of the shell itself: what they hold is no secret.
+_PLAIN_NAMES = frozenset((
+    "HOME", "PWD", "OLDPWD", "PATH", "TMPDIR", "TERM", "LANG", "EDITOR", "VISUAL",
+    "RANDOM", "SECONDS",
+    "LINENO", "BASH_SOURCE", "BASH_VERSION", "FUNCNAME", "UID", "EUID", "PPID", "OPTARG", "OPTIND",
+    "REPLY",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "COLUMNS", "LINES", "PIPESTATUS", "CI",
+    "DISPLAY",
+    "TEMP", "TMP", "NO_COLOR", "DEBUG", "VERBOSE", "ZSH_VERSION", "BASH_REMATCH", "SHLVL",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_SKILL_DIR", "SKILL_DIR", "EPOCHSECONDS",
+))  # fmt: skip
+# What these hold wherever a script runs: a shell, whichever it is.
+_KNOWN_VALUES = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash", "0": "bash"}
+_HOST_NAMES = frozenset(("USER", "HOSTNAME", "LOGNAME", "OSTYPE", "HOSTTYPE", "MACHTYPE",
+"USERNAME", "COMPUTERNAME"))  # fmt: skip
+
+
+def expand(shell: Shell, words: list[Word]) -> list[Value]:
+    """Return the arguments that `words` become."""
+    return [value for word in words for value in expand_word(shell, word)]
+
+
+def expand_one(shell: Shell, word: Word) -> Value:
+    """Return `word` as one text, as in an assignment or after a redirection."""
+    values = [value for value, _ in _segments(shell, word.parts, split=False)]
+    return join(values) if values else replace(EMPTY, pieces=((word.start, 0, True),))
+
+
+def expand_word(shell: Shell, word: Word) -> list[Value]:
+    """Return the arguments that `word` becomes: mostly one."""
+    if len(word.parts) == 1 and isinstance(word.parts[0], Text):
+        part = word.parts[0]
+        if part.quoted or "{" not in part.text:
+            return [_literal(part)]
+    fields: list[list[tuple[Value, bool]]] = [[]]
+    for value, plain in _segments(shell, word.parts, split=True):
+        if value is _SEPARATOR:
+            fields.append([])
+        else:
+            fields[-1].append((value, plain))
+    return [value for field in fields if field for value in _braced(field)]
+
+
+_SEPARATOR = Value(" ", source="separator")
+
+
+def _literal(part: Text) -> Value:
+    return Value(part.text, pieces=((part.start, len(part.text), part.exact),))
+
+
+def _segments(shell: Shell, parts: list[Part], *, split: bool) -> list[tuple[Value, bool]]:
+    """Return the values of `parts`, each with whether it was written plainly."""
+    found: list[tuple[Value, bool]] = []
+    for part in parts:
+        if isinstance(part, Text):
+            found.append((_literal(part), not part.quoted))
+            continue
+        value = _value(shell, part)
+        if split and not isinstance(part, Array) and (not part.quoted or _is_list(part)):
+            found += _split(value)
+        else:
+            found.append((value, False))
+    return found
+
+
+def _is_list(part: Variable | Substitution) -> bool:
+    """Whether it becomes several arguments even inside quotes: `"$@"`, `"${a[@]}"`."""
+    return isinstance(part, Variable) and (part.name == "@" or part.name.endswith("[@]"))
+
+
+# A command with more arguments than this from one expansion is no command that anybody wrote.
+_MAX_FIELDS = 120
+
+
+def _split(value: Value) -> list[tuple[Value, bool]]:
+    """Cut what an unquoted expansion gives at its blanks."""
+    if not value.known or not any(blank in value.text for blank in " \t\n"):
+        return [(value, False)]
+    found: list[tuple[Value, bool]] = []
+    at = 0
+    for blank in islice(_SPACE.finditer(value.text), _MAX_FIELDS):
+        if blank.start() > at:
+            found.append((value.cut(at, blank.start()), False))
+        found.append((_SEPARATOR, False))
+        at = blank.end()
+    if at < len(value.text):
+        found.append((value.cut(at), False))
+    return found
+
+
+def _braced(field: list[tuple[Value, bool]]) -> list[Value]:
+    if not any(plain and "{" in value.text for value, plain in field):
+        return [join([value for value, _ in field])]
+    whole = join([value for value, _ in field])
+    masked = "".join(value.text if plain else value.text.translate(_MASK) for value, plain in field)
+    texts = _expand_braces(masked)
+    if len(texts) == 1:
+        return [whole]
+    start = whole.pieces[0][0] if whole.pieces else 0
+    return [
+        replace(whole, text=text, pieces=((start, len(text), False),))
+        for text in (text.translate(_UNMASK) for text in texts)
+        if text
+    ]
+
+
+def _expand_braces(text: str) -> list[str]:
+    done: list[str] = []
+    waiting = [text]
+    while waiting and len(done) + len(waiting) <= _MAX_FIELDS:
+        current = waiting.pop(0)
+        braces = _BRACES.search(current)
+        if braces is None:
+            done.append(current)
+            continue
+        head, tail = current[: braces.start()], current[braces.end() :]
+        waiting[:0] = [head + choice + tail for choice in braces[1].split(",")[:_MAX_FIELDS]]
+    return [*done, *waiting]
+
+
+def _value(shell: Shell, part: Variable | Substitution | Array) -> Value:
+    if isinstance(part, Variable):
+        return _within_room(shell, _expansion(shell, part), part)
+    if isinstance(part, Array):
+        return join(expand(shell, part.words), " ") if part.words else EMPTY
+    output = shell.run_body(part.body)
+    if part.direction == ">":
+        return unknown(text="/dev/fd/63")
+    if part.direction:
+        return replace(output, text="", known=False, source=output.source or "pipe")
+    placed = (
+        output
+        if output.pieces
+        else replace(output, pieces=((part.start, len(output.text), False),))
+    )
+    trimmed = placed.text.rstrip("\n")
+    return placed if len(trimmed) == len(placed.text) else placed.cut(0, len(trimmed))
+
+
+def _within_room(shell: Shell, value: Value, part: Variable) -> Value:
+    """Keep texts that double themselves from growing without end."""
+    shell.ledger.room -= len(value.text)
+    if shell.ledger.room < 0:
+        return replace(value, text="", known=False, pieces=())
+    if value.pieces and sum(piece[1] for piece in value.pieces) == len(value.text):
+        return value
+    return replace(value, pieces=((part.start, len(value.text), False),))
+
+
+def _expansion(shell: Shell, part: Variable) -> Value:
+    name = part.name.partition("[")[0]
+    if name == "((":
+        return unknown(text="0")
+    if len(name) > 1 and name[0] == "#":
+        return unknown(text="0")
+    if len(name) > 1 and name[0] == "!":
+        pointer = shell.variable(name[1:])
+        name = pointer.text if pointer and pointer.known else name[1:]
+    value = shell.variable(name)
+    operate = _OPERATIONS.get(part.operator)
+    if operate is None:
+        return value if value is not None else _unset(shell, name)
+    return operate(shell, value, part)
+
+
+def _unset(shell: Shell, name: str) -> Value:
+    """Return what a variable holds that the text does not set."""
+    if name in _KNOWN_VALUES:
+        return Value(_KNOWN_VALUES[name])
+    if name.isdigit() or name in ("@", "*"):
+        return _argument(shell, name)
+    text = f"${name}"
+    if name in _PLAIN_NAMES or not name[:1].isalpha():
+        return Value("") if name == "9" else unknown(text=text)
+    if name in _HOST_NAMES:
+        return unknown("host", text=text)
+    if _ENVIRONMENT_NAME.match(name) or is_secret_name(name):
+        return unknown(f"env:{name}", text=text)
+    return unknown(text=text)
+
+
+def _argument(shell: Shell, name: str) -> Value:
+    if shell.arguments is not None:
+        if name in ("@", "*"):
+            return join(shell.arguments, " ") if shell.arguments else EMPTY
+        index = int(name[:3]) - 1
+        return shell.arguments[index] if 0 <= index < len(shell.arguments) else EMPTY
+    if name == "9":
+        return EMPTY
+    return unknown("input", *shell.flow, text=f"${name}") if name != "0" else unknown(text="$0")
+
+
+def _default(shell: Shell, value: Value | None, part: Variable) -> Value:
+    name = part.name.partition("[")[0]
+    if value is not None and (value.text or not value.known):
+        return value
+    otherwise = expand_one(shell, part.argument) if part.argument else EMPTY
+    unset = _unset(shell, name) if value is None else EMPTY
+    if not otherwise.text and unset.text:
+        return unset
+    result = otherwise.with_labels(*unset.labels)
+    if part.operator in (":=", "="):
+        shell.variables[name] = result
+    return result
+
+
+def _instead(shell: Shell, value: Value | None, part: Variable) -> Value:
+    otherwise = expand_one(shell, part.argument) if part.argument else EMPTY
+    return otherwise if value is None or value.text or not value.known else EMPTY
+
+
+def _required(shell: Shell, value: Value | None, part: Variable) -> Value:
+    return value if value is not None else _unset(shell, part.name.partition("[")[0])
+
+
+def _substring(shell: Shell, value: Value | None, part: Variable) -> Value:
+    if value is None or not value.known or part.argument is None:
+        return _required(shell, value, part)
+    offset, _, length = expand_one(shell, part.argument).text.partition(":")
+    first, count = _NUMBER.match(offset), _NUMBER.match(length)
+    if first is None or (length and count is None):
+        return value
+    start = int(first[1])
+    start = max(len(value.text) + start, 0) if start < 0 else start
+    if count is None:
+        return value.cut(start)
+    end = int(count[1])
+    return value.cut(start, start + end if end >= 0 else max(len(value.text) + end, 0))
+
+
+def _trim(shell: Shell, value: Value | None, part: Variable) -> Value:
+    """`${x#pattern}` and `${x%pattern}`, on short constants."""
+    if value is None or not value.known or part.argument is None or len(value.text) > _MAX_GLOB:
+        return _required(shell, value, part)
+    pattern = expand_one(shell, part.argument).text
+    sizes = range(len(value.text) + 1)
+    greedy = len(part.operator) > 1
+    for size in reversed(sizes) if greedy else sizes:
+        if part.operator[0] == "#" and fnmatchcase(value.text[:size], pattern):
+            return value.cut(size)
+        if part.operator[0] == "%" and fnmatchcase(value.text[len(value.text) - size :], pattern):
+            return value.cut(0, len(value.text) - size)
+    return value
+
+
+def _replaced(shell: Shell, value: Value | None, part: Variable) -> Value:
+    if value is None or not value.known or part.argument is None:
+        return _required(shell, value, part)
+    old, _, new = expand_one(shell, part.argument).text.partition("/")
+    if not old or any(mark in old for mark in "*?["):
+        return replace(value, known=False)
+    count = -1 if part.operator == "//" else 1
+    text = value.text.replace(old, new, count)[: len(value.text) + 4096]
+    start = value.pieces[0][0] if value.pieces else part.start
+    return replace(value, text=text, pieces=((start, len(text), False),))
+
+
+def _cased(shell: Shell, value: Value | None, part: Variable) -> Value:
+    if value is None or not value.known or not value.text.isascii():
+        return _required(shell, value, part)
+    change = str.upper if part.operator[0] == "^" else str.lower
+    head, tail = value.text[:1], value.text[1:]
+    text = change(head) + (change(tail) if len(part.operator) > 1 else tail)
+    return replace(value, text=text)
+
+
+_Operation = Callable[[Shell, Value | None, Variable], Value]
+_OPERATIONS: dict[str, _Operation] = {
+    ":-": _default, "-": _default, ":=": _default, "=": _default,
+    ":+": _instead, "+": _instead, ":?": _required, "?": _required, "@": _required,
+    ":": _substring, "#": _trim, "##": _trim, "%": _trim, "%%": _trim,
+    "/": _replaced, "//": _replaced, "^": _cased, "^^": _cased, ",": _cased, ",,": _cased,
+}  # fmt: skip

@@ -1,0 +1,347 @@
+"""Commands that run code: interpreters, `eval`, `source`, and files that are run by their path."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.shell import shell_packages
+from prowess.safety.languages.shell import text as shell_data
+from prowess.safety.languages.shell.shell_options import options
+from prowess.safety.languages.shell.shell_writes import language_of
+from prowess.safety.languages.shell.state import EMPTY, SHELL_OUTPUT, Call, Value, join, unknown
+
+_LANGUAGES = {
+    **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "tcsh",
+    "csh"), "shell"),
+    **dict.fromkeys(("python", "pypy", "ipython", "pythonw", "py"), "python"),
+    **dict.fromkeys(("node", "nodejs", "deno", "bun", "tsx", "ts-node", "qjs"), "javascript"),
+    **dict.fromkeys(("pwsh", "powershell", "cmd"), "powershell"),
+    **dict.fromkeys(("perl", "ruby", "php", "osascript", "lua", "luajit", "tclsh", "expect",
+    "Rscript", "jruby", "wscript",
+                     "cscript", "mshta", "julia", "elixir"), "other"),
+}  # fmt: skip
+# The option after which code stands, per interpreter.
+_CODE = {
+    "python": ("-c",), "node": ("-e", "--eval", "-p", "--print", "-pe"), "nodejs": ("-e", "--eval",
+    "-p", "-pe"),
+    "bun": ("-e", "--eval", "-p"), "tsx": ("-e", "--eval"), "ts-node": ("-e", "--eval"),
+    "ruby": ("-e",), "lua": ("-e",),
+    "php": ("-r",), "osascript": ("-e",), "Rscript": ("-e",), "julia": ("-e",), "elixir": ("-e",),
+    "tclsh": ("-c",),
+    "expect": ("-c",), "deno": (), "luajit": ("-e",), "jruby": ("-e",), "pypy": ("-c",),
+    "ipython": ("-c",), "py": ("-c",),
+}  # fmt: skip
+_VALUED = frozenset(("-W", "-X", "-r", "--require", "--import", "--loader", "-l", "-I", "-O", "+O",
+"--rcfile", "--init-file",
+                     "-o", "+o", "--config", "-M", "-d"))  # fmt: skip
+_PERL_CODE = re.compile(r"-[a-zA-Z0-9]*[eE]$")
+_URL_IN_CODE = re.compile(r"(?:https?|ftp)://[^\s'\"`)<>]{1,500}")
+_FETCHING = re.compile(
+    r"urlopen|urlretrieve|requests?\.|httpx|\bfetch\b|https?\.get|LWP|getprint|HTTP::"
+    r"|open-uri|Net::HTTP|URI|"
+    r"file_get_contents|curl_exec|readfile|WebClient|Invoke-|DownloadString"
+)
+_DECODING = re.compile(
+    r"b64decode|unhexlify|fromhex|decode_base64|atob\(|unpack|base64_decode|FromBase64|Base64"
+    r"|codecs\.decode|zlib"
+)
+_ENVIRONMENT = re.compile(
+    r"os\.environ(?!\s*(?:\[|\.get))|process\.env(?![.\[])|%ENV|ENV\.(?:to_h|inspect"
+    r"|each)|\$_ENV|getenv\(\)"
+)
+_AWK_SYSTEM = re.compile(
+    r"system\s*\(\s*\"((?:[^\"\\]++|\\.){0,4000}+)\"|\"((?:[^\"\\]++"
+    r"|\\.){0,4000}+)\"\s*\|\s*getline"
+)
+_ONLY_VARIABLE = re.compile(r"\s*\$[\w@*]+\s*$|\s*$")
+_BIN_FOLDERS = (
+    "/usr/local/bin/",
+    "~/.local/bin/",
+    "~/bin/",
+    "/usr/bin/",
+    "/opt/homebrew/bin/",
+    "/usr/local/sbin/",
+)
+
+
+_STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+
+
+def _interpreter(call: Call) -> Value:
+    """Run code given as an option, a file, or standard input."""
+    language = _LANGUAGES[call.name]
+    if language == "powershell":
+        return _powershell(call)
+    if call.name == "bun" and call.texts[:1] and call.texts[0] in ("add", "install", "i", "create"):
+        return shell_packages.npm(call)
+    code, script, rest = _split(call, language)
+    if call.name in ("python", "pypy", "py") and code is None and "-m" in call.texts[:4]:
+        return shell_packages.module(call)
+    if script is not None and language == "shell" and script.text.startswith("command:"):
+        # The way in which some agents write a call of their own tool.
+        code, rest = script.cut(len("command:")), []
+    if code is not None:
+        return _run_inline(call, code, language, rest)
+    if script is not None and script.text not in _STANDARD_INPUT:
+        return run_file(call, call.name, script, rest)
+    return _run_input(call, language)
+
+
+def _split(call: Call, language: str) -> tuple[Value | None, Value | None, list[Value]]:
+    """Return the code, the script and the arguments after it."""
+    if call.name == "osascript" and "-e" in call.texts:
+        lines = options(call.args, "els").values("-e")
+        return (join(lines, "\n") if lines else EMPTY), None, []
+    args = call.args
+    at = 0
+    while at < len(args):
+        text = args[at].text
+        if not text.startswith(("-", "+")) or text in ("-", "--"):
+            break
+        if _takes_code(call.name, language, text):
+            code = args[at + 1] if at + 1 < len(args) else EMPTY
+            return code, None, args[at + 2 :]
+        name, equals, _ = text.partition("=")
+        if equals and name in _CODE.get(call.name, ()):
+            return args[at].cut(len(name) + 1), None, args[at + 1 :]
+        if language == "shell" and "s" in text[1:] and not text.startswith("--"):
+            return None, None, args[at + 1 :]
+        at += 2 if text in _VALUED else 1
+    if at < len(args) and args[at].text == "--":
+        at += 1
+    return _verbs(call, args[at:], language) if at < len(args) else (None, None, [])
+
+
+def _takes_code(name: str, language: str, text: str) -> bool:
+    if language == "shell":
+        return not text.startswith("--") and text.endswith("c") and len(text) <= len("-xxxxc")
+    if name in ("perl", "ruby", "jruby"):
+        return bool(_PERL_CODE.match(text)) and not text.startswith("-I")
+    return text in _CODE.get(name, ()) or (
+        name == "python" and bool(re.fullmatch(r"-[A-Za-z]{1,4}c", text))
+    )
+
+
+def _verbs(
+    call: Call, args: list[Value], language: str
+) -> tuple[Value | None, Value | None, list[Value]]:
+    """`deno run x`, `bun run x`, `deno eval code`."""
+    if call.name not in ("deno", "bun") or args[0].text not in ("run", "eval", "x", "exec"):
+        known = language == "shell" or "." in args[0].text or "/" in args[0].text or args[0].labels
+        return (
+            None,
+            args[0] if known or args[0].text == "-" or call.name not in ("deno", "bun") else None,
+            args[1:],
+        )
+    rest = options(args[1:], "cLA", frozenset(("--config", "--import-map"))).operands
+    if not rest:
+        return None, None, []
+    return (rest[0], None, rest[1:]) if args[0].text == "eval" else (None, rest[0], rest[1:])
+
+
+def _run_inline(call: Call, code: Value, language: str, rest: list[Value]) -> Value:
+    tell_code(call, call.name, code)
+    if language == "shell":
+        kept = call.shell.arguments
+        call.shell.arguments = tuple(rest[1:]) if rest else kept
+        output = call.shell.run(code, call.stdin)
+        call.shell.arguments = kept
+        return output
+    call.shell.snippet(
+        language, code, call.incoming.labels.union(*(value.labels for value in rest))
+    )
+    return _printed_by(code, call.incoming)
+
+
+def tell_code(call: Call, subject: str, code: Value) -> None:
+    """Note that code from elsewhere runs; code that stands here tells its own facts."""
+    if is_foreign(code) or (not code.known and not code.text.strip()):
+        call.tell(Act.EXEC, subject, code.source, code.labels)
+
+
+def is_foreign(code: Value) -> bool:
+    """Whether code comes from elsewhere; an argument counts only where it is all of the code."""
+    if code.labels & {"remote", "decoded"}:
+        return True
+    return "input" in code.labels and bool(_ONLY_VARIABLE.match(code.text))
+
+
+def _printed_by(code: Value, incoming: Value) -> Value:
+    """Return what a one-line program prints, as far as its words tell."""
+    labels = set(incoming.labels)
+    source = incoming.source
+    url = _URL_IN_CODE.search(code.text)
+    if url and _FETCHING.search(code.text):
+        labels.add("remote")
+        source = url[0]
+    if _DECODING.search(code.text):
+        labels.add("decoded")
+    if _ENVIRONMENT.search(code.text):
+        labels.add("env")
+    return unknown(*labels, source=source)
+
+
+def _run_input(call: Call, language: str) -> Value:
+    if call.link and language == "shell":
+        call.tell(Act.REVERSE_SHELL, call.name, call.link)
+        return unknown(SHELL_OUTPUT)
+    data = call.stdin
+    if data is None:
+        return unknown(SHELL_OUTPUT) if language == "shell" else EMPTY
+    if is_foreign(data) or (data.labels and not data.text) or not (data.known or data.text):
+        call.shell.tell(Act.EXEC, call.name, data.source, data.labels, piped=True)
+    if data.text.strip() and (data.known or data.pieces):
+        if language == "shell":
+            return call.shell.run(data)
+        call.shell.snippet(language, data, data.labels)
+        return _printed_by(data, EMPTY)
+    return unknown(SHELL_OUTPUT) if language == "shell" else unknown()
+
+
+def run_file(call: Call, subject: str, path: Value, rest: list[Value] | None = None) -> Value:
+    """Note that a file is run, with where its content came from."""
+    shell = call.shell
+    if path.source and not path.text:
+        shell.tell(Act.EXEC, subject, path.source, path.labels, piped=True)
+        return unknown(*call.incoming.labels)
+    if path.text.startswith(("http://", "https://", "npm:", "jsr:")):
+        call.tell(Act.FETCH, path.text)
+        call.tell(Act.EXEC, subject, path.text, frozenset(("remote",)))
+        return unknown()
+    content = shell.read_file(path.text)
+    labels = frozenset(
+        label
+        for label in content.labels
+        if not label.startswith(("file:", "credential:", "memory"))
+    )
+    call.tell(Act.EXEC, subject, path.text, labels | (path.labels & {"remote", "decoded"}))
+    if "remote" not in labels:
+        _note_import(call, path.text)
+    if (
+        content.known
+        and content.text.strip()
+        and content.pieces
+        and not language_of(path.text, content.text)
+    ):
+        shell.snippet(_LANGUAGES.get(subject, "shell"), content, labels)
+    passed = call.incoming.labels.union(*(value.labels for value in rest or []))
+    return unknown(*passed)
+
+
+def _note_import(call: Call, path: str) -> None:
+    name = re.sub(r"^\$\{?\w+\}?/", "", path)
+    name = name.removeprefix("./")
+    if name and not name.startswith(("/", "~", "$", "-", "<")) and len(name) <= _MAX_NAME:
+        call.shell.ledger.imports[name] = None
+
+
+_MAX_NAME = 200
+
+
+def fetched_program(call: Call, first: Value) -> Value | None:
+    """Return the path of a command that this text has put into a folder of programs."""
+    if not call.shell.files or "/" in first.text:
+        return None
+    for folder in _BIN_FOLDERS:
+        held = call.shell.stored(folder + first.text)
+        if held is not None and "remote" in held.labels:
+            return Value(folder + first.text)
+    return None
+
+
+def _source(call: Call) -> Value:
+    if call.args and call.args[0].text in _STANDARD_INPUT:
+        return _run_input(replace(call, name="source"), "shell")
+    return run_file(call, "source", call.args[0], call.args[1:]) if call.args else EMPTY
+
+
+def _eval(call: Call) -> Value:
+    if not call.args:
+        return EMPTY
+    code = join(call.args, " ")
+    tell_code(call, "eval", code)
+    return call.shell.run(code, call.stdin)
+
+
+def _trap(call: Call) -> Value:
+    operands = options(call.args).operands
+    if len(operands) > 1:
+        call.shell.run(operands[0])
+    return EMPTY
+
+
+_POWERSHELL_FLAGS = (
+    ("encoded", re.compile(r"[-/]e(?:c|nc[a-z]*)?$")),
+    ("code", re.compile(r"[-/]c(?:o[a-z]*)?$|/k$|//c$")),
+    ("file", re.compile(r"[-/]f(?:i[a-z]*)?$")),
+)
+
+
+def _powershell(call: Call) -> Value:
+    for at, value in enumerate(call.args[:-1]):
+        flag = value.text.lower()
+        rest = call.args[at + 1 :]
+        kind = next((kind for kind, pattern in _POWERSHELL_FLAGS if pattern.match(flag)), "")
+        if kind == "encoded" and call.name != "cmd":
+            return _encoded(call, rest[0])
+        if kind == "code":
+            return _run_inline(call, join(rest, " "), "powershell", [])
+        if kind == "file" and call.name != "cmd":
+            return run_file(call, call.name, rest[0])
+    operands = [value for value in call.args if not value.text.startswith(("-", "/"))]
+    if not operands or call.name == "cmd":
+        return _run_input(call, "powershell")
+    if operands[-1].text.endswith(".ps1"):
+        return run_file(call, call.name, operands[-1])
+    return _run_inline(call, join(operands, " "), "powershell", [])
+
+
+def _encoded(call: Call, blob: Value) -> Value:
+    call.tell(Act.DECODE, "base64")
+    call.tell(Act.EXEC, call.name, "", frozenset(("decoded",)))
+    try:
+        text = base64.b64decode(blob.text + "=" * (-len(blob.text) % 4)).decode("utf-16-le")
+    except (binascii.Error, ValueError):
+        return EMPTY
+    start = blob.pieces[0][0] if blob.pieces else call.shell.start
+    code = replace(blob, text=text, pieces=((start, len(text), False),), steps=("base64",))
+    call.shell.snippet("powershell", code, frozenset(("decoded",)))
+    return _printed_by(code, EMPTY)
+
+
+def _awk(call: Call) -> Value:
+    program = next((value for value in call.args if not value.text.startswith("-")), EMPTY)
+    if "system" in program.text or "getline" in program.text:
+        for found in _AWK_SYSTEM.finditer(program.text):
+            group = 1 if found[1] is not None else 2
+            call.shell.run(program.cut(*found.span(group)), call.stdin)
+    return shell_data.program(call)
+
+
+def _open(call: Call) -> Value:
+    for path in options(call.args, "ab").operands:
+        content = call.shell.read_file(path.text)
+        if "remote" in content.labels and not path.text.startswith("http"):
+            call.tell(Act.EXEC, call.name, path.text, content.labels)
+    return EMPTY
+
+
+def _mount(call: Call) -> Value:
+    operands = options(call.args).operands
+    if operands[:1] and operands[0].text in ("attach", "mount"):
+        for path in operands[1:]:
+            content = call.shell.read_file(path.text)
+            if "remote" in content.labels:
+                call.shell.unpacked["/Volumes"] = content
+    return EMPTY
+
+
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    **dict.fromkeys(_LANGUAGES, _interpreter),
+    "source": _source, ".": _source, "eval": _eval, "trap": _trap,
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
+    **dict.fromkeys(("open", "xdg-open", "start"), _open), "hdiutil": _mount,
+}  # fmt: skip

@@ -1,0 +1,313 @@
+"""Commands that fetch from the network or send to it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.shell.shell_options import Options, options
+from prowess.safety.languages.shell.shell_writes import write_file
+from prowess.safety.languages.shell.state import EMPTY, NOTHING, Call, Value, tell_secrets, unknown
+
+_CURL_SHORT = "dFTHoXuAebcxmwKrCEzYyQPtDUh"
+_CURL_LONG = frozenset((
+    "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json",
+    "--form", "--form-string",
+    "--upload-file", "--header", "--output", "--request", "--user", "--user-agent", "--referer",
+    "--cookie", "--cookie-jar",
+    "--proxy", "--max-time", "--connect-timeout", "--write-out", "--config", "--range", "--cert",
+    "--key", "--cacert", "--url",
+    "--retry", "--retry-delay", "--output-dir", "--proto", "--resolve", "--connect-to",
+    "--interface", "--proxy-header",
+    "--oauth2-bearer", "--url-query", "--variable", "--expand-data", "--unix-socket",
+    "--max-redirs", "--limit-rate",
+    "--dump-header", "--ciphers", "--tls-max", "--netrc-file", "--doh-url", "--preproxy",
+    "--socks5", "--socks5-hostname",
+    "--retry-max-time", "--max-filesize", "--speed-limit", "--speed-time", "--proto-default",
+    "--aws-sigv4", "--capath",
+))  # fmt: skip
+_CURL_DATA = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json",
+"--expand-data")  # fmt: skip
+_CURL_ASIDE = ("-H", "--header", "-u", "--user", "-b", "--cookie", "-A", "--user-agent", "-e",
+"--referer",
+               "--oauth2-bearer", "--proxy-header", "--url-query")  # fmt: skip
+_WGET_LONG = frozenset((
+    "--output-document", "--directory-prefix", "--header", "--post-data", "--post-file",
+    "--body-data", "--body-file",
+    "--method", "--user", "--password", "--user-agent", "--tries", "--timeout", "--input-file",
+    "--referer", "--wait",
+    "--load-cookies", "--save-cookies", "--output-file", "--limit-rate", "--ca-certificate",
+    "--level", "--accept", "--reject",
+))  # fmt: skip
+_MAX_URL = 2000
+_URL = re.compile(r"(?:https?|ftps?|sftp|file|dict|gopher)://", re.IGNORECASE)
+_HTTPIE_ITEM = re.compile(r"[\w.\[\]-]+(?::=@|:=|==|=@|=|@|:)")
+
+
+def default_name(url: str) -> str:
+    """Return the name under which a fetched URL is saved when none is given."""
+    path = urlsplit(url).path if len(url) < _MAX_URL and "[" not in url else url
+    return path.rstrip("/").rpartition("/")[2] or "index.html"
+
+
+def fetched(call: Call, url: Value, target: str = "") -> Value:
+    """Note a fetch, and return what comes back."""
+    call.tell(Act.FETCH, url.text, target)
+    content = unknown("remote", source=url.text)
+    if target:
+        write_file(call.shell, Value(target), content)
+        return EMPTY
+    return content
+
+
+def send(call: Call, url: str, how: str, labels: frozenset[str]) -> None:
+    """Note that data leave."""
+    call.tell(Act.SEND, url, how, labels)
+
+
+def _curl(call: Call) -> Value:
+    given = options(call.args, _CURL_SHORT, _CURL_LONG)
+    urls = [*given.operands, *given.values("--url")]
+    if given.has("-k", "--insecure", "--proxy-insecure"):
+        call.tell(Act.DISABLE, "tls", "curl")
+    if not urls:
+        return EMPTY
+    body = _curl_body(call, given)
+    aside = frozenset().union(*(value.labels for value in given.values(*_CURL_ASIDE)))
+    output = EMPTY
+    for index, url in enumerate(urls[:16]):
+        labels = url.labels | aside | (body or NOTHING)
+        if body is not None or labels:
+            send(call, url.text, "http", labels)
+        if _is_upload(given):
+            output = unknown("remote", source=url.text)
+        else:
+            output = _curl_output(call, given, url, index)
+    return output
+
+
+def _is_upload(given: Options) -> bool:
+    return given.has("-T", "--upload-file", *_CURL_DATA, "-F", "--form") and not given.has(
+        "-o", "--output", "-O", "--remote-name", "-G", "--get"
+    )
+
+
+def _curl_output(call: Call, given: Options, url: Value, index: int) -> Value:
+    names = given.values("-o", "--output")
+    if given.has("-O", "--remote-name", "--remote-name-all"):
+        folder = given.first("--output-dir")
+        name = default_name(url.text)
+        return fetched(call, url, f"{folder.text.rstrip('/')}/{name}" if folder else name)
+    if not names:
+        return fetched(call, url)
+    target = names[min(index, len(names) - 1)].text
+    if target == "-" or target.startswith("/dev/std"):
+        return fetched(call, url)
+    if target.startswith("/dev/null"):
+        fetched(call, url)
+        return EMPTY
+    return fetched(call, url, target)
+
+
+def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
+    """Return the labels of what a request carries, `None` where it carries nothing."""
+    labels: frozenset[str] = NOTHING
+    carried = False
+    for value in given.values(*_CURL_DATA):
+        carried = True
+        raw = value.text.startswith("@")
+        labels |= file_labels(call, value.cut(1)) if raw else value.labels
+    for value in given.values("--data-urlencode"):
+        carried = True
+        labels |= value.labels
+        name, at, path = value.text.partition("@")
+        if at and "=" not in name:
+            labels |= file_labels(call, Value(path))
+    for value in given.values("-F", "--form"):
+        carried = True
+        labels |= value.labels | _form_labels(call, value)
+    for value in given.values("-T", "--upload-file"):
+        carried = True
+        labels |= file_labels(call, value)
+    for value in given.values("--form-string"):
+        carried = True
+        labels |= value.labels
+    return labels if carried else None
+
+
+def _form_labels(call: Call, value: Value) -> frozenset[str]:
+    _, equals, rest = value.text.partition("=")
+    if not equals or rest[:1] not in ("@", "<"):
+        return NOTHING
+    paths = rest[1:].partition(";")[0].split(",")
+    return frozenset().union(*(file_labels(call, Value(path.strip("\"'"))) for path in paths[:8]))
+
+
+def file_labels(call: Call, path: Value) -> frozenset[str]:
+    """Return the labels of a file that is sent; `-` is what comes in, `.` likewise for curl."""
+    if path.source and not path.text:
+        return path.labels
+    if path.text in ("-", ".", "/dev/stdin"):
+        return call.incoming.labels or frozenset(("input",))
+    content = call.shell.read_file(path.text)
+    tell_secrets(call.shell, path.text)
+    return content.labels | path.labels
+
+
+def _wget(call: Call) -> Value:
+    given = options(call.args, "OPUtTiowQAR", _WGET_LONG)
+    if given.has("--no-check-certificate"):
+        call.tell(Act.DISABLE, "tls", "wget")
+    labels: frozenset[str] = NOTHING
+    for value in given.values(
+        "--post-data", "--body-data", "--header", "--user", "--password", "--user-agent"
+    ):
+        labels |= value.labels
+    for value in given.values("--post-file", "--body-file"):
+        labels |= file_labels(call, value)
+    posts = given.has("--post-data", "--post-file", "--body-data", "--body-file")
+    output = EMPTY
+    for url in given.operands[:16]:
+        if posts or labels or url.labels:
+            send(call, url.text, "http", labels | url.labels)
+        output = fetched(call, url, _wget_target(given, url.text))
+    return output
+
+
+def _wget_target(given: Options, url: str) -> str:
+    named = given.first("-O", "--output-document")
+    if named is not None:
+        return "" if named.text in ("-", "/dev/stdout", "/dev/null") else named.text
+    folder = given.first("-P", "--directory-prefix")
+    name = default_name(url)
+    return f"{folder.text.rstrip('/')}/{name}" if folder else name
+
+
+def _fetcher(call: Call) -> Value:
+    """Other programs that fetch a URL: to standard output, or to a file of its name."""
+    given = options(call.args, "odOxsHmT", frozenset(("--output", "--out", "--dir", "--header")))
+    urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
+    named = given.first("-o", "--output", "--out", "-O")
+    output = EMPTY
+    for url in urls[:16]:
+        if url.labels:
+            send(call, url.text, "http", url.labels)
+        target = named.text if named else default_name(url.text)
+        prints = call.name in _PRINTERS or (named is not None and named.text == "-")
+        output = fetched(call, url, "" if prints else target)
+    return output
+
+
+_PRINTERS = frozenset(
+    ("lwp-request", "GET", "lynx", "w3m", "links", "elinks", "curlie", "xh", "xhs", "browsh")
+)
+
+
+def _httpie(call: Call) -> Value:
+    given = options(
+        call.args,
+        "apoAs",
+        frozenset(("--auth", "--output", "--session", "--auth-type", "--timeout")),
+    )
+    if given.first("--verify") and given.values("--verify")[0].text in ("no", "false"):
+        call.tell(Act.DISABLE, "tls", "http")
+    operands = [
+        value for value in given.operands if not (value.text.isalpha() and value.text.isupper())
+    ]
+    if not operands or not (
+        "." in operands[0].text or "/" in operands[0].text or ":" in operands[0].text
+    ):
+        return EMPTY
+    url, items = operands[0], operands[1:]
+    labels = url.labels.union(*(value.labels for value in [*items, *given.values("-a", "--auth")]))
+    for value in items:
+        item = _HTTPIE_ITEM.match(value.text)
+        if item and item[0].endswith("@"):
+            labels |= file_labels(call, value.cut(item.end()))
+    labels |= call.incoming.labels
+    if labels or items:
+        send(call, url.text, "http", labels)
+    target = given.first("-o", "--output")
+    return fetched(call, url, target.text if target else "")
+
+
+def _netcat(call: Call) -> Value:
+    given = options(
+        call.args, "ecpswiqXxGgo", frozenset(("--exec", "--sh-exec", "--source-port", "--wait"))
+    )
+    operands = [value.text for value in given.operands]
+    host = ":".join(operands[:2])
+    program = given.first("-e", "--exec", "-c", "--sh-exec", "--lua-exec")
+    if program is not None and program.text:
+        call.tell(Act.REVERSE_SHELL, call.name, host)
+    elif "\0shell" in call.incoming.labels:
+        call.shell.tell(Act.REVERSE_SHELL, call.name, host, piped=True)
+    elif given.has("-z"):
+        return EMPTY
+    elif call.stdin is not None and host:
+        send(call, host, "tcp", call.incoming.labels)
+    return unknown("remote", source=host)
+
+
+_SOCAT_PROGRAM = re.compile(r"(?:exec|system):", re.IGNORECASE)
+_SOCAT_HOST = re.compile(
+    r"(?:tcp|tcp4|udp|openssl|ssl|tcp-connect|openssl-connect)[46]?:([^,\s]+)", re.IGNORECASE
+)
+
+
+def _socat(call: Call) -> Value:
+    text = " ".join(call.texts)
+    host = _SOCAT_HOST.search(text)
+    if _SOCAT_PROGRAM.search(text):
+        call.tell(Act.REVERSE_SHELL, "socat", host[1] if host else "")
+    elif host and call.incoming.labels:
+        send(call, host[1], "tcp", call.incoming.labels)
+    return unknown("remote", source=host[1] if host else "")
+
+
+def _dns(call: Call) -> Value:
+    names = [
+        value for value in options(call.args, "cpstiIWM").operands if not value.text.startswith("@")
+    ]
+    labels = frozenset().union(*(value.labels for value in call.args))
+    if labels:
+        host = next(
+            (value.text for value in names if value.labels), names[-1].text if names else ""
+        )
+        send(call, host, "dns", labels)
+    if call.name in ("dig", "nslookup", "host", "drill"):
+        return unknown("remote", source=names[0].text if names else "dns")
+    return unknown()
+
+
+def _mail(call: Call) -> Value:
+    given = options(
+        call.args,
+        "sacbrt",
+        frozenset(("--to", "--from", "--server", "--attach", "--body", "--header")),
+    )
+    labels = call.incoming.labels.union(*(value.labels for value in call.args))
+    for path in given.values("-a", "-A", "--attach"):
+        labels |= file_labels(call, replace(path, text=path.text.lstrip("@")))
+    to = given.first("--to", "-t") or (given.operands[0] if given.operands else EMPTY)
+    if labels or call.stdin is not None:
+        send(call, to.text, "smtp", labels)
+    return EMPTY
+
+
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    **dict.fromkeys(("curl", "curlie", "tcurl"), _curl),
+    **dict.fromkeys(("wget", "wget2"), _wget),
+    **dict.fromkeys(("http", "https", "xh", "xhs"), _httpie),
+    **dict.fromkeys(
+        ("aria2c", "lwp-download", "lwp-request", "GET", "fetch", "axel", "lynx", "w3m", "links",
+         "elinks", "ftpget", "snarf", "saldl", "puf", "youget", "hget"), _fetcher),
+    **dict.fromkeys(
+        ("nc", "ncat", "netcat", "telnet", "nc.traditional", "nc.openbsd", "pwncat"), _netcat),
+    **dict.fromkeys(("dig", "nslookup", "host", "ping", "ping6", "drill", "traceroute"), _dns),
+    **dict.fromkeys(
+        ("mail", "mailx", "sendmail", "mutt", "swaks", "msmtp", "ssmtp", "neomutt", "s-nail"),
+        _mail),
+    "socat": _socat,
+}  # fmt: skip

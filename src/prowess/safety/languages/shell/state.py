@@ -1,0 +1,342 @@
+"""What is known while a shell text is read: values, files, variables, and the facts so far."""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from prowess.safety.facts import Act, Fact, Snippet
+from prowess.safety.languages.shell.shell_tree import Group, Pipeline
+from prowess.safety.sensitive import is_agent_path, normal_path, path_label
+from prowess.safety.views import Spot, View
+
+NOTHING: frozenset[str] = frozenset()
+# An inner mark, never told: the output of a shell that listens.
+SHELL_OUTPUT = "\0shell"
+_MAX_TEXT = 200_000
+_MAX_SHOWN = 400
+_MAX_FILLED = 4096
+_MAX_PATH = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A text that the shell would hold, as far as it is known, and where its data come from."""
+
+    text: str = ""
+    labels: frozenset[str] = NOTHING
+    # The URL or path that the data came from.
+    source: str = ""
+    # Whether `text` is all of it; otherwise unknown parts are written as in the script (`$NAME`).
+    known: bool = True
+    # Runs of characters: index in the view, length, and whether each stands at its own place.
+    pieces: tuple[tuple[int, int, bool], ...] = ()
+    # How it was decoded ("base64").
+    steps: tuple[str, ...] = ()
+
+    def with_labels(self, *labels: str) -> "Value":
+        """Return it with `labels` added."""
+        return replace(self, labels=self.labels | frozenset(labels)) if labels else self
+
+    def unplaced(self) -> "Value":
+        """Return it without its places, for use with another text."""
+        return replace(self, pieces=()) if self.pieces else self
+
+    def cut(self, start: int, end: int | None = None) -> "Value":
+        """Return the characters from `start` to `end`."""
+        stop = len(self.text) if end is None else min(end, len(self.text))
+        pieces: list[tuple[int, int, bool]] = []
+        at = 0
+        for index, length, exact in self.pieces:
+            first, last = max(start, at), min(stop, at + length)
+            if first < last:
+                pieces.append((index + (first - at) * exact, last - first, exact))
+            at += length
+        return replace(self, text=self.text[start:stop], pieces=tuple(pieces))
+
+
+EMPTY = Value()
+
+
+def unknown(*labels: str, source: str = "", text: str = "") -> Value:
+    """Return a value whose text cannot be told, with its labels."""
+    return Value(text, frozenset(labels), source, known=False)
+
+
+_MAX_PIECES = 64
+
+
+def join(values: Sequence[Value], separator: str = "") -> Value:
+    """Return the values one after another."""
+    if len(values) == 1:
+        return values[0]
+    texts: list[str] = []
+    pieces: list[tuple[int, int, bool]] = []
+    for value in values:
+        if texts and separator:
+            texts.append(separator)
+            last = pieces[-1] if pieces else (0, 0, False)
+            pieces.append((last[0] + last[1] * last[2], len(separator), False))
+        texts.append(value.text)
+        pieces += value.pieces
+    if len(pieces) > _MAX_PIECES:
+        # A text of so many parts stands where its first part does; cutting it must stay cheap.
+        pieces = [(pieces[0][0], sum(map(len, texts)), False)]
+    return Value(
+        "".join(texts),
+        frozenset().union(*(value.labels for value in values)),
+        next((value.source for value in values if value.source), ""),
+        all(value.known for value in values),
+        tuple(pieces),
+        tuple(dict.fromkeys(step for value in values for step in value.steps)),
+    )
+
+
+def fill(value: Value, mark: str, item: Value) -> Value:
+    """Return `value` with `item` wherever `mark` stands, as `xargs -I` and `find -exec` do."""
+    if mark not in value.text:
+        return value
+    text = value.text.replace(mark, item.text)[: len(value.text) + _MAX_FILLED]
+    start = value.pieces[0][0] if value.pieces else 0
+    labels = value.labels | item.labels
+    return Value(text, labels, item.source, item.known, ((start, len(text), False),))
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was found, shared by a text and all that is read inside it."""
+
+    # By what tells two facts apart; a view cannot be a key.
+    facts: dict[tuple[object, ...], Fact] = field(default_factory=dict)
+    snippets: list[Snippet] = field(default_factory=list)
+    texts: list[View] = field(default_factory=list)
+    imports: dict[str, None] = field(default_factory=dict)
+    unread: dict[str, None] = field(default_factory=dict)
+    # Characters that variables and texts inside texts may still put in.
+    room: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """How the inside of `$(…)`, a text inside the text and a command behind another are run."""
+
+    body: "Callable[[Shell, list[Pipeline], Value | None], Value]"
+    text: "Callable[[Shell, Value, Value | None], Value]"
+    command: "Callable[[Shell, list[Value], Value | None], Value]"
+
+
+@dataclass(slots=True)
+class Shell:
+    """The state of one shell while its text is read."""
+
+    view: View
+    ledger: Ledger = field(default_factory=Ledger)
+    variables: dict[str, Value] = field(default_factory=dict)
+    # The shell whose text holds this one as a text.
+    outer: "Shell | None" = None
+    files: dict[str, tuple[View, Value]] = field(default_factory=dict)
+    # Folders into which something was unpacked or cloned.
+    unpacked: dict[str, Value] = field(default_factory=dict)
+    functions: dict[str, Group] = field(default_factory=dict)
+    called: dict[str, int] = field(default_factory=dict)
+    aliases: dict[str, Value] = field(default_factory=dict)
+    # Descriptors opened by `exec 3<>/dev/tcp/…`: the host.
+    descriptors: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
+    arguments: tuple[Value, ...] | None = None
+    # Labels of what reaches the text from outside: arguments and standard input.
+    flow: frozenset[str] = NOTHING
+    depth: int = 0
+    # The command at work, and where the pipeline begins that it stands in.
+    start: int = 0
+    end: int = 0
+    pipeline: int = 0
+    # Loops around the command at work.
+    loops: int = 0
+    hooks: "Hooks | None" = None
+
+    def tell(
+        self,
+        act: Act,
+        subject: str = "",
+        target: str = "",
+        flow: frozenset[str] = NOTHING,
+        *,
+        piped: bool = False,
+    ) -> None:
+        """Note a fact at the command at work, from the head of its pipeline where `piped`."""
+        spot = Spot(self.view, self.pipeline if piped else self.start, self.end)
+        flow = flow - {SHELL_OUTPUT}
+        fact = Fact(act, spot, subject[:_MAX_SHOWN], target[:_MAX_SHOWN], flow)
+        key = (act, spot.offset, spot.start, spot.end, fact.subject, fact.target, flow)
+        self.ledger.facts.setdefault(key, fact)
+
+    def snippet(self, language: str, value: Value, flow: frozenset[str] = NOTHING) -> None:
+        """Note code in another language; a text that is not known is left out."""
+        if value.text.strip() and len(value.text) <= _MAX_TEXT:
+            view = self.view_of(value)
+            self.ledger.snippets.append(Snippet(language, view, flow - {SHELL_OUTPUT}))
+
+    def view_of(self, value: Value) -> View:
+        """Return the text of `value` as a view, each character at its place in the file."""
+        start = value.pieces[0][0] if value.pieces else self.start
+        if value.steps:
+            view = self.view
+            for step in value.steps:
+                view = view.decoded(value.text, start, step)
+                start = 0
+            return view
+        if len(value.pieces) == 1 and value.pieces[0][2] and value.pieces[0][1] == len(value.text):
+            return self.view.cut(start, start + len(value.text))
+        return self.view.derive(value.text, _indices(value, start))
+
+    def run(self, value: Value, stdin: Value | None = None) -> Value:
+        """Read a text as shell code in this shell."""
+        return self.hooks.text(self, value, stdin) if self.hooks and value.text.strip() else EMPTY
+
+    def run_body(self, body: list[Pipeline], stdin: Value | None = None) -> Value:
+        """Run commands and return what they print."""
+        return self.hooks.body(self, body, stdin) if self.hooks else EMPTY
+
+    def invoke(self, args: list[Value], stdin: Value | None) -> Value:
+        """Run a command that stands behind another, as after `sudo`."""
+        return self.hooks.command(self, args, stdin) if self.hooks and args else EMPTY
+
+    def variable(self, name: str) -> Value | None:
+        """Return what a variable holds that the text has set, here or around this text."""
+        shell: Shell | None = self
+        while shell is not None:
+            value = shell.variables.get(name)
+            if value is not None:
+                return value if shell is self else value.unplaced()
+            shell = shell.outer
+        return None
+
+    def store(self, path: str, content: Value) -> None:
+        """Keep what a file holds."""
+        self.files[self.place(path)] = self.view, content
+
+    def stored(self, path: str) -> Value | None:
+        """Return what the text has put into a file."""
+        found = self.files.get(self.place(path))
+        if found is None:
+            return None
+        return found[1] if found[0] is self.view else found[1].unplaced()
+
+    def place(self, path: str) -> str:
+        """Return `path` as one name for one file: home as `~`, from the current folder."""
+        flat = normal_path(path[:_MAX_PATH])
+        if self.folder and not flat.startswith(("/", "~", "$")):
+            flat = posixpath.join(self.folder, flat)
+        return posixpath.normpath(flat) if flat else ""
+
+    def read_file(self, path: str) -> Value:
+        """Return what is known of the content of a file."""
+        label = path_label(path)
+        if label:
+            return unknown(label, source=path)
+        known = self.stored(path)
+        if known is not None:
+            return known if known.source else replace(known, source=path)
+        origin = self._unpacked_at(self.place(path), path)
+        if origin:
+            return unknown(*origin.labels, source=origin.source)
+        if path in ("/dev/stdin", "-") or path.startswith(("/dev/null", "/proc/self/fd")):
+            return EMPTY
+        return unknown(
+            "memory" if is_agent_path(path) else f"file:{normal_path(path)}", source=path
+        )
+
+    def _unpacked_at(self, place: str, path: str) -> Value | None:
+        head = place if self.unpacked else ""
+        while head and head not in ("/", "."):
+            if head in self.unpacked:
+                return self.unpacked[head]
+            cut = posixpath.dirname(head)
+            head = cut if cut != head else ""
+        here = self.unpacked.get(".")
+        if here and path.startswith("./"):
+            return here
+        stem = posixpath.basename(urlsplit(here.source).path) if here else ""
+        first = place.split("/", 1)[0]
+        return here if here and len(first) > 1 and stem.startswith(first) else None
+
+
+def _indices(value: Value, start: int) -> list[int]:
+    indices: list[int] = []
+    for index, length, exact in value.pieces:
+        indices.extend(range(index, index + length) if exact else [index] * length)
+    missing = len(value.text) - len(indices)
+    indices.extend([indices[-1] if indices else start] * missing)
+    return indices[: len(value.text)]
+
+
+@dataclass(slots=True)
+class Call:
+    """One command with its arguments, as a handler sees it."""
+
+    shell: Shell
+    name: str
+    args: list[Value]
+    stdin: Value | None = None
+    # Where a redirection leads standard input and output: "tcp:HOST" or "".
+    link: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """The arguments as plain texts."""
+        return [value.text for value in self.args]
+
+    @property
+    def alone(self) -> bool:
+        """Whether the text is this one word: more likely a mention than a command."""
+        return not self.args and self.shell.view.text.strip() == self.name
+
+    @property
+    def incoming(self) -> Value:
+        """What comes in on standard input; nothing where it is the terminal."""
+        return self.stdin if self.stdin is not None else EMPTY
+
+    def tell(
+        self, act: Act, subject: str = "", target: str = "", flow: frozenset[str] = NOTHING
+    ) -> None:
+        """Note a fact; where piped data reach it, it begins with the pipeline."""
+        piped = bool(flow and self.stdin is not None and flow & self.stdin.labels)
+        self.shell.tell(act, subject, target, flow, piped=piped)
+
+    def read(self, path: Value) -> Value:
+        """Return the content of a file that the command reads, and note a secret."""
+        if path.source and not path.text:
+            return path
+        content = self.shell.read_file(path.text)
+        tell_secrets(self.shell, path.text)
+        return content if not path.labels else content.with_labels(*path.labels)
+
+
+def tell_secrets(shell: Shell, path: str) -> None:
+    """Note that a secret or an agent's memory is read, where `path` holds one."""
+    label = path_label(path) or ("memory" if is_agent_path(path) else "")
+    if label:
+        shell.tell(Act.READ, label, path)
+
+
+def set_environment(shell: Shell, name: str, value: Value) -> None:
+    """Note a variable that is set for programs, and what it switches off or makes run."""
+    shell.tell(Act.SETENV, name, value.text, value.labels)
+    unchecked = _UNCHECKED.get(name)
+    if unchecked and value.text.strip().lower() in unchecked:
+        shell.tell(Act.DISABLE, "tls", name)
+    elif name in ("HISTFILE", "HISTSIZE", "HISTFILESIZE") and value.text in ("", "0", "/dev/null"):
+        shell.tell(Act.DISABLE, "history", name)
+    elif name == "PROMPT_COMMAND" and value.text.strip():
+        shell.tell(Act.PERSIST, "prompt-command", value.text, value.labels)
+        shell.run(value)
+
+
+_UNCHECKED = {
+    "GIT_SSL_NO_VERIFY": ("1", "true", "yes"),
+    "NODE_TLS_REJECT_UNAUTHORIZED": ("0", "false"),
+    "PYTHONHTTPSVERIFY": ("0",),
+    "NPM_CONFIG_STRICT_SSL": ("false",),
+    "CURL_INSECURE": ("1",),
+}

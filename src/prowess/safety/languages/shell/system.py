@@ -1,0 +1,344 @@
+"""Commands that change the machine: protections, services, schedules, containers, secret stores."""
+
+import re
+from collections.abc import Callable
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.shell.shell_options import options
+from prowess.safety.languages.shell.shell_writes import lines_run
+from prowess.safety.languages.shell.state import EMPTY, Call, Value, unknown
+
+_MINERS = frozenset((
+    "xmrig", "xmr-stak", "minerd", "cpuminer", "cgminer", "bfgminer", "ethminer", "t-rex",
+    "nbminer", "phoenixminer", "lolminer",
+    "gminer", "ccminer", "nanominer", "teamredminer", "xmrig-proxy", "minergate", "wildrig",
+    "srbminer-multi", "cpuminer-multi",
+))  # fmt: skip
+_POOL = re.compile(
+    r"stratum\+?(?:tcp|ssl|tls)?://[^\s'\"]{1,200}|--(?:donate-level|coin=?monero)\b|\brandomx\b",
+    re.IGNORECASE,
+)
+_AGENT_FLAGS = re.compile(
+    r"--(?:allow-)?dangerously-[\w-]+|--yolo\b|--approval-mode[= ]yolo|--full-auto\b"
+    r"|--ask-for-approval[= ]never"
+    r"|--permission-mode[= ]bypassPermissions|--trust-all-tools|--no-confirm\b"
+    r"|--auto-approve-all|--sandbox[= ]danger-full-access"
+    r"|--allow-all-tools"
+)
+_GUARDS = re.compile(
+    r"(?:^|[ /.])(?:apparmor|auditd|falcon-sensor|falcond|clamav[\w-]*|osqueryd?"
+    r"|wazuh[\w-]*|firewalld|ufw|fail2ban|crowdstrike"
+    r"|sentinel[\w-]*|mdatp|selinux|rsyslog|syslog|defender|windefend|mpssvc|sense"
+    r"|carbonblack|santa|littlesnitch|lulu"
+    r"|com\.apple\.(?:alf|XProtect|MRT|security)[\w.]*|sysmon|falco|aide|rkhunter|esets?"
+    r"|sophos[\w-]*)",
+    re.IGNORECASE,
+)
+# Each row: commands, what their words must match, the protection that is switched off.
+_DISABLING: tuple[tuple[str, str, str], ...] = (
+    ("spctl", r"--(?:master|global)-disable|--disable", "gatekeeper"),
+    ("xattr", r"(?:-\w*[dc]\w*\b.*com\.apple\.quarantine|(?:^| )-\w*c\w*\b)", "quarantine"),
+    ("setenforce", r"\b0\b|permissive", "selinux"),
+    ("csrutil", r"disable", "sip"),
+    ("ufw", r"disable|reset", "firewall"),
+    ("iptables ip6tables nft", (
+            r"(?:^| )(?:-F|--flush|-X|flush)\b|-P (?:INPUT|OUTPUT|FORWARD) ACCEPT"
+        ), "firewall"),
+    ("pfctl", r"(?:^| )-d\b", "firewall"),
+    ("auditctl", r"-e ?0|-D\b", "audit"),
+    ("aa-disable aa-teardown aa-complain", r"", "apparmor"),
+    ("defaults", (
+            r"write.*(?:LSQuarantine|com\.apple\.LaunchServices.*LSQuarantine"
+            r"|DisableLibraryValidation)"
+        ), "quarantine"),
+    ("netsh", r"advfirewall.*off|firewall.*disable", "firewall"),
+    ("fdesetup", r"disable", "disk-encryption"),
+    ("nvram", r"boot-args=.*amfi", "sip"),
+    ("tccutil", r"reset", "privacy"),
+    ("bcdedit", r"recoveryenabled no|testsigning on|nointegritychecks", "boot-protection"),
+    ("wevtutil", r"\bcl\b|clear-log", "event-log"),
+    ("sysctl", (
+            r"kernel\.(?:randomize_va_space|yama\.ptrace_scope)=0|modules_disabled=0"
+        ), "kernel-protection"),
+)  # fmt: skip
+_DISABLED_BY = {
+    name: (re.compile(pattern), what)
+    for names, pattern, what in _DISABLING
+    for name in names.split()
+}
+_PRIVILEGED = re.compile(
+    r"(--privileged(?!=false)|--pid[= ]host|--cap-add[= ](?:ALL|SYS_ADMIN|SYS_PTRACE"
+    r"|SYS_MODULE)|--userns[= ]host"
+    r"|--security-opt[= ](?:seccomp|apparmor)[=:]unconfined|(?:-v|--volume"
+    r"|--mount)[= ]?\S*(?:docker\.sock|(?:^|[ =])/:/)|(?:-v|--volume)[= ]?/:/)"
+)
+_CONTAINER_KINDS = (("docker.sock", "docker-socket"), ("/:/", "host-mount"), ("--pid", "host-pid"))
+_DOCKER_VALUED = frozenset((
+    "-e", "-v", "-p", "-w", "-u", "-h", "-m", "-l", "--name", "--env", "--volume", "--publish",
+    "--workdir", "--user", "--network",
+    "--net", "--entrypoint", "--mount", "--env-file", "--platform", "--memory", "--cpus",
+    "--hostname", "--label", "--add-host",
+    "--gpus", "--pid", "--cap-add", "--cap-drop", "--security-opt", "--device", "--ipc",
+    "--shm-size", "--restart", "--link",
+    "--ulimit", "--log-driver", "--log-opt", "--tmpfs", "--dns", "--userns", "--pull", "-c", "-n",
+    "--namespace", "--container",
+))  # fmt: skip
+_KEYCHAIN_VERBS = re.compile(
+    r"find-(?:generic|internet)-password|dump-keychain|export\b|find-key"
+    r"|find-certificate .*-p|unlock-keychain"
+)
+
+
+def tell_miner(call: Call, name: str) -> None:
+    """Note a miner, by its name or by the pool that it is given."""
+    bare = name.rpartition("/")[2].lower()
+    pool = next((found for value in call.args if (found := _POOL.search(value.text[:400]))), None)
+    if bare in _MINERS:
+        call.tell(Act.MINE, bare, pool[0] if pool else "")
+    elif pool and pool[0].lower().startswith("stratum"):
+        call.tell(Act.MINE, pool[0])
+
+
+def tell_agent_flags(call: Call) -> None:
+    """Note flags that let an agent act without asking."""
+    for value in call.args[:40]:
+        if value.text.startswith("-") and (found := _AGENT_FLAGS.match(value.text)):
+            call.tell(Act.DISABLE, "agent-approval", found[0])
+            return
+    if _AGENT_FLAGS.search(" ".join(call.texts[1:12])):
+        call.tell(Act.DISABLE, "agent-approval", " ".join(call.texts[1:12]))
+
+
+def _disabling(call: Call) -> Value:
+    pattern, what = _DISABLED_BY[call.name]
+    text = " ".join(call.texts)
+    if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
+        return EMPTY
+    if call.name == "defaults" and re.search(r"LoginHook|LogoutHook", text):
+        call.tell(Act.PERSIST, "login-hook", call.texts[-1])
+    elif pattern.search(text):
+        call.tell(Act.DISABLE, what, text)
+    return unknown("host") if call.name == "sysctl" else EMPTY
+
+
+def _crontab(call: Call) -> Value:
+    given = options(call.args, "ui")
+    if given.has("-l", "-e", "-r"):
+        return unknown("file:crontab", source="crontab") if given.has("-l") else EMPTY
+    path = given.operands[0] if given.operands else None
+    if path is None and call.stdin is None:
+        return EMPTY
+    content = (
+        call.incoming
+        if path is None or path.text in ("-", "/dev/stdin")
+        else call.shell.read_file(path.text)
+    )
+    lines = lines_run("cron", content)
+    target = (
+        "; ".join(line.text for line in lines[:3])
+        or content.text.strip()
+        or (path.text if path else "")
+    )
+    call.shell.tell(Act.PERSIST, "cron", target, content.labels, piped=True)
+    for line in lines:
+        call.shell.run(line)
+    return EMPTY
+
+
+def _at(call: Call) -> Value:
+    given = options(call.args, "fqt")
+    path = given.first("-f")
+    if given.has("-l", "-r", "-c") or (path is None and call.stdin is None):
+        return EMPTY
+    content = call.shell.read_file(path.text) if path else call.incoming
+    call.shell.tell(
+        Act.PERSIST,
+        "at",
+        content.text.strip() or (path.text if path else ""),
+        content.labels,
+        piped=True,
+    )
+    call.shell.run(content)
+    return EMPTY
+
+
+def _launchctl(call: Call) -> Value:
+    texts = call.texts
+    verb = texts[0] if texts else ""
+    if verb in ("load", "bootstrap", "submit", "start", "kickstart", "enable") and verb not in (
+        "start",
+        "kickstart",
+        "enable",
+    ):
+        paths = [text for text in texts[1:] if not text.startswith("-")]
+        call.tell(Act.PERSIST, "launchd", paths[-1] if paths else " ".join(texts))
+    elif verb == "setenv" and len(texts) > len("xy"):
+        call.tell(Act.SETENV, texts[1], texts[2])
+    elif verb in ("unload", "bootout", "disable", "remove", "stop") and _GUARDS.search(
+        " ".join(texts[1:])
+    ):
+        call.tell(Act.DISABLE, "security-service", " ".join(texts))
+    return EMPTY
+
+
+def _service(call: Call) -> Value:
+    """Note units written here that start by themselves, and guards that are stopped."""
+    words = [text for text in call.texts if not text.startswith("-")]
+    stops = {"stop", "disable", "mask", "kill", "delete", "unload"}.intersection(words[:2])
+    if stops and _GUARDS.search(" ".join(words)):
+        call.tell(Act.DISABLE, "security-service", " ".join(words))
+    if words[:1] == ["enable"] or words[:1] == ["create"]:
+        for unit in words[1:2]:
+            stem = unit.rpartition("/")[2].partition(".")[0]
+            written = [path for path in _units(call) if path.rpartition("/")[2].startswith(stem)]
+            if written or "/" in unit or words[0] == "create":
+                call.tell(
+                    Act.PERSIST,
+                    "systemd" if call.name == "systemctl" else "service",
+                    written[0] if written else unit,
+                )
+    return EMPTY
+
+
+def _units(call: Call) -> list[str]:
+    return [
+        path
+        for path in call.shell.files
+        if path.endswith((".service", ".timer", ".path", ".socket"))
+    ]
+
+
+def _schedule(call: Call) -> Value:
+    """`schtasks /create /tr …`."""
+    texts = [text.lower() for text in call.texts]
+    if "/create" in texts:
+        at = texts.index("/tr") + 1 if "/tr" in texts else len(texts)
+        call.tell(Act.PERSIST, "scheduled-task", call.texts[at] if at < len(texts) else "")
+        if at < len(texts):
+            call.shell.snippet("powershell", call.args[at])
+    return EMPTY
+
+
+def _registry(call: Call) -> Value:
+    text = " ".join(call.texts)
+    if call.texts[:1] and call.texts[0].lower() == "add":
+        lowered = [word.lower() for word in call.texts]
+        value = call.texts[lowered.index("/d") + 1] if "/d" in lowered[:-1] else ""
+        if re.search(r"\\Run(?:Once)?\b|Winlogon|Image File Execution", text, re.IGNORECASE):
+            call.tell(Act.PERSIST, "registry-run", value or text)
+        if re.search(
+            r"DisableAntiSpyware|DisableRealtimeMonitoring|EnableLUA|Windows Defender",
+            text,
+            re.IGNORECASE,
+        ):
+            call.tell(Act.DISABLE, "defender", text)
+    return EMPTY
+
+
+def _capability(call: Call) -> Value:
+    call.tell(Act.PRIVILEGE, "capability", " ".join(call.texts))
+    return EMPTY
+
+
+def _membership(call: Call) -> Value:
+    text = " ".join(call.texts)
+    group = re.search(r"\b(?:docker|sudo|wheel|admin|root|lxd|disk|shadow|Administrators)\b", text)
+    if group and re.search(
+        r"-\w*G|-a\b|--groups|edit|append|localgroup|^\S+ \S+$|create|ROOT", text
+    ):
+        call.tell(Act.PRIVILEGE, "group", text)
+    elif call.name in ("useradd", "adduser") and re.search(r"-o\b.*-u 0\b|-u 0\b", text):
+        call.tell(Act.PRIVILEGE, "root-account", text)
+    return EMPTY
+
+
+def _namespace(call: Call) -> Value:
+    call.tell(Act.PRIVILEGE, "nsenter", " ".join(call.texts))
+    at = 0
+    while at < len(call.args) and call.args[at].text.startswith("-"):
+        at += 2 if call.args[at].text in ("-t", "--target") else 1
+    return call.shell.invoke(call.args[at:], call.stdin)
+
+
+def _container(call: Call) -> Value:
+    texts = call.texts
+    found = _PRIVILEGED.search(" ".join(texts[:60]))
+    if found:
+        flag = found[1].strip()
+        kind = next(
+            (kind for part, kind in _CONTAINER_KINDS if part in flag), "privileged-container"
+        )
+        call.tell(Act.PRIVILEGE, kind, flag)
+    at = next(
+        (at + 1 for at, text in enumerate(texts) if text in ("run", "exec", "create")), len(texts)
+    )
+    if texts[:1] == ["compose"] or call.name in ("docker-compose", "kubectl", "oc"):
+        at = texts.index("--") if "--" in texts else len(texts)
+    if call.name in ("kubectl", "oc") and "get" in texts and "secret" in " ".join(texts):
+        call.tell(Act.READ, f"credential:{call.name}", " ".join(texts))
+        return unknown(f"credential:{call.name}", source=call.name)
+    entry: list[Value] = []
+    while at < len(texts) and texts[at].startswith("-") and texts[at] != "--":
+        if texts[at] == "--entrypoint":
+            entry = call.args[at + 1 : at + 2]
+        at += 2 if texts[at] in _DOCKER_VALUED else 1
+    inner = [*entry, *call.args[at + 1 :]]
+    return call.shell.invoke(inner, call.stdin) if inner else EMPTY
+
+
+def _keychain(call: Call) -> Value:
+    text = " ".join(call.texts)
+    if call.name == "security" and not _KEYCHAIN_VERBS.match(text):
+        return EMPTY
+    if call.name != "security" and not re.match(
+        r"(?:lookup|search|show|read|get|item|-c|ls|export|dump|find|/list|list)\b", text
+    ):
+        return EMPTY
+    if (
+        " " in text
+        or call.stdin is not None
+        or call.shell.view.text.strip() != f"{call.name} {text}"
+    ):
+        call.tell(Act.READ, "keychain", f"{call.name} {text}")
+    return unknown("keychain", source=call.name)
+
+
+def _miner(call: Call) -> Value:
+    tell_miner(call, call.name)
+    return EMPTY
+
+
+def _backups(call: Call) -> Value:
+    text = " ".join(call.texts).lower()
+    if re.search(
+        r"delete (?:shadows|catalog|systemstatebackup)|shadowcopy delete"
+        r"|deletelocalsnapshots|\bdelete\b|disable",
+        text,
+    ):
+        call.tell(Act.WIPE, "shadow-copies", text)
+    return EMPTY
+
+
+def _logs(call: Call) -> Value:
+    text = " ".join(call.texts)
+    if re.search(r"--vacuum-(?:time|size)|--rotate|erase --all", text):
+        call.tell(Act.WIPE, "logs", text)
+        return EMPTY
+    return unknown("host") if call.name == "journalctl" else EMPTY
+
+
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    **dict.fromkeys(_DISABLED_BY, _disabling), **dict.fromkeys(_MINERS, _miner),
+    "crontab": _crontab, "at": _at, "batch": _at, "launchctl": _launchctl, "schtasks": _schedule,
+    "reg": _registry,
+    **dict.fromkeys(("systemctl", "service", "sc", "rc-update", "chkconfig", "update-rc.d"),
+    _service),
+    "setcap": _capability, **dict.fromkeys(("usermod", "gpasswd", "adduser", "useradd", "addgroup",
+    "dseditgroup"), _membership),
+    "nsenter": _namespace, **dict.fromkeys(("docker", "podman", "nerdctl", "kubectl",
+    "docker-compose", "oc", "lxc"), _container),
+    **dict.fromkeys(("security", "secret-tool", "pass", "op", "bw", "kwallet-query", "keyring",
+    "lpass", "gopass", "cmdkey",
+                     "rbw", "chainbreaker"), _keychain),
+    **dict.fromkeys(("vssadmin", "wbadmin", "tmutil"), _backups), "journalctl": _logs, "log": _logs,
+}  # fmt: skip

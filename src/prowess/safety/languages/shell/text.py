@@ -1,0 +1,348 @@
+"""Commands that print, pass on, change or decode text."""
+
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from prowess.safety.facts import Act
+from prowess.safety.languages.shell.shell_options import Options, options
+from prowess.safety.languages.shell.shell_writes import tell_place, write_file
+from prowess.safety.languages.shell.state import (
+    EMPTY,
+    NOTHING,
+    Call,
+    Value,
+    join,
+    set_environment,
+    unknown,
+)
+from prowess.safety.languages.shell.words import unescape
+from prowess.safety.sensitive import is_agent_path
+
+_FORMAT = re.compile(r"%%|%[-+ 0#]{0,4}\d{0,4}(?:\.\d{0,4})?([sbdqxXioufegc])")
+_MAX_FORMAT = 20_000
+# The name that `mktemp` would make; nothing is written there.
+_TEMPORARY = "/tmp/tmp.XXXXXX"  # noqa: S108
+
+
+def _quiet(_call: Call) -> Value:
+    return unknown()
+
+
+def _nothing(_call: Call) -> Value:
+    return EMPTY
+
+
+def _echo(call: Call) -> Value:
+    args = list(call.args)
+    escapes = False
+    while args and re.fullmatch(r"-[neE]{1,3}", args[0].text):
+        escapes = escapes or "e" in args.pop(0).text
+    value = join(args, " ") if args else EMPTY
+    return rewritten(value, unescape(value.text)) if escapes else value
+
+
+def rewritten(value: Value, text: str, *steps: str) -> Value:
+    """Return `value` with another text at the same place; with `steps` it was hidden before."""
+    if text == value.text:
+        return value
+    start = value.pieces[0][0] if value.pieces else 0
+    pieces = ((start, len(text), False),) if value.pieces else ()
+    labels = value.labels | {"decoded"} if steps else value.labels
+    return replace(value, text=text, pieces=pieces, steps=(*value.steps, *steps), labels=labels)
+
+
+def _printf(call: Call) -> Value:
+    args = call.args
+    if args and args[0].text == "--":
+        args = args[1:]
+    if args and args[0].text == "-v":
+        result = _format(args[2:]) if args[2:] else EMPTY
+        if args[1:]:
+            call.shell.variables[args[1].text] = result
+        return EMPTY
+    return _format(args) if args else EMPTY
+
+
+def _format(args: list[Value]) -> Value:
+    pattern, rest = args[0], args[1:]
+    if len(rest) == 1 and pattern.text.strip() in ("%s", "%s\\n", "%b", "%b\\n", "%s\\n\\n"):
+        text = rest[0].text
+        return rewritten(rest[0], unescape(text) if "%b" in pattern.text else text)
+    escaped = unescape(pattern.text)
+    whole = join([pattern, *rest])
+    # Text written as character codes is hidden as much as text in base64.
+    coded = "\\x" in pattern.text or re.search(r"\\0?[0-7]{3}", pattern.text)
+    if "%" not in escaped:
+        return rewritten(
+            replace(pattern, labels=whole.labels), escaped, *(["escapes"] if coded else [])
+        )
+    escapes = "%b" in pattern.text
+    queue = deque(unescape(value.text) if escapes else value.text for value in rest)
+    text = ""
+    while len(text) < _MAX_FORMAT:
+        text += _FORMAT.sub(lambda found: _next_argument(found, queue), escaped)
+        if not queue or not _FORMAT.search(escaped.replace("%%", "")):
+            break
+    return rewritten(replace(whole, text=""), text)
+
+
+def _next_argument(found: re.Match[str], queue: deque[str]) -> str:
+    if found[0] == "%%":
+        return "%"
+    return queue.popleft() if queue else ""
+
+
+def files_or_input(call: Call, operands: list[Value]) -> Value:
+    """Return what the operands hold, or what comes in where there are none."""
+    values = [call.incoming if path.text == "-" else call.read(path) for path in operands]
+    return join(values) if values else call.incoming
+
+
+def _cat(call: Call) -> Value:
+    return files_or_input(call, options(call.args, "ncLbs").operands)
+
+
+def _passing(call: Call, operands: list[Value]) -> Value:
+    data = files_or_input(call, operands)
+    return unknown(*data.labels, source=data.source)
+
+
+def _filter(call: Call) -> Value:
+    """A command that reads files or input and prints some of it."""
+    return _passing(call, options(call.args, "ktnFfdw").operands)
+
+
+def _searcher(call: Call) -> Value:
+    """`grep` and kin: a pattern first, then files."""
+    given = options(call.args, "efmABCdDgt", frozenset(("--regexp", "--file", "--glob", "--type")))
+    files = given.operands if given.has("-e", "-f", "--regexp") else given.operands[1:]
+    if given.has("-q", "--quiet", "-c", "--count", "-l", "--files-with-matches", "-L"):
+        return unknown()
+    return _passing(call, files)
+
+
+def program(call: Call) -> Value:
+    """Read `sed`, `awk`, `jq`: a program first, then files."""
+    long = frozenset(
+        ("--arg", "--argjson", "--slurpfile", "--rawfile", "--expression", "--file", "--args")
+    )
+    args, extra = _jq_arguments(call.args) if call.name == "jq" else (call.args, NOTHING)
+    given = options(
+        args, "" if call.name == "jq" else "efFvi" if call.name != "sed" else "ef", long
+    )
+    files = (
+        given.operands if given.has("-e", "-f", "--expression", "--file") else given.operands[1:]
+    )
+    if call.name in ("sed", "gsed", "perl") and given.has("-i", "--in-place"):
+        _edit_in_place(call, given, files)
+        return EMPTY
+    if given.has("-n", "--null-input") and call.name == "jq":
+        return Value("", extra, known=False)
+    return _passing(call, files).with_labels(*extra)
+
+
+def _jq_arguments(args: list[Value]) -> tuple[list[Value], frozenset[str]]:
+    """Return the arguments without `--arg NAME VALUE`, and the labels of the values."""
+    rest: list[Value] = []
+    labels: frozenset[str] = NOTHING
+    at = 0
+    while at < len(args):
+        if args[at].text in ("--arg", "--argjson", "--slurpfile", "--rawfile"):
+            labels = labels.union(*(value.labels for value in args[at + 1 : at + 3]))
+            at += 3
+        else:
+            rest.append(args[at])
+            at += 1
+    return rest, labels
+
+
+def _edit_in_place(call: Call, given: Options, files: list[Value]) -> None:
+    script = given.first("-e", "--expression") or (given.operands[0] if given.operands else EMPTY)
+    for path in files:
+        if path.text and not path.text.startswith("s/"):
+            call.tell(Act.WRITE, path.text, "", script.labels)
+            tell_place(call.shell, path.text, replace(script, known=False))
+
+
+def _tee(call: Call) -> Value:
+    given = options(call.args)
+    for path in given.operands:
+        write_file(call.shell, path, call.incoming, append=given.has("-a", "--append"))
+    return call.incoming
+
+
+def _read(call: Call) -> Value:
+    given = options(call.args, "pdnNtuia")
+    data = call.stdin if call.stdin is not None else unknown("input")
+    for value in given.operands or [Value("REPLY")]:
+        call.shell.variables[value.text] = replace(
+            data, text=data.text if data.known else f"${value.text}"
+        )
+    return EMPTY
+
+
+def environment(call: Call) -> Value:
+    """Return the whole environment, and note that it is read."""
+    if not call.alone:
+        call.tell(Act.READ, "env", call.name)
+    return unknown("env", source="env")
+
+
+def _printenv(call: Call) -> Value:
+    if not call.args:
+        return environment(call)
+    labels = [f"env:{text}" for text in call.texts if not text.startswith("-")]
+    for label in labels:
+        call.tell(Act.READ, label, label.partition(":")[2])
+    return unknown(*labels)
+
+
+def _set(call: Call) -> Value:
+    texts = call.texts
+    if not texts:
+        return environment(call)
+    if texts[:2] == ["+o", "history"]:
+        call.tell(Act.DISABLE, "history")
+    elif texts[0] == "--":
+        call.shell.arguments = tuple(call.args[1:])
+    return EMPTY
+
+
+def _declare(call: Call) -> Value:
+    exported = call.name == "export" or any(t.startswith("-") and "x" in t for t in call.texts[:1])
+    if not call.args or call.texts[0] == "-p":
+        return environment(call) if call.name in ("export", "declare", "typeset") else EMPTY
+    for value in call.args:
+        name, equals, text = value.text.partition("=")
+        if not equals or not name.rstrip("+").isidentifier():
+            if exported and (held := call.shell.variable(value.text)):
+                set_environment(call.shell, value.text, held)
+            continue
+        name = name.rstrip("+")
+        call.shell.variables[name] = value.cut(len(value.text) - len(text))
+        if exported:
+            set_environment(call.shell, name, call.shell.variables[name])
+    return EMPTY
+
+
+def _unset(call: Call) -> Value:
+    for text in call.texts:
+        call.shell.variables.pop(text, None)
+        if text in ("HISTFILE", "HISTSIZE"):
+            call.tell(Act.DISABLE, "history", text)
+    return EMPTY
+
+
+def _mktemp(call: Call) -> Value:
+    operands = options(call.args, "pt").operands
+    name = operands[0].text if operands else _TEMPORARY
+    return unknown(text=name)
+
+
+def _path_part(call: Call) -> Value:
+    operands = options(call.args, "s").operands
+    if not operands:
+        return EMPTY
+    head, _, tail = operands[0].text.rstrip("/").rpartition("/")
+    part = {"basename": tail, "dirname": head or "."}.get(call.name, operands[0].text)
+    if call.name == "basename" and len(operands) > 1:
+        part = part.removesuffix(operands[1].text)
+    return Value(part, operands[0].labels, known=operands[0].known)
+
+
+def _host(_call: Call) -> Value:
+    return unknown("host", source="host")
+
+
+def _clipboard(call: Call) -> Value:
+    pasted = call.name in ("pbpaste", "wl-paste", "Get-Clipboard") or any(
+        text in ("-o", "-out", "--output") for text in call.texts
+    )
+    if not pasted:
+        return EMPTY
+    if not call.alone:
+        call.tell(Act.READ, "clipboard", call.name)
+    return unknown("clipboard", source="clipboard")
+
+
+def _history(call: Call) -> Value:
+    if any(text in ("-c", "-cw", "-d", "-p") for text in call.texts[:1]):
+        call.tell(Act.WIPE, "history")
+        return EMPTY
+    if call.texts[:1] in (["-w"], ["-a"], ["-r"]):
+        return EMPTY
+    if not call.alone:
+        call.tell(Act.READ, "history", call.name)
+    return unknown("history", source="history")
+
+
+def _alias(call: Call) -> Value:
+    for value in call.args:
+        name, equals, text = value.text.partition("=")
+        if equals:
+            body = value.cut(len(value.text) - len(text))
+            call.shell.aliases[name] = body
+            call.shell.run(body)
+    return EMPTY
+
+
+def _list(call: Call) -> Value:
+    operands = options(call.args, "IwT").operands
+    labels = [
+        f"file:{path.text}" if not is_agent_path(path.text) else "memory" for path in operands[:8]
+    ]
+    return unknown(*labels)
+
+
+def table(handler: Callable[[Call], Value], *rows: str) -> dict[str, Callable[[Call], Value]]:
+    """Return `handler` for each name in `rows`."""
+    return dict.fromkeys(" ".join(rows).split(), handler)
+
+
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    **table(
+        _nothing,
+        ": true false test [ [[ exit return break continue wait sleep shift getopts umask ulimit",
+        "shopt setopt hash bind disown jobs fg bg mkdir rmdir touch kill logger notify-send say",
+        "clear tput stty let complete compgen autoload zstyle enable pushd popd",
+    ),
+    **table(
+        _quiet,
+        "date pwd which type whereis wc md5sum sha1sum sha256sum sha512sum shasum md5 cksum stat",
+        "seq expr diff cmp file du df uuidgen bc factor nproc man help locale tty sum b2sum",
+        "make cmake ninja gcc cc g++ clang pytest ruff mypy tox tsc eslint prettier vite jest",
+        "vitest ffmpeg ffprobe convert magick tmux screen adb terraform ansible-playbook gradle",
+        "mvn javac java dart flutter swift xcodebuild rustc meson autoconf gofmt black isort",
+    ),
+    **table(
+        _filter,
+        "sort uniq cut paste fold fmt column nl tac expand iconv dos2unix unix2dos pr comm join",
+        "od hexdump less more most pv ts strings yq xmllint xq tidy html2text pandoc glow csvcut",
+        "bat batcat tail head split",
+    ),
+    **table(_searcher, "grep egrep fgrep rg ag ack zgrep pcregrep ggrep"),
+    **table(program, "sed gsed awk gawk mawk nawk jq gojq"),
+    **table(
+        _host,
+        "hostname whoami uname id ifconfig ip arp netstat ss lsof ps sw_vers system_profiler",
+        "lscpu lsb_release hostnamectl ioreg dmidecode uptime w who last groups getent dscl",
+        "scutil networksetup systeminfo ipconfig lsblk lspci lsusb top free vm_stat tasklist wmic",
+    ),
+    **table(_path_part, "basename dirname realpath readlink greadlink cygpath wslpath"),
+    **table(_clipboard, "pbpaste pbcopy xclip xsel wl-paste wl-copy"),
+    **table(_read, "read mapfile readarray"),
+    **table(_declare, "export declare typeset local readonly"),
+    **table(_echo, "echo print"),
+    **table(_tee, "tee sponge"),
+    **table(_history, "history fc"),
+    **table(_list, "ls tree dir"),
+    "printf": _printf,
+    "cat": _cat,
+    "printenv": _printenv,
+    "set": _set,
+    "unset": _unset,
+    "mktemp": _mktemp,
+    "alias": _alias,
+}

@@ -1,0 +1,1 @@
+"""What a text in plain language asks for, by words and cues."""

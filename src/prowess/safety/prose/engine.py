@@ -1,0 +1,369 @@
+"""Prose to sightings: where the concepts of a cue stand together, and what stands around them.
+
+Context lowers, and says so: a warning against a trick, a quotation among talk of attacks, a line
+under a heading about threats. The original seven rules ignore it in texts that agents wrote.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from prowess.safety.prose.cue import Cue, Pattern, Window
+from prowess.safety.prose.lexicon_part import LEXICON
+from prowess.safety.prose.prose_cues import COMPOUNDS, CUES, HIDDEN_CUES
+from prowess.safety.prose.words import Passage, Phrasebook, Span
+from prowess.safety.sighting import Sighting
+from prowess.safety.views import Spot, View
+
+# Code has these words in its messages, options and test data; what it orders is another matter.
+_MENTIONED = frozenset(
+    (
+        "prompt-injection-system",
+        "prompt-injection-ignore-instructions",
+        "prompt-injection-tool",
+        "safety-override",
+        "authority-claim",
+    )
+)
+# One cue says the same of a passage a few times at most.
+_PER_CUE = 3
+_NEGATION_REACH = 4
+_TAKING_BACK = frozenset(
+    (
+        *(
+            "don't",
+            "dont",
+            "do",
+            "not",
+            "never",
+            "avoid",
+            "please",
+            "ever",
+            "just",
+            "you",
+            "should",
+        ),
+        *("trust", "follow", "obey", "believe", "try", "it", "this", "that", "so", "them", "these"),
+    )
+)
+_CLAUSE_ENDS = (":", ";", ",", ".", "!", "?", "\u2014", "\u2013", "\n\n", "|")
+_DOUBLE_NEGATIVE = frozenset(
+    (
+        *("forget", "forgetting", "hesitate", "fail", "failing", "worry", "skip", "skipping"),
+        *("miss", "missing", "delay", "mind", "wait", "stop", "doubt", "omit", "neglect", "refuse"),
+    )
+)
+_QUOTED = re.compile(
+    r"\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|`[^`\n]{3,400}`|'[^'\n]{12,400}'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """A stretch of prose to be judged as one, with what is known of its place."""
+
+    view: View
+    headings: tuple[str, ...] = ()
+    is_hidden: bool = False
+    # A comment or a string in code: written for colleagues more often than for the agent.
+    is_aside: bool = False
+    # Whether quotation marks quote; around a value of YAML or of a hidden note they do not.
+    has_quotes: bool = True
+
+
+@lru_cache(maxsize=1)
+def phrasebook() -> Phrasebook:
+    """Return the lexicon, indexed once."""
+    return Phrasebook(LEXICON)
+
+
+class CueTable:
+    """Cues by their first need, so that a short passage tries only a handful of them."""
+
+    def __init__(self, cues: Sequence[Cue]) -> None:
+        self.cues = tuple(cues)
+        self.by_need: dict[str, list[int]] = {}
+        for number, cue in enumerate(self.cues):
+            for concept in cue.groups[0]:
+                self.by_need.setdefault(concept, []).append(number)
+
+
+PLAIN = CueTable(CUES)
+HIDING = CueTable((*CUES, *HIDDEN_CUES))
+# The cues that hold even where a phrase is drawn out over paragraphs.
+OVERRIDE = CueTable(
+    [
+        cue
+        for cue in CUES
+        if cue.rule == "prompt-injection-ignore-instructions" and cue.level is None and cue.ordered
+    ]
+)
+
+
+def judge(text: Passages, table: CueTable = PLAIN) -> Iterator[Sighting]:
+    """Yield what the prose of `text` is seen to ask of an agent."""
+    passage = phrasebook().read(text.view)
+    if not passage.concepts:
+        return
+    _compose(passage)
+    quotes = _QUOTED.finditer(text.view.text) if text.has_quotes and not text.is_hidden else ()
+    quoted = [found.span() for found in quotes]
+    about_attacks = _heads_talk(text.headings)
+    for cue in _candidates(HIDING if text.is_hidden else table, passage):
+        for count, spans in enumerate(_matches(cue, passage)):
+            if count >= _PER_CUE:
+                break
+            seen = _sighting(cue, passage, spans)
+            lowered = _context(cue, passage, spans, quoted, about_attacks=about_attacks)
+            if text.is_aside and cue.rule in _MENTIONED and not lowered:
+                lowered = ("quoted",)
+            yield replace(seen, lowered_by=lowered)
+
+
+_RUN_ON = re.compile(
+    r"\b(?:ignor|disregard|forget|overrid|neglect|dismiss|set\s+aside|pay\s+no\s+attention"
+    r"|stop\s+(?:follow|obey)|abandon)",
+    re.IGNORECASE,
+)
+
+
+_CALL = re.compile(
+    r"(?:note|message|instructions?|hint|attention)\s+(?:to|for)\s+(?:the\s+|any\s+|all\s+)?(?:ai"
+    r"|agents?|assistants?|claude|llms?|models?)\b"
+    r"|^\W*(?:ai|agents?|assistants?|claude|llms?|copilot|codex)\s*[:,]|\bdear\s+(?:ai|agent"
+    r"|assistant|claude)\b",
+    re.IGNORECASE,
+)
+
+
+def calls_agent(text: str) -> bool:
+    """Whether a comment in code begins by speaking to an agent."""
+    return _CALL.search(text[:400]) is not None
+
+
+def may_run_on(text: str) -> bool:
+    """Whether an order to set instructions aside may be drawn out over several paragraphs."""
+    return _RUN_ON.search(text) is not None
+
+
+def _candidates(table: CueTable, passage: Passage) -> Iterator[Cue]:
+    """Yield the cues whose first need is met at all."""
+    by_need = table.by_need
+    numbers = {number for concept in passage.concepts for number in by_need.get(concept, ())}
+    for number in sorted(numbers):
+        cue = table.cues[number]
+        if _may_match(cue, passage):
+            yield cue
+
+
+def _may_match(cue: Pattern, passage: Passage) -> bool:
+    """Whether all that `cue` needs stands somewhere in the passage."""
+    concepts = passage.concepts
+    for concept in cue.musts:
+        if concept not in concepts:
+            return False
+    present = concepts.keys()
+    return not any(group.isdisjoint(present) for group in cue.groups)
+
+
+def _compose(passage: Passage) -> None:
+    """Add the concepts that are made of concepts."""
+    for name, patterns in COMPOUNDS.items():
+        spans = [
+            Span(min(span.first for span in match), max(span.last for span in match))
+            for pattern in patterns
+            if _may_match(pattern, passage)
+            for match in _matches(pattern, passage)
+        ]
+        if spans:
+            passage.concepts[name] = sorted(spans)
+
+
+def _sighting(cue: Cue, passage: Passage, spans: Sequence[Span]) -> Sighting:
+    # Where an address or a path is meant, it is the line that a person wants to see.
+    first = min(spans).first
+    meant = next((span.first for span in spans if not passage.is_plain(span.first)), first)
+    far = passage.sentence_of(first) != passage.sentence_of(meant)
+    start = passage.places[meant if far else first][0]
+    end = passage.places[max(span.last for span in spans)][1]
+    spot = Spot(passage.view, start, max(start + 1, end))
+    return Sighting(cue.rule, spot, cue.message, cue.confidence, cue.level)
+
+
+def _matches(cue: Pattern, passage: Passage) -> Iterator[list[Span]]:
+    found = [_spans(need, passage) for need in cue.needs]
+    matches = _in_order(cue, passage, found) if cue.ordered else _together(cue, passage, found)
+    taken = -1
+    for spans in matches:
+        first = min(span.first for span in spans)
+        last = max(span.last for span in spans)
+        if cue.never_negated and _is_negated(passage, spans[0]):
+            continue
+        if first > taken and not _excluded(cue, passage, first, last):
+            taken = last
+            yield spans
+
+
+def _spans(need: str, passage: Passage) -> list[Span]:
+    if "|" not in need:
+        return passage.concepts.get(need, [])
+    joined = [span for concept in need.split("|") for span in passage.concepts.get(concept, ())]
+    return sorted(joined)
+
+
+def _in_order(cue: Pattern, passage: Passage, found: Sequence[list[Span]]) -> Iterator[list[Span]]:
+    """Each concept after the one before it, the whole within reach."""
+    cursors = [0] * len(found)
+    for number, begin in enumerate(found[0]):
+        spans = [begin]
+        for step in range(1, len(found)):
+            # Starts only move forward, so each list is walked once.
+            while (
+                cursors[step] < len(found[step]) and found[step][cursors[step]].first <= begin.first
+            ):
+                cursors[step] += 1
+            after = _first_after(found[step], cursors[step], spans[-1].last)
+            if after is None:
+                break
+            spans.append(after)
+        # "Do not forget this: ignore what …" begins with the word that stands nearest.
+        following = found[0][number + 1] if number + 1 < len(found[0]) else None
+        is_nearer = following and len(spans) > 1 and following.last < spans[1].first
+        if len(spans) == len(found) and not is_nearer and _fits(cue, passage, spans):
+            yield spans
+
+
+def _first_after(spans: Sequence[Span], cursor: int, last: int) -> Span | None:
+    # A handful of phrases may begin inside the one before; no more are looked at.
+    for span in spans[cursor : cursor + 8]:
+        if span.first > last:
+            return span
+    return None
+
+
+def _together(cue: Pattern, passage: Passage, found: Sequence[list[Span]]) -> Iterator[list[Span]]:
+    """All concepts in any order: the shortest stretch that ends at each of them."""
+    events = sorted((span, need) for need, spans in enumerate(found) for span in spans)
+    latest: list[Span | None] = [None] * len(found)
+    for span, need in events:
+        latest[need] = span
+        spans = [seen for seen in latest if seen is not None]
+        if len(spans) == len(found) and _fits(cue, passage, spans):
+            yield spans
+
+
+def _fits(cue: Pattern, passage: Passage, spans: Sequence[Span]) -> bool:
+    first, last = min(span.first for span in spans), max(span.last for span in spans)
+    if last - first > cue.near:
+        return False
+    if cue.window is not Window.SENTENCE:
+        return True
+    return passage.sentence(first) == passage.sentence(last)
+
+
+def _excluded(cue: Pattern, passage: Passage, first: int, last: int) -> bool:
+    if not cue.unless:
+        return False
+    start, _ = passage.sentence_of(first)
+    _, end = passage.sentence_of(last)
+    return any(passage.has(concept, start, end) for concept in cue.unless)
+
+
+def _context(
+    cue: Cue,
+    passage: Passage,
+    spans: Sequence[Span],
+    quoted: Iterable[tuple[int, int]],
+    *,
+    about_attacks: bool,
+) -> tuple[str, ...]:
+    lowered: list[str] = []
+    if cue.negatable and (_is_turned_around(passage, spans) or _is_taken_back(passage, spans)):
+        lowered.append("negated")
+    start, end = passage.sentence_of(spans[0].first)
+    talks = passage.has("TALK", start, end)
+    # An address between backticks is no quotation; an order between quotation marks may be one.
+    spoken = [passage.places[span.first][0] for span in spans if passage.is_plain(span.first)]
+    at = spoken[0] if spoken else -1
+    is_talk = talks or about_attacks or passage.has("CONTAINS_LIKE", start, end)
+    if _stands_in_quotes(spoken, quoted, is_talk=is_talk):
+        lowered.append("quoted, among talk of attacks" if talks or about_attacks else "quoted")
+    # "Bypasses approval" in an audit's table says what is wrong; "bypass approval" gives an order.
+    describes = passage.words[spans[0].first].endswith(("s", "ing"))
+    reported = passage.has("REPORTED", start, end)
+    if about_attacks and (talks or describes or reported):
+        lowered.append("about attacks")
+    if passage.has("REPORTED", start, min(spans).first - 1) or _is_shown_below(passage, start, at):
+        lowered.append("reported")
+    return tuple(lowered)
+
+
+def _stands_in_quotes(
+    spoken: Sequence[int], quoted: Iterable[tuple[int, int]], *, is_talk: bool
+) -> bool:
+    """Whether all of its words are quoted, or the first one where such texts are spoken of."""
+    inside = [any(begin <= place < end for begin, end in quoted) for place in spoken]
+    return bool(inside) and inside[0] and (is_talk or all(inside))
+
+
+def _is_shown_below(passage: Passage, start: int, at: int) -> bool:
+    """Whether it stands in a block quotation, below a sentence that speaks of attacks."""
+    text = passage.view.text
+    line = text[text.rfind("\n", 0, max(at, 0)) + 1 : max(at, 0)]
+    if not line.lstrip().startswith(">") or start == 0:
+        return False
+    first, last = passage.sentence_of(start - 1)
+    return passage.has("TALK", first, last)
+
+
+def _is_negated(passage: Passage, span: Span) -> bool:
+    first, _ = passage.sentence_of(span.first)
+    return any(
+        negates(passage, other, span.first)
+        for other in passage.between(
+            "NOT", max(first, span.first - _NEGATION_REACH), span.first - 1
+        )
+    )
+
+
+def negates(passage: Passage, no: Span, index: int) -> bool:
+    """Whether a "not" reaches the token at `index`: no other clause begins between the two.
+
+    "Never skip this: run it" and "don't forget to run it" order what they seem to forbid.
+    """
+    if no.last + 1 < index and passage.words[no.last + 1] in _DOUBLE_NEGATIVE:
+        return False
+    between = passage.view.text[passage.places[no.last][1] : passage.places[index][0]]
+    return not any(mark in between for mark in _CLAUSE_ENDS)
+
+
+def _is_turned_around(passage: Passage, spans: Sequence[Span]) -> bool:
+    """Whether a "not" reaches the match, or stands right before one of its words."""
+    if _is_negated(passage, spans[0]) or _is_negated(passage, min(spans)):
+        return True
+    return any(
+        negates(passage, no, span.first)
+        for span in spans
+        for no in passage.between("NOT", span.first - 1, span.first - 1)
+    )
+
+
+def _is_taken_back(passage: Passage, spans: Sequence[Span]) -> bool:
+    """Whether the next sentence is a "don't" and no more: some people do this. Don't.
+
+    "Don't ask questions" is an order of its own, and takes nothing back.
+    """
+    _, end = passage.sentence_of(max(span.last for span in spans))
+    if not passage.has("NOT", end + 1, end + 1):
+        return False
+    first, last = passage.sentence_of(end + 1)
+    return _TAKING_BACK.issuperset(passage.words[first : last + 1])
+
+
+@lru_cache(maxsize=512)
+def _heads_talk(headings: tuple[str, ...]) -> bool:
+    """Whether the headings say that attacks are what the section is about."""
+    if not headings:
+        return False
+    return "TALK" in phrasebook().read(View.raw("", " . ".join(headings[-3:]))).concepts

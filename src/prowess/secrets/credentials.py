@@ -1,0 +1,254 @@
+"""Where a text holds what looks like a credential: one judge for what is kept and what is sent.
+
+It reads the text as it is and as it is seen, because letters that cannot be seen, or that are drawn
+wide, hide a key from a pattern and not from whoever copies it. A name for a credential is none, and
+neither is a placeholder: only a value counts.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from prowess.safety.intake.folding import fold
+from prowess.safety.secret_formats import FORMATS
+from prowess.safety.secrets import literal_secrets
+from prowess.safety.views import View
+from prowess.secrets.cues import Cued, CueTable, Reading
+
+STARS = "****"
+Span = tuple[int, int]
+
+_NAMES = (
+    r"pass(?:word|wort|wd|phrase|code)|pass(?![a-z])|pwd|pword|kennwort|mot de passe"
+    r"|contrase(?:n|\u00f1|n\u0303)a"
+    r"|clave|senha|parola d.ordine|wachtwoord|has(?:l|\u0142)o|l(?:o|\u00f6)senord"
+    r"|\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9"
+    r"|\ube44\ubc00\ubc88\ud638|secret|token|api[ _-]?key|access[ _-]?key|auth[ _-]?key"
+    r"|private[ _-]?key|secret[ _-]?key|client[ _-]?secret|credentials?"
+)
+# With one of these each of the names begins.
+_NAME_CUES = (
+    "pass", "pwd", "pword", "kennwort", "mot de passe", "contrase", "clave", "senha", "parola d",
+    "wachtwoord", "hasl", "has\u0142", "losenord", "l\u00f6senord",
+    "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc",
+    "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638", "secret", "token", "api",
+    "access", "auth", "private", "client", "credential",
+)  # fmt: skip
+_VALUE = r"[\"'`]?(?P<value>[^\s\"'`,;<>]{6,256})"
+# A name, a sign, and a value.
+_ASSIGNED = re.compile(
+    rf"(?i)(?:(?<![^\W_])(?:{_NAMES})[a-z0-9_-]{{0,20}}[\"'`]?\s{{0,4}}(?::|=>?)\s{{0,4}}{_VALUE})"
+)
+# A name and a value as people say them.
+_SAID = re.compile(
+    rf"(?i)\b(?:{_NAMES})\b\s{{1,4}}(?:(?:is|to|of|as|ist|est|es|lautet|\u00e8|\u00e9)\b:?\s{{0,4}})?"
+    r"[\"'`]?(?P<value>[^\s\"'`,;<>${}()/\\]{8,128})"
+)
+# Each with what a match begins with, in small letters.
+_CARRIED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        ("://",),
+        re.compile(r"://[^\s/:@\"'<>`]{0,64}:(?P<value>[^\s/@\"'<>`]{3,256})@(?=[\w\[])"),
+    ),
+    (
+        ("authorization", "proxy-authorization"),
+        re.compile(
+            r"(?i)\b(?:proxy-)?authorization[\"'`]?\s{0,4}[:=]\s{0,4}[\"'`]?"
+            r"(?:(?:bearer|basic|token|digest)\s{1,4})?(?P<value>[^\s\"'`,;<>]{8,4096})"
+        ),
+    ),
+    (
+        ("bearer", "basic"),
+        re.compile(
+            r"(?i)\b(?:bearer|basic)[ \t]{1,4}(?P<value>(?=[^\s]{0,256}[0-9=])[^\s\"'`<>]{12,4096})"
+        ),
+    ),
+    (
+        ("curl", " --user", "\n--user", "\t--user"),
+        re.compile(
+            r"(?:\bcurl\b[^\n]{0,400}?\s(?:-u|--user|-U|--proxy-user)[ =]?|\s--user[ =])"
+            r"[\"'`]?[^\s:\"'`/]{1,64}:(?P<value>[^\s\"'`]{3,256})"
+        ),
+    ),
+    (
+        ("mysql", "mariadb"),
+        re.compile(
+            r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n]{0,400}?\s-p"
+            r"[\"'`]?(?P<value>[^\s\"'`-][^\s\"'`]{3,255})"
+        ),
+    ),
+    (("sshpass",), re.compile(r"\bsshpass\s{1,4}-p\s{0,4}[\"'`]?(?P<value>[^\s\"'`]{3,256})")),
+    (
+        ("-pass", "-token", "-api", "-secret"),
+        re.compile(
+            # The blank before it is looked back at, so that a match begins with its cue.
+            r"(?i)(?:(?<=\s)|(?<=\s-))-(?:password|passwd|pass|token|api-?key|secret)[ =][\"'`]?"
+            r"(?P<value>(?=[^\s]{0,255}[0-9])[^\s\"'`]{6,256})"
+        ),
+    ),
+)
+# Forms that need no name beside them, and are looser than those of the table.
+_FORMED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        # A name that is joined to a bot's token hides nothing of it.
+        (":aa",),
+        re.compile(
+            r":(?<![0-9]{11}:)(?:(?<=[0-9]{8}:)|(?<=[0-9]{9}:)|(?<=[0-9]{10}:))"
+            r"AA[A-Za-z0-9_-]{30,40}(?![A-Za-z0-9])"
+        ),
+    ),
+    (
+        # A line break or a mark behind the beginning hides nothing from whoever puts it together.
+        ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "glpat-", "sk-"),
+        re.compile(
+            r"(?<![A-Za-z0-9])(?:(?:hf_|gh[pousr]_|npm_)[\s`\"'*+\\]{0,8}[A-Za-z0-9]{30,251}"
+            r"|(?:glpat-|sk-(?:ant|proj|svcacct|admin|or)-)[\s`\"'*+\\]{0,8}[A-Za-z0-9_-]{18,256})"
+            r"(?![A-Za-z0-9])"
+        ),
+    ),
+    (
+        ("key",),
+        re.compile(
+            r"(?i:\bkey\b[\"'`]?[ \t:=]{1,4}[\"'`]?(?P<value>[0-9a-f]{32,128})(?![0-9a-z]))"
+        ),
+    ),
+)
+_PLACEHOLDER = re.compile(
+    r"(?i)[<$%{(\[*#].*|.*[>}\])]|.*(?:x{3,}|\*{3,}|\.{3}|\u2026|your[-_ ]?|example|placeholder"
+    r"|redacted|change[-_]?me|replace[-_]?me|dummy|environ|getenv|process\.env|secrets?\.[a-z]"
+    r"|\$\{|\{\{|[-_]here\b).*"
+    r"|(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|user(?:name)?|api[-_]?key)[0-9!]{0,4}"
+    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"
+)
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"[0-9]")
+_CASES = re.compile(r"(?=.*[a-z])(?=.*[A-Z])")
+# Marks of a sentence that end a value and are no part of it.
+_TAIL = ".,:;!?"
+
+
+def spans(text: str) -> tuple[Span, ...]:
+    """Return where credentials stand in `text`, in order, without overlaps."""
+    return spans_in(Reading.of(text))
+
+
+def spans_in(reading: Reading) -> tuple[Span, ...]:
+    """Return the same of a text that is ready to be looked through."""
+    folded = fold(View.raw("", reading.text))
+    found = set(_found(reading))
+    if folded.text != reading.text:
+        seen = _found(Reading.of(folded.text))
+        found |= {(folded.origin(start), folded.origin(end - 1) + 1) for start, end in seen}
+    return tuple(_apart(sorted(found)))
+
+
+def masked(text: str) -> str:
+    """Return `text` with stars in place of every credential."""
+    parts, at = [], 0
+    for start, end in spans(text):
+        parts += [text[at:start], STARS]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _apart(found: list[Span]) -> Iterator[Span]:
+    last: Span | None = None
+    for start, end in found:
+        if last is not None and start < last[1]:
+            last = (last[0], max(end, last[1]))
+            continue
+        if last is not None:
+            yield last
+        last = (start, end)
+    if last is not None:
+        yield last
+
+
+def _found(reading: Reading) -> Iterator[Span]:
+    text = reading.text
+    for look, places in _LOOKS.found(reading):
+        yield from look(text, places)
+    if any(True for _ in _SCANNED.found(reading)) or any(
+        len(word) > _LONG_WORD for word in text.split()
+    ):
+        for sighting in literal_secrets(View.raw("", text)):
+            yield sighting.spot.start, sighting.spot.end
+
+
+def _matches(pattern: re.Pattern[str], text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Yield what `finditer` would, for a pattern that can match at these places alone."""
+    last = 0
+    for at in places:
+        if at >= last and (hit := pattern.match(text, at)):
+            last = max(hit.end(), at + 1)
+            yield hit
+
+
+def _is_given(value: str) -> bool:
+    return not _is_placeholder(value)
+
+
+def _is_placeholder(value: str) -> bool:
+    return _PLACEHOLDER.fullmatch(value.rstrip(_TAIL)) is not None
+
+
+def _is_made(value: str) -> bool:
+    """Return whether a value that follows a name and a sign is one, and not the next word."""
+    value = value.rstrip(_TAIL)
+    has_both = bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
+    return has_both and not _is_placeholder(value)
+
+
+def _is_word_like(value: str) -> bool:
+    # A word of the language has neither several digits nor capitals among its letters.
+    digits = len(_DIGIT.findall(value))
+    is_odd = digits > 1 or bool(digits and _CASES.match(value))
+    return is_odd and bool(_LETTER.search(value)) and not _is_placeholder(value)
+
+
+_Look = Callable[[str, Sequence[int]], Iterator[Span]]
+
+
+def _look(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> _Look:
+    """Return what finds the values of a pattern; the whole match where it names none."""
+    group = "value" if "value" in pattern.groupindex else 0
+
+    def look(text: str, places: Sequence[int]) -> Iterator[Span]:
+        for hit in _matches(pattern, text, places):
+            if is_one(hit[group]):
+                yield hit.span(group)
+
+    return look
+
+
+def _is_any(_value: str) -> bool:
+    return True
+
+
+def _whole(pattern: re.Pattern[str]) -> _Look:
+    def look(text: str, places: Sequence[int]) -> Iterator[Span]:
+        yield from (hit.span() for hit in _matches(pattern, text, places))
+
+    return look
+
+
+_LOOKS: CueTable[_Look] = CueTable(
+    (
+        *(Cued(_whole(row.pattern), row.marks, exact=True) for row in FORMATS if row.begins),
+        *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _FORMED),
+        *(Cued(_look(pattern, _is_given), cues) for cues, pattern in _CARRIED),
+        Cued(_look(_ASSIGNED, _is_made), _NAME_CUES),
+        Cued(_look(_SAID, _is_word_like), _NAME_CUES),
+    )
+)
+# Where the scanner can find anything at all, which costs more to ask it: by its marks, and by the
+# names that it looks for. A mark that stands in every text begins no word shorter than this.
+_LONG_WORD = 50
+_SCANNED_NAMES = (
+    "passwd", "password", "secret", "apikey", "api_key", "authtoken", "auth_token", "accesstoken",
+    "access_token", "privatekey", "private_key",
+)  # fmt: skip
+_SCANNED = CueTable(
+    (
+        Cued(None, [mark for row in FORMATS for mark in row.marks if mark != "."], exact=True),
+        Cued(None, _SCANNED_NAMES),
+    )
+)

@@ -1,0 +1,226 @@
+"""What in a text of a trace is a secret, looked for more eagerly than in a text that is published.
+
+A trace is what really happened, so what stands behind `PGPASSWORD=` was a password, whatever it
+looks like. In a skill that somebody writes it is mostly an example: there `credentials` decides.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from prowess.safety.secret_addresses import ADDRESSES
+from prowess.secrets.credentials import STARS, masked, spans_in
+from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.names import Find, is_odd, is_reference, named_values
+from prowess.secrets.secret_arguments import secret_arguments
+
+_Look = tuple[tuple[str, ...], re.Pattern[str]]
+
+_PASSWORD_IN_URL = re.compile(r"://[^\s/:@\"'<>`]{0,64}:(?P<value>[^\s/@\"'<>`]{1,256})@(?=[\w\[])")
+_TOKEN_IN_URL = re.compile(r"://(?P<value>[A-Za-z0-9_.-]{16,256})@(?=[\w\[])")
+_BEFORE_HOST = re.compile(
+    r"(?<![\w.:/-])(?!mailto|to|from|cc|email|npm|acct|sip|xmpp|user)[\w.+-]{1,64}:"
+    r"(?P<value>[^\s/@:\"'<>`]{6,128})\Z"
+)
+_HOST = re.compile(r"@(?!sha\d)[A-Za-z][\w-]*")
+# What needs nothing beside it to be one.
+_SURE: tuple[_Look, ...] = (
+    *(((row.mark,), row.pattern) for row in ADDRESSES),
+    (("/bot",), re.compile(r"/bot(?P<value>[0-9]{5,12}:[\w-]{16,64})", re.IGNORECASE)),
+    (("eyj",), re.compile(r"(?P<value>eyJ[\w-]{8,4000}\.eyJ[\w-]{4,8000}\.[\w-]{8,1000})")),
+    (
+        ("-----begin",),
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?P<value>[\sA-Za-z0-9+/=\\:,]{16,20000})"
+        ),
+    ),
+    (
+        ("cookie:",),
+        re.compile(r"cookie:[ \t]{0,4}(?P<value>[\w.-]{1,64}=[^\"'`\n]{1,4096})", re.IGNORECASE),
+    ),
+    (
+        ("authorization",),
+        re.compile(
+            r"authorization(?:\s{0,4}:\s{0,4}|[\"'`\\\]]{0,3}\s{0,4}[:=]\s{0,4}[\"'`\\]{1,3})"
+            r"(?:[A-Za-z]{3,20}[ \t]{1,4})?(?P<value>[^\s\"'`,;<>\\]{3,4096})",
+            re.IGNORECASE,
+        ),
+    ),
+    (("oauth2-bearer",), re.compile(r"oauth2-bearer[ =][\"']?(?P<value>[^\s\"']{3,4096})")),
+)
+_PARAMETERS = ("sig", "key", "code", "sid", "session", "signature", "auth", "ticket", "hash", "jwt")
+# What is one where it has letters and digits.
+_ODD: tuple[_Look, ...] = (
+    (
+        tuple(f"{sign}{name}=" for sign in "?&" for name in _PARAMETERS),
+        re.compile(
+            rf"[?&](?:{'|'.join(_PARAMETERS)})=(?P<value>[^\s&#\"'<>`]{{8,4096}})", re.IGNORECASE
+        ),
+    ),
+    (
+        ("/reset", "/verify", "/confirm", "/activate", "/invite", "/magic"),
+        re.compile(r"/[a-z][\w-]{3,30}/(?P<value>[A-Za-z0-9_-]{20,256})", re.IGNORECASE),
+    ),
+    (
+        ("log in", "login", "sign in", "anmeld", "credentials"),
+        re.compile(
+            r"(?:log ?in|sign ?in|anmeld\w*|credentials)\b[^\n]{0,60}?"
+            r"(?:\b(?:user(?:name)?|as|with|mit|als)\s{1,3}|:\s{0,3})[\w.@+-]{1,64}"
+            r"(?:\s{0,2}[/:,]\s{0,2}|\s(?:and|und|with)\s)(?P<value>[^\s\"'`/]{6,128})",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_CODE_NAMES = (
+    r"(?:verification|security|confirmation|one[- ]time|login|sms|auth\w*|access|2fa|your|ihr|dein"
+    r"|best\u00e4tigungs|sicherheits|einmal|votre|tu|su|il tuo|seu)[- ]?(?:c[o\u00f3]d[eio]\w*|kod)"
+    r"|m?tan|otp|pin|puk|passcode|einmalcode|\u9a8c\u8bc1\u7801|\uc778\uc99d\ubc88\ud638"
+)
+_CODE = re.compile(
+    rf"(?i)(?<![^\W_])(?:{_CODE_NAMES})(?![^\W\d_])[^\w\n]{{0,4}}(?:(?:is|was|lautet|ist|est|es)\b[^\w\n]{{0,4}}"
+    r"|[:=\uff1a\u662f]\s{0,3})(?:[A-Z]-)?(?P<value>\d{3}[ -]?\d{1,5})(?!\d)"
+)
+_CODE_FIRST = re.compile(r"(?i)(?<!\d)(?P<value>\d{4,8})\s(?:is your|ist ihr|ist dein)\b")
+_CODE_CUES = (
+    "code", "c\u00f3d", "kod", "tan", "otp", "pin", "puk", "\u9a8c\u8bc1\u7801",
+    "\uc778\uc99d\ubc88\ud638",
+)  # fmt: skip
+_PHRASE = re.compile(
+    r"(?:seed|mnemonic|recovery|backup|secret)(?:[ -]?(?:phrase|words?))?\b"
+    r"[^\n]{0,40}?[:=\s]\s{0,4}[\"'`]?"
+    r"(?P<value>(?:\d{1,2}[.):]?\s{1,3})?[a-z]{3,8}"
+    r"(?:[\s,]{1,3}(?:\d{1,2}[.):]?\s{1,3})?[a-z]{3,8}){11,23})(?![a-z])",
+    re.IGNORECASE,
+)
+_PHRASE_CUES = ("seed", "mnemonic", "recovery phrase", "backup phrase", "secret phrase")
+# A number of a card, by its length and its beginning; the last digit proves the others.
+_CARD = re.compile(
+    r"[2-6]\d{3}(?<![\w.,/-]....)(?<=4...|5[1-5]..|2[2-7]..|6[05]..|3[47]..)(?:[ -]?\d){11,12}"
+    r"(?![\w/-]|\.\d)"
+)
+_CARD_LENGTHS = (15, 16)
+_ENCODED = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{16,4096}={0,2}(?![\w+/=-])")
+_SHORTEST_ENCODED, _LONGEST_DECODED = 16, 4_096
+_REACH, _SHORTEST_ECHO = 200, 3
+
+
+class Hidden(NamedTuple):
+    """A text without its secrets, and those that are to be looked for elsewhere."""
+
+    text: str
+    taken: tuple[str, ...]
+
+
+def hidden_in(text: str) -> Hidden:
+    """Return a text of a trace with stars in place of every secret."""
+    reading = Reading.of(text)
+    found = sorted(
+        {*_eager(reading), *_encoded(text), *(Find(*span) for span in spans_in(reading))}
+    )
+    parts, taken, at = list[str](), list[str](), 0
+    for find in found:
+        value = text[find.start : find.end]
+        if find.end <= at or not _is_left(value):
+            continue
+        start = max(at, find.start)
+        parts += [text[at:start], "" if parts and start == at and at else STARS]
+        taken += [value] if find.echoes else []
+        at = find.end
+    return Hidden("".join([*parts, text[at:]]), tuple(taken)) if parts else Hidden(text, ())
+
+
+def _is_left(value: str) -> bool:
+    """Return whether more than the mark of an earlier find stands there."""
+    rest = value.replace(STARS, "").replace("<hidden>", "")
+    return rest == value or sum(letter.isalnum() for letter in rest) > 1
+
+
+def _eager(reading: Reading) -> Iterator[Find]:
+    yield from named_values(reading)
+    yield from secret_arguments(reading)
+    for find, places in _TABLE.found(reading):
+        for at in places:
+            yield from find(reading.text, at)
+    cards = _CARD.finditer(reading.text)
+    yield from (Find(*hit.span()) for hit in cards if _is_card(hit[0]))
+
+
+def _look(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> "_Finder":
+    def find(text: str, at: int) -> Iterator[Find]:
+        hit = pattern.match(text, at)
+        if hit and is_one(hit["value"]) and not is_reference(hit["value"]):
+            yield Find(*hit.span("value"))
+
+    return find
+
+
+def _is_any(_value: str) -> bool:
+    return True
+
+
+def _in_address(text: str, at: int) -> Iterator[Find]:
+    if hit := _PASSWORD_IN_URL.match(text, at):
+        if not is_reference(hit["value"]):
+            yield Find(*hit.span("value"), echoes=len(hit["value"]) >= _SHORTEST_ECHO)
+    elif (hit := _TOKEN_IN_URL.match(text, at)) and is_odd(hit["value"]):
+        yield Find(*hit.span("value"))
+
+
+def _before_host(text: str, at: int) -> Iterator[Find]:
+    hit = _BEFORE_HOST.search(text, max(0, at - _REACH), at) if _HOST.match(text, at) else None
+    if hit and is_odd(hit["value"]):
+        yield Find(*hit.span("value"))
+
+
+def _code(text: str, at: int) -> Iterator[Find]:
+    for hit in _CODE.finditer(text, max(0, at - 24), at + 60):
+        yield Find(*hit.span("value"))
+    for hit in _CODE_FIRST.finditer(text, max(0, at - 60), at + 20):
+        yield Find(*hit.span("value"))
+
+
+def _is_card(number: str) -> bool:
+    digits = [int(digit) for digit in number if digit.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return len(digits) in _CARD_LENGTHS and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _encoded(text: str) -> Iterator[Find]:
+    """Yield what is written in base64 and holds a secret once it is read."""
+    # Few words are so long, and hardly one of them holds anything.
+    words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_ENCODED])
+    if any(_holds_secret(hit[0]) for hit in _ENCODED.finditer(words)):
+        for hit in _ENCODED.finditer(text):
+            if _holds_secret(hit[0]):
+                yield Find(*hit.span())
+
+
+def _holds_secret(word: str) -> bool:
+    inner = _decoded(word)
+    return bool(inner) and (any(_eager(Reading.of(inner))) or masked(inner) != inner)
+
+
+def _decoded(word: str) -> str:
+    bare = word.rstrip("=").replace("-", "+").replace("_", "/")[:_LONGEST_DECODED]
+    try:
+        inner = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        # Most words of sixteen letters are none: no secret is lost with them.
+        return ""
+    return inner if inner.isprintable() or "\n" in inner else ""
+
+
+_Finder = Callable[[str, int], Iterator[Find]]
+_TABLE: CueTable[_Finder] = CueTable(
+    (
+        *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _SURE),
+        *(Cued(_look(pattern, is_odd), cues) for cues, pattern in _ODD),
+        Cued(_in_address, ("://",)),
+        Cued(_before_host, ("@",)),
+        Cued(_code, _CODE_CUES),
+        Cued(_look(_PHRASE, _is_any), _PHRASE_CUES),
+    )
+)

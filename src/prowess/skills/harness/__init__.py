@@ -1,0 +1,1 @@
+"""What each harness reads of a skill: rules, listings and portable builds."""

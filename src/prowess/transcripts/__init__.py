@@ -1,0 +1,1 @@
+"""Logs of agents and people, read once per format: turns, sessions and traces."""

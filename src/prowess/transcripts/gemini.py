@@ -1,0 +1,148 @@
+"""Sessions of Gemini CLI: one JSON document, or lines that are added to, replaced and taken back.
+
+A message is written again under its id each time something of it changes, so that only its last
+form counts. Which skills the model was shown is not logged.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from prowess.transcripts.session_listing import skill_files
+from prowess.transcripts.session_model import Session
+from prowess.transcripts.session_turns import SessionBuilder, moment_ms
+from prowess.transcripts.sessions import words_of
+from prowess.transcripts.traces import LeftOut
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
+
+Entry = Mapping[str, object]
+
+HARNESS = "gemini"
+SUB_AGENT = "work of a sub-agent"
+
+_ACTIVATES = frozenset(("activate_skill", "activateSkill"))
+_READS = frozenset(("read_file", "read_many_files"))
+_CONTEXT, _END_OF_CONTEXT = "<hook_context>", "</hook_context>"
+_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
+_BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_context)\b")
+
+
+def read_gemini_sessions(
+    records: Sequence[Record], *, path: str, skipped: Mapping[str, int], cwd: str = ""
+) -> tuple[Session, ...]:
+    """Return the session of a chat, if somebody typed something in it."""
+    chat = _Chat(LeftOut(skipped))
+    for record in records:
+        chat.take(record.value)
+    builder = SessionBuilder(harness=HARNESS, path=path, left_out=chat.left_out)
+    builder.about(session_id=chat.session_id, cwd=cwd, at_ms=chat.started_ms)
+    for message in chat.messages.values():
+        _take(message, builder)
+    found = None if chat.is_sub_agent else builder.session()
+    return () if found is None else (found,)
+
+
+class _Chat:
+    """The messages of a chat by id, as they stand after all that was added and taken back."""
+
+    def __init__(self, left_out: LeftOut) -> None:
+        self.left_out = left_out
+        self.messages: dict[str, Entry] = {}
+        self.session_id = ""
+        self.started_ms = 0
+        self.is_sub_agent = False
+
+    def take(self, value: object) -> None:
+        """Take the document, or one line of it."""
+        if not isinstance(value, dict):
+            self.left_out[NO_MESSAGE] += 1
+        elif isinstance(value.get("$rewindTo"), str):
+            self._rewind(str(value["$rewindTo"]))
+        elif isinstance(value.get("$set"), dict):
+            self._head(value["$set"])
+        elif isinstance(value.get("type"), str):
+            self._add(value)
+        elif "sessionId" in value or "messages" in value:
+            self._head(value)
+        else:
+            self.left_out[NO_MESSAGE] += 1
+
+    def _head(self, value: Entry) -> None:
+        self.session_id = self.session_id or _text(value, "sessionId")
+        self.started_ms = self.started_ms or moment_ms(value.get("startTime"))
+        self.is_sub_agent = self.is_sub_agent or value.get("kind") == "subagent"
+        messages = value.get("messages")
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict):
+                self._add(message)
+            else:
+                self.left_out[NO_MESSAGE] += 1
+
+    def _add(self, message: Entry) -> None:
+        name = _text(message, "id") or f"\0{len(self.messages)}"
+        self.messages[name] = message
+
+    def _rewind(self, name: str) -> None:
+        """Take back a message and all after it; an id that is gone takes back everything."""
+        names = list(self.messages)
+        at = names.index(name) if name in self.messages else 0
+        for gone in names[at:]:
+            del self.messages[gone]
+
+
+def _take(message: Entry, builder: SessionBuilder) -> None:
+    kind = _text(message, "type")
+    if kind == "user":
+        _take_user(message, builder)
+    elif kind in {"gemini", "model", "assistant"}:
+        builder.told(words_of(_plain(message.get("content")), "assistant"))
+        calls = message.get("toolCalls")
+        _take_calls(calls if isinstance(calls, list) else (), builder)
+
+
+def _take_user(message: Entry, builder: SessionBuilder) -> None:
+    text = words_of(_plain(message.get("content")), "user")
+    text, hints = _without_hints(text)
+    at_ms = moment_ms(message.get("timestamp"))
+    command = _COMMAND.fullmatch(text)
+    if not text or _BY_PROGRAM.match(text):
+        # What tools answered travels as a message of the user without a word.
+        builder.left_out[NOT_TYPED] += 1
+    elif command is not None:
+        builder.commanded(command["name"], command["said"] or "", at_ms)
+    else:
+        builder.typed(text, at_ms)
+    for hint in hints:
+        builder.hinted(skill_files(hint))
+
+
+def _without_hints(text: str) -> tuple[str, list[str]]:
+    """Return what a person wrote, and what hooks put into it; the last may have lost its end."""
+    first, *others = text.split(_CONTEXT)
+    parts = [other.partition(_END_OF_CONTEXT) for other in others]
+    words = "".join((first, *(after for _, _, after in parts)))
+    return words.strip(), [said for said, _, _ in parts]
+
+
+def _take_calls(calls: Iterable[object], builder: SessionBuilder) -> None:
+    for call in calls:
+        if not isinstance(call, dict):
+            continue
+        builder.called()
+        given = call.get("args")
+        given = given if isinstance(given, dict) else {}
+        name = _text(call, "name")
+        if name in _ACTIVATES:
+            builder.used([_text(given, "name") or _text(given, "skill")])
+        elif name in _READS:
+            paths = (value for value in given.values() if isinstance(value, str))
+            builder.used(name for path in paths for name in skill_files(path))
+
+
+def _plain(content: object) -> object:
+    """Return content whose parts are wrapped the way `words_of` knows them."""
+    return [content] if isinstance(content, dict) else content
+
+
+def _text(entry: Entry, name: str) -> str:
+    value = entry.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""The shapes that clients see; camelCase is spelled only here."""

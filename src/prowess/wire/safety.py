@@ -1,0 +1,176 @@
+"""The shapes that clients see of the scanner: reports, rules, acceptances and measurements."""
+
+from collections.abc import Mapping, Sequence
+
+from prowess.evaluation.scanning import Figures, Group, Share, Trial
+from prowess.runtime.scan import Scanned, worst
+from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
+from prowess.safety.paths import shown
+from prowess.safety.rules.acceptance import SCANNER, Acceptance
+from prowess.wire.skills import Json
+
+
+def scans(found: Sequence[Scanned]) -> Json:
+    """Show one report as it is, and several with the worst verdict of all."""
+    if len(found) == 1:
+        return report(found[0].report)
+    return {
+        "verdict": worst(one.report for one in found).value,
+        "skills": [
+            {
+                "path": visible(one.target.path),
+                "name": visible(one.target.name),
+                "profile": one.profile.value,
+                **report(one.report),
+            }
+            for one in found
+        ],
+        # The same as for one skill, so that a program need not ask how many there were.
+        "findings": [
+            {"skill": visible(one.target.name), **finding(each)}
+            for one in found
+            for each in one.report.findings
+        ],
+        "ledger": [
+            {"skill": visible(one.target.name), **ledger_entry(each)}
+            for one in found
+            for each in one.report.ledger
+        ],
+        "tookMs": round(sum(one.report.took_ms for one in found), 2),
+    }
+
+
+def report(value: ScanReport) -> Json:
+    """Show what was found in one skill, and what was done with each of its files."""
+    return {
+        "verdict": value.verdict.value,
+        "findings": [finding(found) for found in value.findings],
+        "ledger": [ledger_entry(entry) for entry in value.ledger],
+        "tookMs": round(value.took_ms, 2),
+    }
+
+
+def finding(value: Finding) -> Json:
+    """Show one finding."""
+    return {
+        "ruleId": value.rule_id,
+        "severity": value.level.value,
+        "file": visible(value.file),
+        "line": value.line,
+        "column": value.column,
+        "message": visible(value.message),
+        "evidence": visible(value.evidence),
+        "views": list(value.views),
+        "confidence": value.confidence.value,
+        "why": value.why,
+        "fix": value.fix,
+        "loweredBy": [visible(context) for context in value.lowered_by],
+        "evidenceHash": value.evidence_hash,
+    }
+
+
+def ledger_entry(value: LedgerEntry) -> Json:
+    """Show what was done with one file."""
+    return {
+        "path": visible(value.path),
+        "handling": value.handling.value,
+        "size": value.size,
+        "reason": visible(value.reason),
+    }
+
+
+def visible(text: str) -> str:
+    """Return `text` whole, with everything that cannot be seen spelled out."""
+    return text if text.isascii() and text.isprintable() else "".join(map(shown, text))
+
+
+def rule(value: Rule) -> Json:
+    """Show one row of the rule table."""
+    return {
+        "id": value.id,
+        "family": value.family,
+        "title": value.title,
+        "levels": levels(value),
+        "why": value.why,
+        "fix": value.fix,
+        "references": list(value.references),
+        "fires": [_example(example) for example in value.fires],
+        "quiet": [_example(example) for example in value.quiet],
+    }
+
+
+def levels(value: Rule) -> dict[str, str]:
+    """Return what a plain hit of a rule weighs, by profile."""
+    return {
+        Profile.PROPOSAL.value: (value.proposal or value.level).value,
+        Profile.PACKAGE.value: value.level.value,
+        # The same levels, but nothing is kept out because of them.
+        Profile.BUNDLED.value: value.level.value,
+    }
+
+
+def _example(value: str | Mapping[str, str]) -> dict[str, str]:
+    return {"SKILL.md": value} if isinstance(value, str) else dict(value)
+
+
+def acceptance(value: Acceptance) -> Json:
+    """Show what the operator accepted."""
+    return {
+        "skill": value.skill,
+        "ruleId": value.rule_id,
+        "evidenceHash": value.evidence_hash,
+        "contentHash": value.content_hash,
+        "scanner": value.scanner,
+        "reason": value.reason,
+        "acceptedAt": value.accepted_at,
+        # Whether the content is still the same is known when the skill is scanned again.
+        "lapsed": value.scanner != SCANNER,
+    }
+
+
+def figures(value: Figures) -> Json:
+    """Show how one scanner did on one set; shares are in percent."""
+    return {
+        "set": value.name,
+        "method": value.method,
+        **{group.label.value: _group(group) for group in value.groups},
+        "categories": [
+            {"label": group.label.value, "category": group.category, **_group(group)}
+            for group in value.categories
+        ],
+        "rulesOnBenign": {
+            name: {level.value: count for level, count in counts.items()}
+            for name, counts in value.on_benign.items()
+        },
+        "wrong": [_trial(trial) for trial in value.wrong],
+        "errors": value.errors,
+        "msMedian": None if value.ms_median is None else round(value.ms_median, 2),
+        "msP95": None if value.ms_p95 is None else round(value.ms_p95, 2),
+    }
+
+
+def _group(value: Group) -> Json:
+    return {"n": value.critical.of, "critical": _share(value.critical), "any": _share(value.any)}
+
+
+def _share(value: Share) -> Json:
+    low, high = value.bounds or (None, None)
+    return {
+        "count": value.hits,
+        "percent": _percent(value.value),
+        "low": _percent(low),
+        "high": _percent(high),
+    }
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else round(100 * value, 2)
+
+
+def _trial(value: Trial) -> Json:
+    return {
+        "id": value.sample.id,
+        "label": value.sample.label.value,
+        "category": value.sample.category,
+        "rules": {name: level.value for name, level in value.rules.items()},
+    }

@@ -1,0 +1,318 @@
+"""The shapes that clients see: skills, reports and snapshots as JSON, with camelCase names.
+
+Text is cleaned on its way out, here or where it is printed. Nothing here carries a secret: settings
+hold none and config checks have no values.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from prowess.runtime.ports import StoredSnapshot
+from prowess.runtime.service import SkillStatus, StatusReport
+from prowess.settings import SettingProblem
+from prowess.skills.catalog import Shadowed
+from prowess.skills.install_specs import InstallOption
+from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
+from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import Snapshot, SnapshotSkill
+from prowess.skills.text import clean
+
+if TYPE_CHECKING:
+    from prowess.skills.explanation import Explanation, Step
+
+Json = dict[str, Any]
+
+
+def requirements(value: Requirements) -> Json:
+    """Show requirements, or what of them is missing."""
+    return {
+        "bins": list(value.bins),
+        "anyBins": list(value.any_bins),
+        "env": list(value.env),
+        "config": list(value.config),
+        "os": list(value.os),
+    }
+
+
+def install_options(options: Iterable[InstallOption]) -> list[Json]:
+    """Show what a person can choose to install."""
+    return [
+        {"id": o.id, "kind": o.kind, "label": clean(o.label), "bins": list(o.bins)} for o in options
+    ]
+
+
+# Whom a skill of a source is there for: everybody on this gateway, one user, or one workspace.
+SCOPES = {
+    Tier.EXTRA: "gateway",
+    Tier.BUNDLED: "gateway",
+    Tier.MANAGED: "gateway",
+    Tier.HARNESS_PERSONAL: "user",
+    Tier.AGENTS_PERSONAL: "user",
+    Tier.HARNESS_PROJECT: "workspace",
+    Tier.AGENTS_PROJECT: "workspace",
+    Tier.WORKSPACE: "workspace",
+}
+
+
+def skill_status(status: SkillStatus) -> Json:
+    """Show one skill of a status report, every field of it."""
+    skill, verdict = status.skill, status.verdict
+    return {
+        "name": clean(skill.name),
+        "description": clean(skill.description),
+        "source": skill.source.tier.source_id,
+        "sourceLabel": skill.source.label or None,
+        "sourceScope": SCOPES[skill.source.tier],
+        "bundled": skill.bundled,
+        "dialect": skill.dialect.value,
+        "filePath": clean(skill.path),
+        "baseDir": clean(skill.folder),
+        "skillKey": clean(skill.key),
+        "primaryEnv": skill.metadata.primary_env or None,
+        "emoji": clean(skill.metadata.emoji) or None,
+        "homepage": clean(skill.metadata.homepage) or None,
+        "always": skill.metadata.always,
+        "eligible": verdict.eligible,
+        "disabled": verdict.disabled,
+        "blockedByAllowlist": verdict.blocked_by_allowlist,
+        "blockedByMetadata": verdict.blocked_by_metadata,
+        "blockedByAgentFilter": status.matched is None,
+        "matchedBy": None if status.matched is None else status.matched.value,
+        "platformIncompatible": verdict.platform_incompatible,
+        "draft": skill.is_draft,
+        "modelVisible": status.model_visible,
+        "userInvocable": skill.invocation.user,
+        "commandVisible": status.command_visible,
+        "requirements": requirements(skill.metadata.requires),
+        "missing": requirements(verdict.missing),
+        "configChecks": [{"path": c.path, "satisfied": c.satisfied} for c in verdict.config_checks],
+        "install": install_options(verdict.install),
+    }
+
+
+def skill_detail(status: SkillStatus, resources: Sequence[str], sections: Sequence[Json]) -> Json:
+    """Show all there is to know about one skill."""
+    skill = status.skill
+    triggers = skill.metadata.triggers
+    return {
+        **skill_status(status),
+        "whenToUse": clean(skill.when_to_use) or None,
+        "globs": list(skill.globs),
+        "tags": list(skill.tags),
+        "triggers": {
+            "any": list(triggers.any),
+            "all": list(triggers.all),
+            "none": list(triggers.none),
+        },
+        "argumentHint": clean(skill.invocation.argument_hint) or None,
+        "contentHash": skill.content_hash,
+        "frontmatter": skill.fields,
+        "sections": list(sections),
+        "resources": [clean(path) for path in resources],
+        "diagnostics": [diagnostic(problem) for problem in skill.diagnostics],
+    }
+
+
+def diagnostic(problem: Diagnostic) -> Json:
+    """Show one problem."""
+    return {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "path": clean(problem.path),
+        "line": problem.line,
+        "message": clean(problem.message),
+        "fix": problem.fix,
+    }
+
+
+def shadowed(lost: Shadowed) -> Json:
+    """Show a skill that lost its name, and to whom."""
+    return {
+        "name": clean(lost.skill.name),
+        "path": clean(lost.skill.path),
+        "source": lost.skill.source.tier.source_id,
+        "winner": clean(lost.winner.path),
+        "winnerSource": lost.winner.source.tier.source_id,
+    }
+
+
+def setting_problem(problem: SettingProblem) -> Json:
+    """Show a config key that was not understood."""
+    return {"key": problem.key, "message": problem.message, "unknown": problem.unknown}
+
+
+def report_head(report: StatusReport) -> Json:
+    """Show what a status report is about."""
+    entries = report.agent_filter.entries
+    return {
+        "agentId": report.agent_id,
+        "agentSkillFilter": None if entries is None else list(entries),
+        "agentSkillFilterInherited": report.agent_filter.inherited,
+        "agentSkillFilterUnmatched": list(report.unmatched),
+        "workspaceDir": report.workspace,
+        "managedSkillsDir": report.managed,
+    }
+
+
+def status_report(report: StatusReport, shown: Iterable[SkillStatus]) -> Json:
+    """Show `shown` of a report, and everything that is wrong with any file."""
+    return {
+        **report_head(report),
+        "skills": [skill_status(status) for status in shown],
+        "shadowed": [shadowed(lost) for lost in report.shadowed],
+        "diagnostics": [diagnostic(problem) for problem in report.diagnostics],
+        "configProblems": [setting_problem(problem) for problem in report.problems],
+    }
+
+
+def check_report(report: StatusReport, block: PromptBlock) -> Json:
+    """Show the summary of a report: how many, and which, stand where."""
+    groups = check_groups(report)
+    dropped = [clean(skill.name) for skill in block.dropped]
+    return {
+        **report_head(report),
+        "summary": {
+            "total": len(report.skills),
+            **{name: len(members) for name, members in groups.items()},
+            "droppedFromPrompt": len(dropped),
+            "diagnostics": len(report.diagnostics),
+        },
+        **groups,
+        "droppedFromPrompt": dropped,
+        "shadowed": [shadowed(lost) for lost in report.shadowed],
+        "diagnostics": [diagnostic(problem) for problem in report.diagnostics],
+        "configProblems": [setting_problem(problem) for problem in report.problems],
+    }
+
+
+def check_groups(report: StatusReport) -> dict[str, list[Any]]:
+    """Sort the skills of a report into the groups by which people set things up."""
+    rows = report.skills
+    plain = [r for r in rows if not r.verdict.disabled and not r.verdict.blocked_by_allowlist]
+    return {
+        "eligible": _names(r for r in rows if r.verdict.eligible),
+        "modelVisible": _names(r for r in rows if r.model_visible),
+        "commandVisible": _names(r for r in rows if r.command_visible),
+        "disabled": _names(r for r in rows if r.verdict.disabled),
+        "blocked": _names(
+            r for r in rows if r.verdict.blocked_by_allowlist and not r.verdict.disabled
+        ),
+        "agentFiltered": _names(r for r in rows if r.matched is None),
+        "notInjected": [
+            {"name": clean(r.skill.name), "reason": r.skill.invocation.hidden_by}
+            for r in rows
+            if (r.usable and not r.skill.invocation.model) or r.skill.is_draft
+        ],
+        "missingRequirements": [
+            {
+                "name": clean(r.skill.name),
+                "missing": requirements(r.verdict.missing),
+                "install": install_options(r.verdict.install),
+            }
+            for r in plain
+            if r.verdict.missing
+        ],
+        "unreadableMetadata": _names(r for r in plain if r.verdict.blocked_by_metadata),
+    }
+
+
+def _names(rows: Iterable[SkillStatus]) -> list[str]:
+    return [clean(row.skill.name) for row in rows]
+
+
+def explanation(value: "Explanation") -> Json:
+    """Show the path of one skill."""
+    reason = value.reason
+    return {
+        "name": clean(value.name),
+        "agentId": value.agent_id,
+        "visible": value.visible,
+        "reason": None if reason is None else clean(reason.detail),
+        "fix": None if reason is None else clean(reason.fix),
+        "steps": steps(value.steps),
+    }
+
+
+def steps(path: Iterable["Step"]) -> list[Json]:
+    """Show the stations of a path."""
+    return [
+        {
+            "stage": step.stage,
+            "passed": step.passed,
+            "detail": clean(step.detail),
+            "fix": clean(step.fix) or None,
+        }
+        for step in path
+    ]
+
+
+def prompt(block: PromptBlock) -> Json:
+    """Show the prompt block and what happened to get it under its budget."""
+    return {
+        "prompt": block.text,
+        "chars": len(block.text),
+        "included": [clean(skill.name) for skill in block.included],
+        "dropped": [clean(skill.name) for skill in block.dropped],
+        "descriptionChars": block.description_chars,
+        "omittedBecause": block.omitted_because or None,
+    }
+
+
+def snapshot(value: Snapshot) -> Json:
+    """Show a snapshot."""
+    return {
+        "agentId": value.agent_id,
+        "version": value.version,
+        "hash": value.hash,
+        "prompt": value.prompt,
+        "skills": _snapshot_skills(value.skills),
+        "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
+        "resolvedSkills": [_resolved(skill) for skill in value.resolved],
+    }
+
+
+def _resolved(skill: Skill) -> Json:
+    return {
+        "name": clean(skill.name),
+        "description": clean(skill.description),
+        "filePath": clean(skill.path),
+        "baseDir": clean(skill.folder),
+        "source": skill.source.tier.source_id,
+    }
+
+
+def stored_snapshot(value: StoredSnapshot, *, rebuilt: bool) -> Json:
+    """Show what a session holds for its turn."""
+    return {
+        "sessionId": value.session_id,
+        "agentId": value.agent_id,
+        "version": value.version,
+        "hash": value.hash,
+        "rebuilt": rebuilt,
+        "prompt": value.prompt,
+        "skills": _snapshot_skills(value.skills),
+        "skillFilter": None if value.skill_filter is None else list(value.skill_filter),
+    }
+
+
+def _snapshot_skills(skills: Iterable[SnapshotSkill]) -> list[Json]:
+    return [
+        {
+            "name": clean(skill.name),
+            "skillKey": clean(skill.key),
+            "primaryEnv": skill.primary_env or None,
+            "requiredEnv": list(skill.required_env),
+        }
+        for skill in skills
+    ]
+
+
+def error(code: str, message: str, **fields: object) -> Json:
+    """Show a failure."""
+    return {"error": {"code": code, "message": clean(message), **fields}}
+
+
+def compact(value: Json) -> str:
+    """Return `value` as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

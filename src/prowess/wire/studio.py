@@ -1,0 +1,237 @@
+"""The shapes that the studio sees: sources, files, histories, activity and saved tests."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from prowess.evaluation.metrics import Outcome
+from prowess.evaluation.routing import RoutingTest, TestRun
+from prowess.runtime.activity import Activity, Sums
+from prowess.runtime.library import (
+    MOST_FILE_BYTES,
+    Entry,
+    Library,
+    LibrarySource,
+    SkillFile,
+    Standing,
+)
+from prowess.runtime.usage import Use
+from prowess.skills.model import RootKind, Source, Tier
+from prowess.skills.text import clean
+from prowess.wire.skills import SCOPES, Json, diagnostic
+from prowess.workshop.proposal import Event, EventKind, Proposal
+
+# Where people may take skills away; in all others somebody else keeps them.
+_REMOVABLE = frozenset((Tier.MANAGED, Tier.WORKSPACE))
+_LABELS = {
+    Tier.EXTRA: "Extra folder",
+    Tier.BUNDLED: "Bundled with Prowess",
+    Tier.MANAGED: "Managed by Prowess",
+    Tier.HARNESS_PERSONAL: "Personal",
+    Tier.AGENTS_PERSONAL: "Personal, for every agent",
+    Tier.HARNESS_PROJECT: "Project",
+    Tier.AGENTS_PROJECT: "Project, for every agent",
+    Tier.WORKSPACE: "Workspace",
+}
+_KINDS = {RootKind.SKILLS: "", RootKind.COMMANDS: ", commands", RootKind.RULES: ", rules"}
+_CHANGES = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
+
+
+def library(value: Library) -> Json:
+    """Show every source, the one that wins first."""
+    return {
+        "agentId": value.agent_id,
+        "sources": [_source(one, rank) for rank, one in enumerate(value.sources, start=1)],
+        "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
+    }
+
+
+def _source(value: LibrarySource, rank: int) -> Json:
+    source = value.source
+    counts = dict.fromkeys(Standing, 0)
+    for entry in value.entries:
+        counts[entry.standing] += 1
+    return {
+        "id": clean(f"{source.tier.source_id}:{source.root}"),
+        "source": source.tier.source_id,
+        "label": _label(source),
+        "harness": clean(source.label) or None,
+        "kind": source.kind.value,
+        "scope": SCOPES[source.tier],
+        "rank": rank,
+        "path": clean(source.root),
+        "exists": value.exists,
+        "linked": source.leads_away,
+        "removable": source.tier in _REMOVABLE,
+        "counts": {standing.value: number for standing, number in counts.items()},
+        "skills": [_entry(entry) for entry in value.entries],
+        "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
+    }
+
+
+def _label(source: Source) -> str:
+    words = _LABELS[source.tier] + _KINDS[source.kind]
+    return f"{clean(source.label)}: {words.lower()}" if source.label else words
+
+
+def _entry(value: Entry) -> Json:
+    winner = value.winner
+    return {
+        "name": clean(value.name),
+        "state": value.standing.value,
+        "path": clean(value.path),
+        "description": clean(value.description) or None,
+        "winner": None
+        if winner is None
+        else {
+            "name": clean(winner.name),
+            "path": clean(winner.path),
+            "source": winner.source.tier.source_id,
+            "sourceId": clean(f"{winner.source.tier.source_id}:{winner.source.root}"),
+        },
+        "identical": value.identical,
+        "diagnostics": [diagnostic(problem) for problem in value.diagnostics],
+    }
+
+
+def skill_file(value: SkillFile) -> Json:
+    """Show one file of a skill."""
+    kind = "large" if value.size is None else "binary" if value.text is None else "text"
+    return {
+        "name": clean(value.name),
+        "path": clean(value.path),
+        "kind": kind,
+        "size": value.size,
+        "limit": MOST_FILE_BYTES,
+        "text": None if value.text is None else clean(value.text),
+    }
+
+
+def history(name: str, events: Iterable[Event], versions: Iterable[Proposal]) -> Json:
+    """Show what was done to a skill, the newest first, and what of it still holds."""
+    return {
+        "name": clean(name),
+        "changes": [_change(one) for one in events if one.kind in _CHANGES][::-1],
+        "versions": [
+            {
+                "proposalId": one.id,
+                "title": clean(one.title),
+                "source": one.source.value,
+                "revisionHash": one.revision,
+                "appliedAt": _moment(one.updated_at),
+                # Only the last change of a skill can be taken back.
+                "isLast": place == 0,
+            }
+            for place, one in enumerate(versions)
+        ],
+    }
+
+
+def _change(event: Event) -> Json:
+    return {
+        "sequence": event.sequence,
+        "type": event.kind.value,
+        "proposalId": event.proposal_id,
+        "revisionHash": event.revision,
+        "occurredAt": _moment(event.at),
+        "note": clean(event.note) or None,
+    }
+
+
+def activity(value: Activity) -> Json:
+    """Show what happened over some days."""
+    days = list(value.days)
+    return {
+        "agentId": value.agent_id,
+        "from": days[0].isoformat(),
+        "to": days[-1].isoformat(),
+        "days": [{"day": day.isoformat(), **_sums(sums)} for day, sums in value.days.items()],
+        "totals": _sums(value.total),
+        "skills": [
+            {
+                "name": clean(one.name),
+                **{use.value: one.sums.uses[use] for use in Use},
+                "lastUsedAt": None
+                if one.last_used_ms is None
+                else _moment(one.last_used_ms / 1000),
+            }
+            for one in value.skills
+        ],
+        "agents": [
+            {"agentId": clean(agent), **_sums(sums)} for agent, sums in value.agents.items()
+        ],
+        "neverUsed": [clean(name) for name in value.never_used],
+    }
+
+
+def _sums(value: Sums) -> Json:
+    return {**{use.value: value.uses[use] for use in Use}, "none": value.unmatched}
+
+
+def routing_test(value: RoutingTest) -> Json:
+    """Show one saved test; without a name no skill at all should be loaded."""
+    return {
+        "id": clean(value.id),
+        "name": clean(value.skill) or None,
+        "message": clean(value.message),
+        "should": value.should,
+        "addedAt": _moment(value.added_at),
+    }
+
+
+def routing_tests(tests: Iterable[RoutingTest], path: str) -> Json:
+    """Show the saved tests, the newest first, and where they are."""
+    return {"tests": [routing_test(one) for one in tests][::-1], "path": clean(path)}
+
+
+def test_runs(runs: Iterable[TestRun], agent_id: str, problem: str | None) -> Json:
+    """Show what became of the saved tests."""
+    rows = list(runs)
+    passed = sum(run.passed for run in rows)
+    return {
+        "agentId": agent_id,
+        "total": len(rows),
+        "passed": passed,
+        "failed": len(rows) - passed,
+        "status": "degraded" if problem else "ok",
+        "results": [
+            {
+                **routing_test(run.test),
+                "passed": run.passed,
+                "problem": clean(run.problem) or None,
+                **_outcome(run.outcome),
+            }
+            for run in rows
+        ],
+    }
+
+
+def _outcome(value: Outcome | None) -> Json:
+    if value is None:
+        return {"first": None, "loaded": [], "offered": [], "score": None}
+    return {
+        "first": clean(value.ranked[0]) if value.ranked else None,
+        "loaded": [clean(name) for name in value.chosen],
+        "offered": [clean(name) for name in value.offered],
+        "score": round(value.confidence, 4),
+    }
+
+
+def masked(missed: Json) -> Json:
+    """Show a missed activation without a word that anybody wrote."""
+    proof = missed["proof"]
+    return {
+        **missed,
+        "prompt": None,
+        "proof": proof and {**proof, "prompt": None},
+        # In brackets stands which words a message and a skill share.
+        "reasons": [reason.partition(" (")[0] for reason in missed["reasons"]],
+    }
+
+
+def _moment(seconds: float) -> str:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        # It comes from a file like any other, which may say anything.
+        moment = datetime.fromtimestamp(0, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

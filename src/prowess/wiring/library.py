@@ -1,0 +1,378 @@
+"""The `Runtime`: the skills service with real adapters, and the rest on demand.
+
+Environment and clock enter here and are handed on. Heavy adapters (store, watcher) are loaded when
+they are first used: most commands need neither.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Self
+
+from prowess.errors import PathError, StoreError
+from prowess.host.config import config
+from prowess.host.config.config import ConfigFile
+from prowess.host.processes.facts_part import LocalFacts
+from prowess.host.sources.roots import FolderSources
+from prowess.host.sources.roots_part import Folders, expand
+from prowess.runtime.service import Places, SkillsService
+from prowess.runtime.workspace import Workspace
+from prowess.skills.model import Tier
+
+if TYPE_CHECKING:
+    from prowess.runtime.ports import (
+        Encoder,
+        Judge,
+        LanguageModel,
+        SessionStore,
+        SettingsSource,
+        VectorStore,
+    )
+    from prowess.runtime.route.answer import RoutingService
+    from prowess.runtime.route.examples import ExampleService
+    from prowess.runtime.run import RunContext
+    from prowess.runtime.run_tools import RunTools
+    from prowess.runtime.scan import ScanService
+    from prowess.runtime.sessions_part import Sessions
+    from prowess.runtime.usage import UsageLog
+    from prowess.runtime.watching import Watching
+    from prowess.runtime.workshop.service import WorkshopService
+    from prowess.skills.explanation import Explanation
+
+HOME_VARIABLE = "PROWESS_HOME"
+STORE_FILE = "prowess.db"
+VECTORS_FILE = "vectors.db"
+USAGE_FILE = "usage.db"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Runtime:
+    """What a program holds: the skills service, and the rest on demand."""
+
+    def __init__(
+        self,
+        *,
+        skills: SkillsService,
+        config_file: ConfigFile,
+        folders: Folders,
+        environ: Mapping[str, str],
+    ) -> None:
+        self.skills = skills
+        self.config = config_file
+        self.folders = folders
+        # Read and never shown: it holds secrets.
+        self.environ = environ
+        self._store: SessionStore | None = None
+        self._routing: RoutingService | None = None
+        self._examples: ExampleService | None = None
+        self._vectors: VectorStore | None = None
+        self._scanning: ScanService | None = None
+        self._runs: RunTools | None = None
+        self._workshop: WorkshopService | None = None
+        # Filled by what opens it: most commands use no skill.
+        self.usage_log: UsageLog | None = None
+
+    @property
+    def store(self) -> "SessionStore":
+        """The embedded store, opened on first use.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        if self._store is None:
+            module = import_module("prowess.host.store.sessions")
+            opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, STORE_FILE))
+            self._store = opened
+        return self._store
+
+    @property
+    def routing(self) -> "RoutingService":
+        """What finds the right skills for a message, made on first use."""
+        if self._routing is None:
+            service = import_module("prowess.runtime.route.answer")
+            files = import_module("prowess.host.store.routing")
+            vectors = import_module("prowess.host.store.vectors").SqliteVectors(
+                os.path.join(self.folders.state, VECTORS_FILE)
+            )
+            self._vectors = vectors
+            tools = service.Tools(
+                open_encoder=self._open_encoder,
+                open_judge=self._open_judge,
+                vectors=vectors,
+                examples=files.ExamplesFile(self.folders.state),
+                calibrated=files.ThresholdsFile(self.folders.state).read,
+                seconds=time.monotonic,
+                indexes=import_module("prowess.host.store.index_files").IndexFiles.of(
+                    self.folders.state
+                ),
+                tidy=import_module("prowess.host.store.memory").give_back,
+            )
+            made: RoutingService = service.RoutingService(self.skills, tools)
+            self._routing = made
+        return self._routing
+
+    @property
+    def examples(self) -> "ExampleService":
+        """What learns how people ask for a skill, made on first use."""
+        if self._examples is None:
+            # Routing first: it opens the vectors that both share.
+            routing = self.routing
+            store = import_module("prowess.host.store.routing").ExamplesFile(self.folders.state)
+            made: ExampleService = import_module("prowess.runtime.route.examples").ExampleService(
+                self.skills, routing, store, self._vectors
+            )
+            self._examples = made
+        return self._examples
+
+    @property
+    def scanning(self) -> "ScanService":
+        """What looks for harm in skills, made on first use."""
+        if self._scanning is None:
+            service = import_module("prowess.runtime.scan")
+            store = import_module("prowess.host.safety").AcceptanceFile(self.folders.state)
+            tools = service.Tools(
+                acceptances=store,
+                egress=lambda: self.skills.settings.skills.safety.egress,
+                trusted_names=self._trusted_names,
+                seconds=time.perf_counter,
+                now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                deadline=import_module("prowess.host.deadline").deadline,
+            )
+            made: ScanService = service.ScanService(tools)
+            self._scanning = made
+        return self._scanning
+
+    def _trusted_names(self) -> list[str]:
+        """Return the names of skills that somebody vouched for: bundled and managed ones."""
+        state = self.skills.workspace().state(self.skills.settings)
+        return [
+            skill.name
+            for skill in state.scan.skills
+            if skill.source.tier in {Tier.BUNDLED, Tier.MANAGED}
+        ]
+
+    def language_model(self) -> "LanguageModel":
+        """Return the user's own language model; nothing is asked yet.
+
+        Raises:
+            ModelError: none is configured, or it cannot be used.
+        """
+        opened: LanguageModel = import_module("prowess.host.models.language_model").open_model(
+            self.skills.settings.skills.model, self.environ
+        )
+        return opened
+
+    def _open_encoder(self) -> "Encoder | None":
+        opened: Encoder | None = import_module("prowess.host.models.choice").open_encoder(
+            self.skills.settings.skills.routing.encoder,
+            self.environ,
+            self.folders.home,
+            bundled=os.path.join(_PACKAGE, "model"),
+        )
+        return opened
+
+    def _open_judge(self, which: str) -> "Judge | None":
+        if which == "off":
+            return None
+        folder = expand(which, self.folders.home, self.folders.home)
+        opened: Judge = import_module("prowess.host.models.judge_onnx").OnnxJudge(folder)
+        return opened
+
+    def sessions(self) -> "Sessions":
+        """Return the keeper of session snapshots."""
+        kept: Sessions = import_module("prowess.runtime.sessions_part").Sessions(
+            self.skills, self.store
+        )
+        return kept
+
+    @property
+    def workshop(self) -> "WorkshopService":
+        """What turns corrections and experience into proposals, made on first use."""
+        if self._workshop is None:
+            self._workshop = import_module("prowess.wiring.workshop").open_workshop(self)
+        opened: WorkshopService = self._workshop
+        return opened
+
+    def run(
+        self,
+        agent: str | None = None,
+        session: str | None = None,
+        *,
+        process_wide: bool = True,
+    ) -> "RunContext":
+        """Return one turn of an agent, to be entered with `with` or `async with`.
+
+        Args:
+            agent: whose turn it is; by default the default agent's.
+            session: what keeps its snapshot between turns; by default nothing does.
+            process_wide: whether the variables of skills are set in this process for as long as the
+                turn lasts; otherwise only `run.environ`, for child processes, has them.
+        """
+        module = import_module("prowess.runtime.run")
+        if self._runs is None:
+            self._runs = import_module("prowess.wiring.run").open_runs(self)
+        asked = module.RunRequest(agent_id=agent, session_id=session, process_wide=process_wide)
+        context: RunContext = module.RunContext(self._runs, asked)
+        return context
+
+    def watching(self) -> "Watching":
+        """Return what keeps the service up to date while the process lives."""
+        watcher = import_module("prowess.host.sources.watcher").FolderWatcher()
+        made: Watching = import_module("prowess.runtime.watching").Watching(
+            self.skills, watcher, config_path=self.config.path
+        )
+        return made
+
+    def why(self, name: str, agent_id: str | None = None) -> "Explanation":
+        """Explain why a skill is, or is not, visible to an agent.
+
+        Raises:
+            SkillNotFoundError: nothing of that name was found, not even a broken file.
+        """
+        found: Explanation = import_module("prowess.runtime.route.why").why(
+            self.skills, name, agent_id
+        )
+        return found
+
+    def record_use(self, skill_name: str, message: str = "") -> None:
+        """Remember that a skill was used: it is then dropped later when space is short.
+
+        Args:
+            skill_name: the skill.
+            message: what it was used for; routing learns from it how people ask.
+        """
+        skill = self.skills.find(skill_name).skill
+        self.store.record_use(skill.name, time.time_ns() // 1_000_000)
+        self.skills.reconsider()
+        if message:
+            self.examples.confirm(skill.name, message)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what was opened."""
+        for opened in (self._store, self._vectors, self.usage_log):
+            if opened is not None:
+                opened.close()
+        self.usage_log = None
+        self._store, self._vectors, self._routing, self._examples = None, None, None, None
+
+
+def open_runtime(
+    workspace: str | os.PathLike[str] | None = None,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    settings: "Callable[[SettingsSource], SettingsSource] | None" = None,
+) -> Runtime:
+    """Open Prowess on this machine.
+
+    Args:
+        workspace: the folder to work in; by default the agent's own, else the current folder.
+        home: the state folder; by default `$PROWESS_HOME`, else `~/.prowess`.
+        environ: the environment to look at; by default the process's.
+        settings: makes of the config file what skills are judged by; by default the file itself.
+
+    Raises:
+        PathError: the workspace is not a folder.
+    """
+    variables = os.environ if environ is None else environ
+    current = _current_folder(workspace)
+    folders = find_folders(variables, home, current)
+    config_file = ConfigFile(os.path.join(folders.state, config.FILE_NAME))
+    facts = LocalFacts(variables, (folders.tools_bin,))
+    service = SkillsService(
+        settings=config_file if settings is None else settings(config_file),
+        places=_places(workspace, folders, variables, current),
+        open_workspace=lambda folder: _open_workspace(folder, folders, facts),
+        next_version=_version_clock(time.time_ns() // 1_000_000),
+        last_used=lambda: last_used(runtime),
+    )
+    runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
+    return runtime
+
+
+def find_folders(
+    environ: Mapping[str, str], home: str | os.PathLike[str] | None, current: str
+) -> Folders:
+    """Return where state, bundled skills and the user's home are."""
+    user_home = environ.get("HOME") or os.path.expanduser("~")
+    state = os.fspath(home) if home is not None else environ.get(HOME_VARIABLE, "")
+    default = os.path.join(user_home, ".prowess")
+    return Folders(
+        home=os.path.abspath(user_home),
+        state=expand(state, user_home, current) if state else default,
+        bundled=os.path.join(_PACKAGE, "bundled"),
+        codex_home=environ.get("CODEX_HOME", ""),
+    )
+
+
+def _places(
+    workspace: str | os.PathLike[str] | None,
+    folders: Folders,
+    environ: Mapping[str, str],
+    current: str,
+) -> Places:
+    given = None
+    if workspace is not None:
+        given = expand(os.fspath(workspace), folders.home, current)
+    if given is not None and not os.path.isdir(given):
+        raise PathError(given, "is not a folder: give an existing workspace.")
+    homes = {folders.home, os.path.realpath(folders.home)}
+    if environ.get("USERPROFILE"):
+        homes.add(environ["USERPROFILE"])
+    return Places(
+        workspace=given or current,
+        workspace_given=given is not None,
+        managed=folders.managed,
+        homes=tuple(homes),
+    )
+
+
+def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        if workspace is not None and os.path.isabs(workspace):
+            return os.fspath(workspace)
+        raise PathError("the current folder", "no longer exists: change to another one.") from error
+
+
+def _open_workspace(folder: str, folders: Folders, facts: LocalFacts) -> Workspace:
+    path = expand(folder, folders.home, folders.state)
+    return Workspace(path, FolderSources(path, folders), facts)
+
+
+def _version_clock(started_ms: int) -> Callable[[], int]:
+    """Return a counter that begins at the process's start and always grows."""
+    last = started_ms - 1
+
+    def next_version() -> int:
+        nonlocal last
+        now = time.time_ns() // 1_000_000
+        # The first version is the start time; later ones follow the clock, or step over it.
+        last = started_ms if last < started_ms else max(now, last + 1)
+        return last
+
+    return next_version
+
+
+def last_used(runtime: Runtime) -> Mapping[str, int]:
+    """Return when each skill was last used, by any of the two that remember it."""
+    found: dict[str, int] = {}
+    try:
+        if os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
+            found.update(runtime.store.last_used())
+        if os.path.exists(os.path.join(runtime.folders.state, USAGE_FILE)):
+            usage: UsageLog = import_module("prowess.wiring.usage").open_usage(runtime)
+            for name, used in usage.last_used().items():
+                found[name] = max(used, found.get(name, 0))
+    except StoreError as error:
+        # Use only breaks ties: a prompt without it is better than none.
+        import_module("logging").getLogger(__name__).warning("store.unusable: %s", error)
+    return found

@@ -1,0 +1,83 @@
+"""Puts runs together: sessions, secrets, environment, texts, routing and learning."""
+
+import os
+import time
+from collections.abc import Mapping, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from prowess.host.config.secrets import ConfigSecrets
+from prowess.host.safety_log import SafetyLog
+from prowess.runtime.environment_overlay import EnvironmentOverlay
+from prowess.runtime.run_environment import EnvironmentTools
+from prowess.runtime.run_tools import RunTools
+
+if TYPE_CHECKING:
+    from prowess.runtime.ports import Processes
+    from prowess.runtime.skill_texts import SkillTexts
+    from prowess.runtime.usage import UsageLog
+    from prowess.wiring.library import Runtime
+
+# The environment of a process is one, whoever opens a runtime on it; so is what counts its runs.
+_PROCESS = EnvironmentOverlay(os.environ)
+
+
+def open_runs(runtime: "Runtime") -> RunTools:
+    """Return what the runs of one runtime work with."""
+    opened: list[SkillTexts] = []
+
+    def texts() -> "SkillTexts":
+        if not opened:
+            opened.append(open_texts(runtime))
+        return opened[0]
+
+    return RunTools(
+        skills=runtime.skills,
+        environment=EnvironmentTools(
+            base=runtime.environ,
+            overlay=_overlay(runtime.environ),
+            secrets=lambda: ConfigSecrets(
+                runtime.config, runtime.environ, runtime.folders.home, open_processes
+            ),
+            audit=SafetyLog(runtime.folders.state),
+            now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            tools_bin=lambda: _existing(runtime.folders.tools_bin),
+        ),
+        sessions=runtime.sessions,
+        routing=lambda: runtime.routing,
+        texts=texts,
+        workshop=lambda: runtime.workshop,
+        note=lambda use, skills, agent_id: _usage(runtime).note(use, skills, agent_id),
+    )
+
+
+def _usage(runtime: "Runtime") -> "UsageLog":
+    # Late: a run in which no skill is used opens nothing for it.
+    opened: UsageLog = import_module("prowess.wiring.usage").open_usage(runtime)
+    return opened
+
+
+def open_texts(runtime: "Runtime") -> "SkillTexts":
+    """Return what hands out the texts of skills, once the scanner has looked."""
+    files = import_module("prowess.host.sources.skill_reading").SkillReading()
+    opened: SkillTexts = import_module("prowess.runtime.skill_texts").SkillTexts(
+        files, lambda: runtime.scanning
+    )
+    return opened
+
+
+def open_processes() -> "Processes":
+    """Return what starts child processes."""
+    opened: Processes = import_module("prowess.host.processes.children").ChildProcesses()
+    return opened
+
+
+def _overlay(environ: Mapping[str, str]) -> EnvironmentOverlay:
+    if environ is os.environ:
+        return _PROCESS
+    # A mapping that cannot be changed is not changed: only children see the variables.
+    return EnvironmentOverlay(environ if isinstance(environ, MutableMapping) else dict(environ))
+
+
+def _existing(folder: str) -> str:
+    return folder if os.path.isdir(folder) else ""

@@ -1,0 +1,195 @@
+"""`prowess hook` inside a gateway: answers within a few milliseconds, and learns in the background.
+
+Agents work in any folder, so a runtime is kept for each of the last few; all share the encoder of
+the gateway, which is what takes memory. Files are looked at again at each call: an answer is the
+same as that of a hook on its own.
+"""
+
+import logging
+import queue
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from prowess.hooks.answers import answer
+from prowess.hooks.payloads import Incoming, read
+from prowess.host.harness.hook_marks import HookMarks
+from prowess.host.harness.hook_socket import Asked, HookSocket
+from prowess.host.sources.harness_folders import workspace_of
+from prowess.runtime.harness.hook import HookService, Said
+from prowess.runtime.usage import Use
+from prowess.wiring.hook import ENDINGS, Watched, folder_of, is_worth_loading, learns
+from prowess.wiring.hook_learning import open_turn_learning
+from prowess.wiring.library import Runtime, open_runtime
+from prowess.wiring.usage import open_usage
+
+if TYPE_CHECKING:
+    from prowess.runtime.ports import Encoder
+
+log = logging.getLogger(__name__)
+
+_MOST_FOLDERS = 8
+_MOST_WAITING = 64
+_STOP_SECONDS = 5.0
+# A thread that is inside of the model when the process ends makes that an abort. It stops at the
+# next batch of texts, well within a second; a machine that is busy may need far longer.
+_WARM_SECONDS = 20.0
+# Of no skill's words: it is routed by its meaning, which is what has to be loaded.
+_ANY_MESSAGE = "good morning"
+
+
+class _ClosedError(Exception):
+    """Nobody waits for what is being loaded any more; never leaves this module."""
+
+
+class HookDesk:
+    """Answers the hooks of every folder; threads may share it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._first = runtime
+        self._lock = threading.Lock()
+        self._folders: OrderedDict[str, Runtime] = OrderedDict()
+        self._ended: queue.Queue[tuple[Incoming, str] | None] = queue.Queue(_MOST_WAITING)
+        self._learner: threading.Thread | None = None
+        self._warmer: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    def start(self) -> None:
+        """Begin to learn from turns that end."""
+        self._learner = threading.Thread(target=self._learn, name="hook-learning", daemon=True)
+        self._learner.start()
+
+    def warm(self) -> None:
+        """Begin to load what the first prompt in the default agent's folder would wait for."""
+        self._warmer = threading.Thread(target=self._warm, name="hook-warming", daemon=True)
+        self._warmer.start()
+
+    def close(self) -> None:
+        """Stop learning and give back every folder but the gateway's own."""
+        self._closing.set()
+        if self._warmer is not None:
+            self._warmer.join(_WARM_SECONDS)
+        if self._learner is not None:
+            self._put(None)
+            self._learner.join(_STOP_SECONDS)
+        with self._lock:
+            for runtime in self._folders.values():
+                runtime.close()
+            self._folders.clear()
+
+    def answer(self, asked: Asked) -> str | None:
+        """Return what the hook prints; None where it had better look for itself."""
+        watched = Watched(self._first.folders.state)
+        incoming = read(asked.raw, asked.environ)
+        if incoming is None:
+            watched.note(None)
+            return ""
+        try:
+            folder = folder_of(incoming, asked.folder, self._first.folders.home)
+            text = self._answered(incoming, folder)
+        # Alone it fails in the same way, and notes why; or it is more lucky.
+        except Exception as error:  # noqa: BLE001
+            log.warning("hooks.no-answer: %s", type(error).__name__)
+            return None
+        watched.note(incoming, spoke=bool(text))
+        return text
+
+    def _answered(self, incoming: Incoming, folder: str) -> str:
+        runtime = self._runtime(folder)
+        runtime.skills.refresh()
+        marks = HookMarks(runtime.folders.state)
+        said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
+        self._note(runtime, said)
+        if incoming.moment in ENDINGS and not incoming.stop_hook_active and learns(runtime):
+            self._put((incoming, folder))
+        return answer(incoming, said.context)
+
+    def _note(self, runtime: Runtime, said: Said) -> None:
+        """Count what was routed, or that nothing fitted; what was asked is not kept."""
+        agent = runtime.skills.agent().id
+        if said.hinted:
+            open_usage(runtime).note(Use.ROUTED, said.hinted, agent)
+        elif said.is_unmatched:
+            # A mere count may wait in memory, so it waits where the gateway reads it.
+            open_usage(self._first).note_unmatched(agent)
+
+    def _runtime(self, folder: str) -> Runtime:
+        with self._lock:
+            found = self._folders.pop(folder, None)
+            if found is None:
+                opened = open_runtime(
+                    folder, home=self._first.folders.state, environ=self._first.environ
+                )
+                found = _Beside(self._first, opened)
+            # The last one that was used is the last to go.
+            self._folders[folder] = found
+            if len(self._folders) > _MOST_FOLDERS:
+                # Whoever still uses it opens what it needs again.
+                self._folders.popitem(last=False)[1].close()
+        return found
+
+    def _put(self, item: tuple[Incoming, str] | None) -> None:
+        try:
+            self._ended.put_nowait(item)
+        except queue.Full:
+            log.warning("hooks.learning-late: a turn was left out.")
+
+    def _warm(self) -> None:
+        try:
+            if not is_worth_loading(self._first):
+                return
+            own = self._first.skills.workspace().folder
+            folder = workspace_of(own, (), own, self._first.folders.home)
+            for runtime in (self._first, self._runtime(folder)):
+                self._go_on()
+                # By itself first: it alone can be stopped, and takes long where skills are new.
+                runtime.routing.index(progress=self._go_on)
+                self._go_on()
+                runtime.routing.route(_ANY_MESSAGE)
+        except _ClosedError:
+            log.info("hooks.warming-ended: the gateway stops.")
+        # The outermost frame of a thread: the first prompt loads it then, as it always did.
+        except Exception as error:  # noqa: BLE001
+            log.warning("hooks.not-warmed: %s", type(error).__name__)
+
+    def _go_on(self, *_progress: object) -> None:
+        if self._closing.is_set():
+            raise _ClosedError
+
+    def _learn(self) -> None:
+        while (item := self._ended.get()) is not None:
+            incoming, folder = item
+            try:
+                open_turn_learning(self._runtime(folder)).learn(incoming)
+            # The outermost loop of a thread: the next turn is another one.
+            except Exception as error:  # noqa: BLE001
+                log.warning("hooks.not-learned: %s", type(error).__name__)
+
+
+@contextmanager
+def serving_hooks(runtime: Runtime) -> Iterator[HookDesk]:
+    """Answer hooks on the socket of the runtime's state folder meanwhile."""
+    desk = HookDesk(runtime)
+    line = HookSocket(runtime.folders.state, desk.answer)
+    desk.start()
+    line.start()
+    try:
+        yield desk
+    finally:
+        line.close()
+        desk.close()
+
+
+class _Beside(Runtime):
+    """A runtime for another folder that shares the encoder of the first."""
+
+    def __init__(self, first: Runtime, own: Runtime) -> None:
+        super().__init__(
+            skills=own.skills, config_file=own.config, folders=own.folders, environ=own.environ
+        )
+        self._shared = first
+
+    def _open_encoder(self) -> "Encoder | None":
+        return self._shared.routing.encoder()

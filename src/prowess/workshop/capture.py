@@ -1,0 +1,107 @@
+"""A user's correction, told by its phrase: no model, the same answer every time.
+
+It is a signal and no author: what comes out is one instruction in the user's own words. Whole words
+count, so that `assets` is not `asset` and `scenarios` is no `scenario`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prowess.transcripts.turns_part import Role, Turn
+
+SHORTEST, LONGEST = 24, 1200
+
+_PHRASES = re.compile(
+    r"\bnext time\b|\bfrom now on\b|\bremember to\b|\bmake sure to\b"
+    r"|\balways\b.{0,80}?\b(?:use|check|verify|record|save|prefer)\b"
+    r"|\bprefer\b.{0,120}?\b(?:when|for|instead|use)\b"
+    r"|\bwhen asked\b",
+    re.IGNORECASE,
+)
+_NOD = re.compile(r"ok[,. ]\s*", re.IGNORECASE)
+# What every such skill says besides; it is written once, however many corrections follow.
+_HOUSE_RULES = (
+    "- Check the result against these steps before the final reply.",
+    "- Keep lasting pitfalls here as short bullets.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A kind of work with a skill of its own."""
+
+    skill: str
+    title: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """A correction that is worth a proposal, and where it was said."""
+
+    instruction: str
+    topic: Topic
+    turn: Turn
+
+    @property
+    def reason(self) -> str:
+        """Why this is proposed, in one line."""
+        return f"User correction for {self.topic.label}"
+
+    @property
+    def bullet(self) -> str:
+        """The instruction as a line of a skill."""
+        return f"- {self.instruction}"
+
+    @property
+    def body(self) -> str:
+        """The instruction as the body of a skill."""
+        lines = (f"# {self.topic.title}", "", "## Workflow", "", self.bullet, *_HOUSE_RULES)
+        return "\n".join(lines)
+
+    @property
+    def description(self) -> str:
+        """When such a skill is meant."""
+        return f"Steps that users asked for. Use for {self.topic.label}."
+
+
+_TOPICS = (
+    (
+        re.compile(r"\banimated\b|\bgifs?\b"),
+        Topic("animated-gif-workflow", "Animated GIF Workflow", "animated GIF tasks"),
+    ),
+    (
+        re.compile(r"\bscreenshot|\bscreen capture\b|\bimageoptim\b|\basset\b"),
+        Topic(
+            "screenshot-asset-workflow",
+            "Screenshot Asset Workflow",
+            "screenshot and asset tasks",
+        ),
+    ),
+    (
+        re.compile(r"\bqa\b|\bscenario\b|\btest plan\b"),
+        Topic("qa-scenario-workflow", "QA Scenario Workflow", "QA and scenario tasks"),
+    ),
+    (
+        re.compile(r"\bpr\b|\bpull request\b|\bgithub\b"),
+        Topic("github-pr-workflow", "GitHub PR Workflow", "GitHub pull request tasks"),
+    ),
+)
+_ANY_TOPIC = Topic("learned-workflows", "Learned Workflows", "repeated tasks in this workspace")
+
+
+def capture(said: Iterable[Turn]) -> Capture | None:
+    """Return the last correction that a user gave, if any."""
+    for turn in reversed([turn for turn in said if turn.role is Role.USER]):
+        text = " ".join(turn.text.split())
+        if SHORTEST <= len(text) <= LONGEST and _PHRASES.search(text):
+            instruction = _NOD.sub("", text, count=1) if _NOD.match(text) else text
+            return Capture(instruction=instruction, topic=topic_of(instruction), turn=turn)
+    return None
+
+
+def topic_of(instruction: str) -> Topic:
+    """Return the first topic that an instruction speaks of."""
+    lowered = instruction.lower()
+    return next((topic for pattern, topic in _TOPICS if pattern.search(lowered)), _ANY_TOPIC)

@@ -1,0 +1,390 @@
+"""A proposed change to a skill: what it is, what it leads to, and which proposals are kept.
+
+A change is known by its content. Title and reason are no part of it, so a payload that was refused
+once is the same payload under any other title.
+"""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+from prowess.errors import ProposalInputError
+from prowess.safety.model import Finding
+from prowess.secrets.secret_guard import refuse_secrets
+from prowess.workshop.acts import NOBODY, Actor, By
+from prowess.workshop.edit import Edit, kept_parts
+
+# The first bytes that are hashed: a later way to write things down must not meet an older hash.
+_CHANGE = b"prowess change 1"
+_GONE, _THERE = b"-", b"+"
+# With this begins what all lessons for one goal have in common.
+LESSON = "experience-"
+
+
+class State(StrEnum):
+    """What became of a proposal."""
+
+    PENDING = "pending"
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    QUARANTINED = "quarantined"
+    STALE = "stale"
+
+
+class Source(StrEnum):
+    """Who proposed it."""
+
+    TOOL = "tool"
+    AGENT_END = "agent_end"
+    REVIEWER = "reviewer"
+    EXPERIENCE = "experience"
+    CLI = "cli"
+    STUDIO = "studio"
+
+    @property
+    def actor(self) -> Actor:
+        """What kind of one acts through it."""
+        return _ACTORS.get(self, Actor.SYSTEM)
+
+
+_ACTORS: Mapping[Source, Actor] = MappingProxyType(
+    {
+        Source.TOOL: Actor.AGENT,
+        Source.AGENT_END: Actor.AGENT,
+        Source.REVIEWER: Actor.PLUGIN,
+        Source.STUDIO: Actor.GATEWAY,
+    }
+)
+
+
+class EventKind(StrEnum):
+    """What happened to a proposal."""
+
+    CREATED = "created"
+    REVISED = "revised"
+    APPLIED = "applied"
+    REJECTED = "rejected"
+    QUARANTINED = "quarantined"
+    STALE = "stale"
+    PRUNED = "pruned"
+    ROLLED_BACK = "rolled_back"
+    # A write was cut off or refused, and the skill is as it was.
+    INTERRUPTED = "interrupted"
+
+
+# What is not in here never happens, whoever asks for it.
+_MOVES: Mapping[State, frozenset[State]] = MappingProxyType(
+    {
+        State.PENDING: frozenset(
+            (State.APPLIED, State.REJECTED, State.QUARANTINED, State.STALE, State.PENDING)
+        ),
+        State.QUARANTINED: frozenset((State.REJECTED,)),
+    }
+)
+
+
+def may_become(old: State, new: State) -> bool:
+    """Return whether a proposal may go from one state to another; pending to pending revises."""
+    return new in _MOVES.get(old, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The files of one skill as they shall be; None deletes a file."""
+
+    skill: str
+    files: Mapping[str, bytes | None]
+
+    def __post_init__(self) -> None:
+        # What was reviewed must be what is written: the caller's own mapping could still change.
+        object.__setattr__(self, "files", MappingProxyType(dict(self.files)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What is remembered of a proposal, whatever became of it."""
+
+    id: str
+    # The hash of the change.
+    revision: str
+    state: State
+    # Seconds since 1970.
+    created_at: float
+    title: str = ""
+    reason: str = ""
+    # The hash of what was asked for, whatever the skill looked like; empty matches nothing.
+    payload: str = ""
+    session_id: str = ""
+    # Whether it stays whatever the cap of its state: a person rejected it.
+    for_good: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was said, and in which message of the turn (counted from zero)."""
+
+    place: int
+    role: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A skill that says nearly the same, and how nearly, from 0 to 1."""
+
+    skill: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(Record):
+    """A change that somebody proposed for one skill of a workspace."""
+
+    workspace: str
+    source: Source
+    # Exactly what would be written.
+    change: Change
+    # What was asked for; None where only support files were.
+    edit: Edit | None = None
+    # The hash of the whole skill that the change was made against.
+    base_hash: str = ""
+    updated_at: float = 0.0
+    agent_id: str = ""
+    findings: tuple[Finding, ...] = ()
+    quarantine_reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    # Names the files that were replaced when it was applied, for a way back.
+    backup: str = ""
+    # The skills that said nearly the same when it was made, the nearest first.
+    similar: tuple[Similar, ...] = ()
+    # What whoever asked for it is after, in their words.
+    goal: str = ""
+    # What all lessons for one goal have in common; empty for what is no lesson.
+    lesson: str = ""
+    # What was said about the last decision.
+    decision: str = ""
+
+    @property
+    def skill(self) -> str:
+        """The name of the skill, which is the name of its folder."""
+        return self.change.skill
+
+    @property
+    def was_rolled_back(self) -> bool:
+        """True where somebody applied it and took it back: only a person applies it again."""
+        return self.state is State.PENDING and bool(self.backup)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A write to a skill that began, noted so that a crash leaves no doubt about its end."""
+
+    workspace: str
+    proposal_id: str
+    skill: str
+    # What it will be when it is done: applied, or rolled back.
+    kind: EventKind
+    revision: str
+    at: float
+    # By path: the digest of the file that will be there; None for one that will be gone.
+    target: Mapping[str, str | None]
+
+    def is_done(self, files: Mapping[str, bytes]) -> bool:
+        """Return whether a skill with these files is what the write leads to."""
+        return targets({path: files.get(path) for path in self.target}) == dict(self.target)
+
+
+def targets(files: Mapping[str, bytes | None]) -> dict[str, str | None]:
+    """Return the digest of each file; None for one that is not there."""
+    return {
+        path: None if body is None else hashlib.sha256(body).hexdigest()
+        for path, body in files.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the log of proposals, which only grows."""
+
+    # Counts up over all workspaces; the last one seen is a cursor.
+    sequence: int = 0
+    workspace: str
+    proposal_id: str
+    skill: str
+    kind: EventKind
+    revision: str
+    at: float
+    note: str = ""
+    by: By = NOBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a question about events is about; what is empty takes no part in it."""
+
+    proposal_id: str = ""
+    skill: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether a proposal is new: the id of the one that is there already, or whom it displaces."""
+
+    existing: str = ""
+    dropped: tuple[str, ...] = ()
+
+
+_AnyRecord = TypeVar("_AnyRecord", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned(Generic[_AnyRecord]):
+    """The records that stay, in the order given, and those that go, oldest first."""
+
+    kept: tuple[_AnyRecord, ...]
+    dropped: tuple[_AnyRecord, ...]
+
+
+# How many records of a state are kept. Each state has its own room, so that a flood of one kind
+# never pushes out another: what was quarantined stays as evidence.
+DEFAULT_CAPS: Mapping[State, int] = MappingProxyType(
+    {
+        State.PENDING: 50,
+        State.QUARANTINED: 200,
+        State.REJECTED: 200,
+        State.APPLIED: 500,
+        State.STALE: 50,
+    }
+)
+
+# A payload that was found bad stays bad, even where the same one is also waiting.
+_WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, State.STALE)
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{1,79}")
+_LONGEST_NAME, _MOST_READ = 80, 400
+_SPARE_NAME = "learned-workflows"
+# Folders in which nobody looks for skills.
+OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
+
+
+def skill_name(text: str, title: str = "") -> str:
+    """Return the normal form of a skill's name.
+
+    Raises:
+        ProposalInputError: nothing is left of it; the message proposes another.
+        ProposalSecretError: it holds a credential, which would not show in its normal form.
+    """
+    refuse_secrets({"skillName": text})
+    name = _normal(_unaccented(text))
+    if name in OVERLOOKED:
+        problem = f'skillName "{name}" names a folder that is passed over: take another'
+        raise ProposalInputError(problem, field="skillName")
+    if _NAME.fullmatch(name):
+        return name
+    other = _normal(_unaccented(title))
+    better = other if _NAME.fullmatch(other) else _SPARE_NAME
+    shown = json.dumps(text[:_LONGEST_NAME])
+    problem = f'skillName {shown} cannot name a folder: try "{better}"'
+    raise ProposalInputError(problem, field="skillName")
+
+
+def _normal(text: str) -> str:
+    name = re.sub(r"[^a-z0-9_-]+", "-", text.strip().lower())
+    return name.strip("_-")[:_LONGEST_NAME].rstrip("_-")
+
+
+def _unaccented(text: str) -> str:
+    """Return `text` with the plain letters of accented ones; what has none stays as it is."""
+    letters = unicodedata.normalize("NFKD", text[:_MOST_READ].casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def payload_hash(skill: str, edit: Edit | None, files: Mapping[str, bytes]) -> str:
+    """Return the hash of what was asked for: the edit and the support files of one skill."""
+    digests = {name: hashlib.sha256(body).hexdigest() for name, body in sorted(files.items())}
+    asked = [skill, None if edit is None else kept_parts(edit), digests]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def admission(new: Record, records: Sequence[Record], caps: Mapping[State, int]) -> Admission:
+    """Say whether `new` is there already among `records`, and else who must go for it."""
+    same = [record for record in records if _is_same(new, record)]
+    same.sort(key=_gravest_first)
+    if same:
+        return Admission(existing=same[0].id)
+    gone = pruned([*records, new], caps).dropped
+    return Admission(dropped=tuple(record.id for record in gone))
+
+
+def _is_same(new: Record, known: Record) -> bool:
+    asked_before = bool(new.payload) and new.payload == known.payload
+    if known.state is State.APPLIED:
+        # Whoever removed it again by hand is not asked again in the same conversation.
+        return asked_before and bool(new.session_id) and new.session_id == known.session_id
+    return known.state is not State.STALE and (asked_before or new.revision == known.revision)
+
+
+def change_hash(change: Change) -> str:
+    """Return the hash of exactly this change: the skill, every path and every byte."""
+    return _digest(change.skill, change.files)
+
+
+def result_of(current: Mapping[str, bytes], change: Change) -> dict[str, bytes]:
+    """Return the whole skill as it will be after the change."""
+    merged: dict[str, bytes | None] = {**current, **change.files}
+    return {path: data for path, data in merged.items() if data is not None}
+
+
+def duplicate_of(revision: str, records: Iterable[_AnyRecord]) -> _AnyRecord | None:
+    """Return the record of the same change in any state: the gravest state, then the newest."""
+    same = [record for record in records if record.revision == revision]
+    same.sort(key=_gravest_first)
+    return same[0] if same else None
+
+
+def _gravest_first(record: Record) -> tuple[int, float]:
+    return _WEIGHT.index(record.state), -record.created_at
+
+
+def pruned(
+    records: Sequence[_AnyRecord], caps: Mapping[State, int] = DEFAULT_CAPS
+) -> Pruned[_AnyRecord]:
+    """Drop the oldest records of each state that has more than its cap; without one, none.
+
+    Those that stay for good are not counted.
+    """
+    dropped: list[_AnyRecord] = []
+    for state, cap in caps.items():
+        own = sorted((r for r in records if r.state is state and not r.for_good), key=_age)
+        dropped += own[: max(len(own) - max(cap, 0), 0)]
+    gone = {id(record) for record in dropped}
+    return Pruned(
+        tuple(record for record in records if id(record) not in gone),
+        tuple(sorted(dropped, key=_age)),
+    )
+
+
+def _age(record: Record) -> tuple[float, str]:
+    return record.created_at, record.id
+
+
+def _digest(skill: str, files: Mapping[str, bytes | None]) -> str:
+    """Hash with every length in front, so that no two lists of files read the same."""
+    digest = hashlib.sha256()
+    # A name that is no UTF-8 arrives with lone surrogates, and still has a hash of its own.
+    for part in (_CHANGE, skill.encode("utf-8", "surrogatepass")):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    named = {path.encode("utf-8", "surrogatepass"): data for path, data in files.items()}
+    for path, data in sorted(named.items(), key=lambda item: item[0]):
+        mark = _GONE if data is None else _THERE
+        body = data or b""
+        digest.update(len(path).to_bytes(8, "big") + path + mark)
+        digest.update(len(body).to_bytes(8, "big") + body)
+    return digest.hexdigest()
