@@ -17,19 +17,18 @@ from prowess import errors
 from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import Code, Method, Scope
 from prowess.gateway.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
-from prowess.gateway.limits import KIB, Limits
+from prowess.gateway.limits import EVENTS, KIB, GatewayOptions, Limits
 from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
-from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.services import Services
 from prowess.gateway.methods.skills import skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import system_methods
-from prowess.gateway.options import EVENTS, GatewayOptions
-from prowess.host.sources.harnesses import PERSONAL, PROJECT
+from prowess.host.sources.harness_folders import PERSONAL, PROJECT
+from prowess.safety.hosts import INSTALLERS
 from prowess.safety.model import Rule
-from prowess.safety.official_installers import INSTALLERS
-from prowess.safety.rules.levels_part import CONTEXTS
-from prowess.safety.rules.table import RULES
+from prowess.safety.rules.levels import CONTEXTS
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.settings_table import SETTINGS
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Tier

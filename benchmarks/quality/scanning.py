@@ -22,7 +22,7 @@ from prowess.evaluation.scanning import (
     tabulate,
     trial_of,
 )
-from prowess.host.scan_sets import read_set
+from prowess.host.evaluation import read_set
 from prowess.safety.model import Profile
 from prowess.safety.scan import ScanOptions, scan
 from prowess.wire.safety import figures as shown

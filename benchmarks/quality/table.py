@@ -23,8 +23,8 @@ from prowess.evaluation.baselines import (
     KeywordBaseline,
 )
 from prowess.evaluation.bench import Bench, without_examples
-from prowess.evaluation.evaluation import Catalogue, Evaluation
 from prowess.evaluation.metrics import Outcome, Summary, summarise
+from prowess.evaluation.routing import Catalogue, Evaluation
 from prowess.host.evaluation import bench_folders, read_bench_folder
 from prowess.host.models.local import OnnxEncoder
 from prowess.wire.routing import summary as shown

@@ -19,7 +19,7 @@ from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.goals import grouped
 from prowess.experience.lessons.skill import learned_skill
 from prowess.transcripts.formats import read_records
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, as_record
+from prowess.transcripts.traces import Action, Json, Step, Trace, as_record
 from prowess.transcripts.turns import Record
 
 # What a workspace keeps at most.

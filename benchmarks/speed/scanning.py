@@ -20,7 +20,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 import prowess
-from prowess.host.deadline import deadline
+from prowess.host.safety import deadline
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
 

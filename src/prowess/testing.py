@@ -12,8 +12,7 @@ import numpy as np
 
 from prowess.errors import EncoderError, WatchUnavailableError
 from prowess.runtime.ports import Examples, Scan, StoredSnapshot, Vectors, WatchTargets
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import Settings
 from prowess.skills.eligibility import HostFacts
 from prowess.skills.model import (
@@ -26,8 +25,18 @@ from prowess.skills.model import (
     Tier,
     Triggers,
 )
-from prowess.workshop.acts import ITSELF, NOBODY, By
-from prowess.workshop.proposal import Begun, Event, EventKind, Proposal, State, Subject, admission
+from prowess.workshop.proposal import (
+    ITSELF,
+    NOBODY,
+    Begun,
+    By,
+    Event,
+    EventKind,
+    Proposal,
+    State,
+    Subject,
+    admission,
+)
 
 
 def make_skill(

@@ -27,8 +27,7 @@ from prowess.runtime.usage import UsageLog, Use, names_known
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
-from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway
-from prowess.wiring.studio import studio_files
+from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway, studio_files
 from prowess.wiring.workshop import workshop_tools
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import Evidence, Proposal, Source

@@ -9,8 +9,8 @@ from tests.browser.conftest import Open
 from tests.browser.studio_world import StudioWorld
 from tests.browser.tapped import Tap
 
-from prowess.runtime.workshop.applying import SKILL_FILE
 from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.skills import frontmatter
 from prowess.wiring.library import open_runtime

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from prowess.runtime.ports import WatchTargets
-from prowess.runtime.watching import Watching
+from prowess.runtime.watch import Watching
 from prowess.testing import ScriptedWatcher
 
 from .world import NO_BUNDLED, TIMEOUT_S, Json, World, command

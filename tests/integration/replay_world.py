@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from prowess.experience.replay import replay_script
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 _ADB = """#!/bin/sh
 printf '%s\\0' "$@" >>"$WORLD/adb"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
-from prowess.host.safety import FILE, AcceptanceFile
-from prowess.host.safety_log import LOG
-from prowess.safety.rules.acceptance import Acceptance
+from prowess.host.safety import LOG, AcceptanceFile
+from prowess.host.safety import SAFETY_FILE as FILE
+from prowess.safety.rules.levels import Acceptance
 
 GIVEN = Acceptance(
     skill="bread",

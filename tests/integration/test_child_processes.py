@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.host.processes import children as processes
-from prowess.host.processes.child_streams import Files, Kept, Stream
-from prowess.host.processes.children import ChildProcesses
+from prowess.host.processes.children import ChildProcesses, Files, Kept, Stream
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from prowess.errors import ConfigConflictError, ConfigError, ProwessError
-from prowess.host.config.config import ConfigFile
-from prowess.host.config.config_store import ConfigStore, problems
-from prowess.host.config.writer import write
+from prowess.host.config.file import ConfigFile
+from prowess.host.config.writer import ConfigStore, problems, write
 from prowess.runtime.config.edits import ConfigEdits
 
 # Planted, so that it can be looked for.

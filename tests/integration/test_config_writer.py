@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
-from prowess.host.config.config import ConfigFile
+from prowess.host.config.file import ConfigFile
 from prowess.host.config.writer import REDACTED, check_value, is_known, redacted, split_key, write
 
 PINNED = ("skills", "pinned")

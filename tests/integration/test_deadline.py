@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prowess.host.deadline import deadline
+from prowess.host.safety import deadline
 
 
 def _endless() -> None:

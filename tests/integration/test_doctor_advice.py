@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prowess.cli.main import main
-from prowess.runtime.harness.doctor_part import Level, examine
+from prowess.runtime.harness.doctor import Level, examine
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_doctor
 

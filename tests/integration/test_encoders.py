@@ -21,8 +21,7 @@ import prowess
 from prowess.errors import EncoderError
 from prowess.host.models.choice import open_encoder
 from prowess.host.models.encoder_endpoint import EndpointEncoder
-from prowess.host.models.encoder_sentence_transformers import SentenceTransformersEncoder
-from prowess.host.models.local import OnnxEncoder, model_hash
+from prowess.host.models.local import OnnxEncoder, SentenceTransformersEncoder, model_hash
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.settings import EncoderSettings
 

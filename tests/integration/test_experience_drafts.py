@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from prowess.host.store.trace_files import read_trace_file
+from prowess.host.store.traces import read_trace_file
 from prowess.runtime.experience import ExperienceService
-from prowess.runtime.experience_ports import DraftStatus, LessonStatus
+from prowess.runtime.experience_drafts import DraftStatus, LessonStatus
 from prowess.wiring import open_runtime
 from prowess.wiring.experience import open_experience
 

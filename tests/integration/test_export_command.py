@@ -12,7 +12,7 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.errors import PathError
-from prowess.host.files.archives_part import read_archive
+from prowess.host.files.archives import read_archive
 from prowess.host.writers.export import ExportPlaces
 from prowess.runtime.harness.export import Build, Placed
 from prowess.runtime.sync import CopiedFile

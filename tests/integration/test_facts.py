@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from prowess.host.processes.facts_part import LocalFacts
+from prowess.host.processes.facts import LocalFacts
 
 
 def make_program(path: Path) -> None:

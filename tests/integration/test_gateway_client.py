@@ -21,9 +21,9 @@ from prowess.client import (
     GatewayLostError,
     connect,
 )
-from prowess.client.changes import Progress
 from prowess.client.fields import Json
 from prowess.client.methods import ProposalText
+from prowess.client.results import Progress
 
 T = TypeVar("T")
 WORKSPACE = "openclaw-workspace"

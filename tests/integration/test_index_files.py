@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from tests.unit.routing.vectors import SmallEncoder
 
-from prowess.host.store import index_files
-from prowess.host.store.index_files import IndexFiles, code_stamp
-from prowess.host.store.routing import ExamplesFile
+from prowess.host.store import routing as index_files
+from prowess.host.store.routing import ExamplesFile, IndexFiles, code_stamp
 from prowess.runtime.ports import Examples, Vectors
-from prowess.runtime.route.routing_index import IndexBuilder
+from prowess.runtime.route.answer import IndexBuilder
 from prowess.testing import MemoryVectors, make_skill
 
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.")

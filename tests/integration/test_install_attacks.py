@@ -15,15 +15,15 @@ from tests.integration.install_world import SYSTEM_PATH, Server, World, program,
 
 from prowess.cli.main import main
 from prowess.cli.render import print_error
-from prowess.cli.runs.install_live import Live
-from prowess.host.config.config import ConfigFile
+from prowess.cli.runs.install import Live
+from prowess.host.config.file import ConfigFile
 from prowess.host.config.secrets import referred_variables
-from prowess.host.download_streams import Call, Clock, DownloadStopped
+from prowess.host.downloads import Call, Clock, DownloadStopped
+from prowess.host.package_managers import installer_environment
 from prowess.host.sources.skill_files import place_of, read
 from prowess.host.tool_downloads import ToolDownloads
-from prowess.host.tool_environment import installer_environment
 from prowess.runtime.install import InstallRequest, InstallResult, Job, Outcome, Prepared, Watch
-from prowess.safety.environment_policy import is_secret_like
+from prowess.safety.environment import is_secret_like
 from prowess.safety.model import ScanVerdict
 from prowess.safety.packages import DownloadPlan
 from prowess.wiring.transfer import open_installing

@@ -16,7 +16,7 @@ import pytest
 from tests.integration.install_world import SYSTEM_PATH, Server, World, program, tar
 
 from prowess.cli.main import main
-from prowess.cli.runs.install_live import Live
+from prowess.cli.runs.install import Live
 
 
 @pytest.fixture

@@ -29,8 +29,7 @@ from tests.integration.install_world import (
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
-from prowess.host.tool_downloads import ListedHosts, ToolDownloads
-from prowess.host.tool_stage import RECORD, publish, staged
+from prowess.host.tool_downloads import RECORD, ListedHosts, ToolDownloads, publish, staged
 from prowess.runtime.install import InstallResult, Job, Outcome, Watch
 from prowess.safety.packages import DownloadPlan
 from prowess.safety.web_addresses import WebAddress

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import SYSTEM_PATH, World
 
-from prowess.host.package_managers import Machine, ToolInstalls
+from prowess.host.package_managers import PREFIX, Machine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
-from prowess.host.tool_work import PREFIX
 from prowess.runtime.install import Job, Outcome, Watch
 from prowess.safety.packages import node_plan
 

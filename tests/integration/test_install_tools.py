@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import Server, World
 
-from prowess.host.package_managers import Machine, ToolInstalls
+from prowess.host.package_managers import Machine, ToolInstalls, directions, installer_environment
 from prowess.host.processes.children import ChildProcesses
-from prowess.host.tool_environment import directions, installer_environment
 from prowess.runtime.install import Job, Outcome, Preview, Watch
 from prowess.safety.packages import InstallPlan, brew_plan, go_plan, node_plan, uv_plan
 

@@ -15,7 +15,7 @@ from prowess.experience.redaction import HIDDEN, without_secrets
 from prowess.host.store import traces as kept_traces
 from prowess.host.store.traces import KeptTraces
 from prowess.transcripts.formats import read_records
-from prowess.transcripts.traces_part import Action, Step, Trace, UiTarget, as_record
+from prowess.transcripts.traces import Action, Step, Trace, UiTarget, as_record
 from prowess.transcripts.turns import Record
 
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
@@ -175,7 +175,7 @@ def test_all_workspaces_together_have_a_bound_too(
     kept(tmp_path, "other").add(trace("oldest"))
     (file,) = files(tmp_path)
     age(file, 100)
-    monkeypatch.setattr(kept_traces, "MOST_BYTES", 2 * file.stat().st_size + 10)
+    monkeypatch.setattr(kept_traces, "TRACES_MOST_BYTES", 2 * file.stat().st_size + 10)
     kept(tmp_path).add(trace("middle"))
 
     assert kept(tmp_path).add(trace("newest"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prowess.errors import ModelError
-from prowess.host.models.language_model import EndpointModel, open_model
+from prowess.host.models.endpoint import EndpointModel, open_model
 from prowess.settings import ModelSettings
 
 KEY = "sk-do-not-show-this"

@@ -21,10 +21,9 @@ from mcp_types import (
 from tests.integration.mcp_world import MODERN, McpWorld, inside, plainly, sha256
 
 from prowess.errors import UnsafeSkillError
-from prowess.host.remote_approvals import FILE, RemoteApprovals
+from prowess.host.safety import FILE, RemoteApprovals
 from prowess.mcp.client import SkillsClient, Standing
-from prowess.mcp.protocol import EXTENSION, GET, LIST, GetParams
-from prowess.mcp.refusals import RemoteSkillError
+from prowess.mcp.protocol import EXTENSION, GET, LIST, GetParams, RemoteSkillError
 from prowess.safety.scan import scan
 
 T = TypeVar("T")

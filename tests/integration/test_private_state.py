@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from prowess.errors import StoreError
-from prowess.host.files.private_files import write_private
+from prowess.host.files.state_files import write_private
 from prowess.host.store import sqlite as sqlite_files
 from prowess.host.store.counters import SqliteCounters
 from prowess.host.store.proposals import SqliteProposals

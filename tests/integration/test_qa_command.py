@@ -11,7 +11,7 @@ import pytest
 
 from prowess.cli.main import main
 from prowess.evaluation.scenarios import Scenario
-from prowess.host.scenario_files import read_scenarios
+from prowess.host.evaluation import read_scenarios
 from prowess.wiring.scenarios import run_scenarios
 
 SCENARIOS = Path(__file__).parents[2] / "qa" / "scenarios"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prowess.transcripts.traces_part import Json, Step
+from prowess.transcripts.traces import Json, Step
 
 from .replay_world import World, step, world
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
+from prowess.experience.commands import quoted
 from prowess.experience.gate.tables import names
 from prowess.experience.replay import replay_script
-from prowess.experience.shell_words import quoted
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 __all__ = ["world"]
 

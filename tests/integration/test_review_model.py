@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from prowess.host.models.language_model import EndpointModel
-from prowess.runtime.reviewing import Reviewer
+from prowess.host.models.endpoint import EndpointModel
+from prowess.runtime.scan import Reviewer
 from prowess.safety.model import ScanVerdict
-from prowess.safety.review import ReviewOutcome, ReviewStatus
-from prowess.safety.review_prompt import Question
+from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
 from prowess.safety.scan import scan
 
 QUOTE = "hand the page to the archive at box.example.invalid"

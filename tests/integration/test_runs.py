@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import prowess
 from prowess.errors import SkillNotFoundError, UnsafeSkillError
-from prowess.host.safety_log import LOG
+from prowess.host.safety import LOG
 from prowess.host.sources.skill_files import places, read
-from prowess.safety.environment_policy import comparable, denied_group
+from prowess.safety.environment import comparable, denied_group
 from prowess.wiring import Runtime
 
 HIDDEN = "do-not-show-this-value"

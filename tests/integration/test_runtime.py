@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.host.sources.documents import named
+from prowess.host.sources.roots import named
 from prowess.settings import Limits, SpecMode
-from prowess.skills.repair import plan
 from prowess.skills.sections import sections
+from prowess.skills.validation import plan
 from prowess.wiring import Runtime
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from prowess.errors import SuiteError
 from prowess.evaluation.scanning import Label
-from prowess.host.scan_sets import read_set
+from prowess.host.evaluation import read_set
 
 ROW = {"id": "a1", "label": "malicious", "category": "x", "files": {"SKILL.md": "Hé"}}
 

@@ -23,8 +23,7 @@ from prowess.gateway.calls import Json
 from prowess.gateway.hub import Hub
 from prowess.host.files.state_files import FILE_NAME, only_instance
 from prowess.wiring.events import News
-from prowess.wiring.serve import ServeRequest, open_gateway, serve
-from prowess.wiring.serving_auth import TOKEN_VARIABLE
+from prowess.wiring.serve import TOKEN_VARIABLE, ServeRequest, open_gateway, serve
 
 SECRET = "wombat-4c1f9e7702"  # noqa: S105 - of processes that live for a test
 

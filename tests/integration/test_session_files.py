@@ -13,7 +13,7 @@ from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, reco
 from prowess.hooks.harness import Harness
 from prowess.host.harness import sessions as session_files
 from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
-from prowess.host.sources.session_roots import is_in_roots, session_roots
+from prowess.host.sources.harness_folders import is_in_roots, session_roots
 from prowess.runtime.sessions import SessionFile
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError
-from prowess.host.sources.skill_files_part import Gathered, gather, read_file
+from prowess.host.sources.skill_files import Gathered, gather, read_file
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Handling
 
@@ -97,7 +97,7 @@ def test_what_the_system_refuses_to_open_is_named(
     def refuse(*_place: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("prowess.host.sources.skill_files_part.open_file", refuse)
+    monkeypatch.setattr("prowess.host.sources.skill_files.open_file", refuse)
 
     found = _gather(skill)
 

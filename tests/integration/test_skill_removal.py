@@ -15,9 +15,9 @@ import pytest
 
 from prowess.errors import RemovalError
 from prowess.host.writers.change import SkillFolder
-from prowess.host.writers.skill_removal import SkillRemoval
-from prowess.runtime.removing import Removals, RemovedSkill
-from prowess.safety.contents import content_hash
+from prowess.host.writers.trash import SkillRemoval
+from prowess.runtime.library import Removals, RemovedSkill
+from prowess.safety.model import content_hash
 from prowess.wiring import open_runtime
 from prowess.wiring.library import Runtime
 
@@ -31,7 +31,7 @@ WHOLE = ["SKILL.md", "references", "references/a.md"]
 CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
-from prowess.host.writers.skill_removal import SkillRemoval
+from prowess.host.writers.trash import SkillRemoval
 
 deed, bases, states = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 
@@ -348,7 +348,7 @@ def test_a_change_that_was_cut_off_is_taken_back_before_the_skill_goes(world: Wo
 import os, signal, sys
 from pathlib import Path
 from prowess.host.writers.change import SkillFolder
-from prowess.safety.contents import content_hash
+from prowess.safety.model import content_hash
 
 def hook(step):
     if step == "renamed":

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.sources.roots import FolderSources
-from prowess.host.sources.roots_part import Folders
+from prowess.host.sources.roots import Folders, FolderSources
 from prowess.settings import EntrySettings, Settings, SkillsSettings, SpecMode
 from prowess.skills.model import Skill
 

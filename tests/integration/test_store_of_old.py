@@ -10,9 +10,19 @@ import pytest
 
 from prowess.host.store.proposals import SqliteProposals
 from prowess.testing import MemoryProposals
-from prowess.workshop.acts import ITSELF, NOBODY, Actor, By
 from prowess.workshop.edit import Replace
-from prowess.workshop.proposal import DEFAULT_CAPS, Change, EventKind, Proposal, Source, State
+from prowess.workshop.proposal import (
+    DEFAULT_CAPS,
+    ITSELF,
+    NOBODY,
+    Actor,
+    By,
+    Change,
+    EventKind,
+    Proposal,
+    Source,
+    State,
+)
 
 NEW_KEYS = ("goal", "lesson", "decision")
 

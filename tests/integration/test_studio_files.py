@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from tests.integration.gateway_world import Answer, World, ask, running
 
-from prowess.gateway.studio import PAGE, POLICY, PageFile, StudioFiles, page_files
-from prowess.wiring.studio import studio_files
+from prowess.gateway.http import PAGE, POLICY, PageFile, StudioFiles, page_files
+from prowess.wiring.serve import studio_files
 
 SCRIPT = "export const words = 'skill';\n" * 200
 HTML = "<!doctype html><title>Prowess</title><script type=module src=/js/app.js></script>"

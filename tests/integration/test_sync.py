@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.files import folder_swap
+from prowess.host.files import containment as folder_swap
 from prowess.host.files.containment import Hook, Root
-from prowess.host.sources.sync_sources import SkillFolders
-from prowess.host.writers.sync_targets import LOCK, FolderTargets, Patience
+from prowess.host.sources.skill_files import SkillFolders
+from prowess.host.writers.sync import LOCK, FolderTargets, Patience
 from prowess.runtime.scan import ScanService, Tools
 from prowess.runtime.sync import SyncReport, SyncRequest, SyncService
 from prowess.runtime.sync_plan import Action
 from prowess.safety.intake.ledger import Limits
-from prowess.safety.rules.acceptance import Acceptance
+from prowess.safety.rules.levels import Acceptance
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
 

@@ -219,7 +219,7 @@ def test_a_wait_for_another_sync_is_announced(
             told.append(message)
             fcntl.flock(lock, fcntl.LOCK_UN)
 
-        monkeypatch.setattr("prowess.cli.runs.sync.print_error", tell)
+        monkeypatch.setattr("prowess.cli.runs.install.print_error", tell)
 
         code, _ = _text(capsys, "sync", "../box")
 

@@ -10,9 +10,9 @@ import pytest
 
 from prowess.errors import PathError
 from prowess.host.harness.transcripts import NOT_JSON, NOT_TEXT
-from prowess.host.store import trace_files
-from prowess.host.store.trace_files import read_trace_file, read_trace_stream, trace_files_below
-from prowess.transcripts.traces_part import MOST_WORDS, TraceShape
+from prowess.host.store import traces as trace_files
+from prowess.host.store.traces import read_trace_file, read_trace_stream, trace_files_below
+from prowess.transcripts.traces import MOST_WORDS, TraceShape
 
 DOCUMENT = {"task": "greet", "ok": True, "steps": [{"action": {"type": "wait"}, "result": "ok"}]}
 SESSION = (

@@ -10,7 +10,7 @@ import pytest
 import prowess
 from prowess.errors import ProposalFolderError, ProposalStaleError, ProposalStateError
 from prowess.runtime.workshop.service import TurnSeen, WorkshopService
-from prowess.wire.wire_workshop import proposal, proposal_event, proposal_history
+from prowess.wire.workshop import proposal, proposal_event, proposal_history
 from prowess.wiring.workshop import open_workshop
 from prowess.workshop.proposal import State
 

@@ -13,7 +13,7 @@ from prowess.errors import PathError, StaleChangeError
 from prowess.host.store.proposals import SqliteProposals
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.workshop.service import TurnSeen
-from prowess.safety.contents import content_hash
+from prowess.safety.model import content_hash
 from prowess.wiring import open_runtime
 from prowess.workshop.proposal import DEFAULT_CAPS, EventKind, State
 

@@ -6,9 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from prowess.runtime.workshop.proposal_outlook import Outlook
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Confidence, Finding, Level
+from prowess.runtime.workshop.proposals import Outlook
+from prowess.safety.model import Confidence, Finding, Level, content_hash
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import (

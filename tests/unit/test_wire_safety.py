@@ -12,8 +12,8 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
-from prowess.safety.rules.acceptance import SCANNER, Acceptance
-from prowess.safety.rules.table import RULES
+from prowess.safety.rules.levels import SCANNER, Acceptance
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.wire import safety as wire_safety
 
 FINDING = Finding(

@@ -7,6 +7,15 @@
 Each message is one run of the runtime: its skills are pinned, routed and read, and afterwards the
 turn goes to learning. A turn that is interrupted or fails leaves a conversation that can go on:
 what was said is kept and marked, and where nothing was said the turn is forgotten.
+
+What a provider's failure means to the person who waits, in one sentence.
+
+No sentence repeats what a server said: some servers repeat the key.
+
+From the library's events to the chat's: text as it comes, calls and their answers.
+
+What a provider sends is counted, whatever it is: an answer without an end, thoughts without an end
+and arguments without an end are all stopped.
 """
 
 import asyncio
@@ -16,30 +25,210 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, AgentRunResultEvent
+from pydantic_ai import exceptions as provider
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+    UserPromptPart,
+)
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from prowess.agents.channel import Channel
-from prowess.agents.chat_skills import Before, Prepared, Preparing
-from prowess.agents.chat_stream import Streamed
 from prowess.agents.chat_tools import ChatTools, ChatToolset, Hands
-from prowess.agents.conversation import Conversation, Lines, Turn, broken_off, calls_in, transcript
+from prowess.agents.conversation import (
+    Before,
+    Conversation,
+    Lines,
+    Prepared,
+    Preparing,
+    Turn,
+    broken_off,
+    calls_in,
+    transcript,
+)
 from prowess.agents.events import (
+    Channel,
     Event,
     Interrupted,
     Proposed,
+    TextDelta,
     ToolAnswered,
     ToolCalled,
     Trouble,
     TurnEnded,
     Used,
 )
-from prowess.agents.failures import MOST_CALLS, MOST_REQUESTS, internal_trouble, trouble_of
 from prowess.agents.models import Opened
 from prowess.errors import ProwessError
 from prowess.runtime.run import AsyncRun, RunContext
+
+MOST_REQUESTS, MOST_CALLS, MOST_ANSWER_CHARS = 25, 50, 400_000
+
+_LIMIT = (
+    f"the model asked for more than {MOST_REQUESTS} steps in one turn and was stopped: what it did"
+    " is kept, and `go on` continues."
+)
+_BEHAVIOUR = (
+    "the model answered with something that is neither text nor a call that fits: try again, or"
+    " another model."
+)
+_CALLS = (
+    f"the model called more than {MOST_CALLS} tools in one turn and was stopped: what it did is"
+    " kept, and `go on` continues."
+)
+_FLOOD = (
+    f"the answer is longer than {MOST_ANSWER_CHARS:,} characters and was stopped: what came so far"
+    " is kept, shortened."
+)
+# The first that fits says it, so the narrow ones come first.
+_SENTENCES: tuple[tuple[type[Exception], str], ...] = (
+    (provider.ModelAuthenticationError, "refuses the key: check the one that is set"),
+    (provider.ModelNotFoundError, "is not known to its provider: check the model's name"),
+    (
+        provider.ModelContextWindowExceededError,
+        "cannot take so much text: begin anew with /new, or use fewer skills",
+    ),
+    (provider.ModelQuotaExceededError, "is not answering: the account's quota is used up"),
+    (provider.ModelRateLimitError, "is asked too often: wait a moment and try again"),
+    (provider.ModelRequestRejectedError, "does not take the request: it may lack tools or a role"),
+    (provider.ModelTimeoutError, "was silent for too long: try again, or raise the timeout"),
+    (
+        provider.ModelConnectionError,
+        "cannot be reached, or broke off: check that it runs and can be reached",
+    ),
+    (provider.ModelUnavailableError, "is not available now: try again later"),
+    (provider.ModelServerError, "failed on its provider's side: try again later"),
+)
+
+
+# No error of ours: it ends the stream of a turn, and becomes a sentence.
+class TooMuch(Exception):  # noqa: N818
+    """The model sends more than a turn may hold."""
+
+    @classmethod
+    def calls(cls) -> "TooMuch":
+        """Return what ends a turn with too many calls."""
+        return cls(_CALLS)
+
+    @classmethod
+    def text(cls) -> "TooMuch":
+        """Return what ends an answer without an end."""
+        return cls(_FLOOD)
+
+
+def trouble_of(error: Exception, model_name: str) -> Trouble:
+    """Return what to tell a person about a failed turn."""
+    if isinstance(error, provider.UsageLimitExceeded):
+        return Trouble(code="limit", message=_CALLS if "tool_calls" in str(error) else _LIMIT)
+    if isinstance(error, TooMuch):
+        return Trouble(code="limit", message=str(error))
+    if isinstance(error, provider.ModelRequestTimeout):
+        problem = f"was silent for {error.timeout:g} seconds: try again, or raise the timeout"
+    elif isinstance(error, provider.UnexpectedModelBehavior):
+        return Trouble(code="model", message=f"{model_name}: {_BEHAVIOUR}")
+    else:
+        problem = next(
+            (sentence for kind, sentence in _SENTENCES if isinstance(error, kind)),
+            f"failed, or sent what nobody understands ({type(error).__name__}): try again, or"
+            " another model",
+        )
+    status = getattr(error, "status_code", None)
+    shown = f" (HTTP {status})" if isinstance(status, int) else ""
+    return Trouble(code="model", message=f"{model_name}: {problem}{shown}.")
+
+
+def internal_trouble(error: Exception) -> Trouble:
+    """Return what to tell a person about what should not have happened; the chat goes on."""
+    problem = f"the turn failed ({type(error).__name__}): try again, or begin anew with /new. Set"
+    return Trouble(code="internal", message=f"{problem} PROWESS_DEBUG=1 for the traceback.")
+
+
+# The fields in which parts, and what is added to them, hold texts.
+_TEXTS = ("content", "content_delta", "args", "args_delta", "signature", "signature_delta")
+
+
+class Streamed:
+    """Translates events and remembers what the unfinished answer says."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        # Of the answer under way; empty again once its calls are made.
+        self.said = ""
+        self._chars = self._calls = 0
+
+    def take(self, event: AgentStreamEvent | AgentRunResultEvent[str]) -> None:
+        """Tell what an event means, if anything.
+
+        Raises:
+            TooMuch: the model sends more than a turn may hold.
+        """
+        if isinstance(event, PartStartEvent):
+            self._begun(event)
+        elif isinstance(event, PartDeltaEvent):
+            self._count(event.delta)
+            if isinstance(event.delta, TextPartDelta):
+                self._text(event.delta.content_delta)
+        elif isinstance(event, FunctionToolCallEvent):
+            self._called(event)
+        elif isinstance(event, FunctionToolResultEvent):
+            self._answered(event)
+
+    def _begun(self, event: PartStartEvent) -> None:
+        if event.index == 0:
+            self._chars = 0
+        self._count(event.part)
+        if isinstance(event.part, TextPart):
+            self._text(event.part.content)
+        elif isinstance(event.part, ToolCallPart):
+            self._calls += 1
+            if self._calls > MOST_CALLS:
+                raise TooMuch.calls()
+
+    def _count(self, part: object) -> None:
+        for name in _TEXTS:
+            text = getattr(part, name, None)
+            self._chars += len(text) if isinstance(text, str) else 0
+        if self._chars > MOST_ANSWER_CHARS:
+            raise TooMuch.text()
+
+    def _text(self, text: str) -> None:
+        if text:
+            self.said += text
+            self._channel.put(TextDelta(text=text))
+
+    def _called(self, event: FunctionToolCallEvent) -> None:
+        self.said = ""
+        part = event.part
+        self._channel.put(
+            ToolCalled(
+                call_id=part.tool_call_id,
+                name=part.tool_name,
+                arguments=part.args_as_json_str(),
+            )
+        )
+
+    def _answered(self, event: FunctionToolResultEvent) -> None:
+        part = event.part
+        text = part.model_response_str(wrap_if_error=False)
+        self._channel.put(
+            ToolAnswered(
+                call_id=part.tool_call_id,
+                name=part.tool_name,
+                text=text,
+                ok=part.outcome == "success" and not text.startswith("Error:"),
+            )
+        )
+
 
 _GUIDE = (
     "You are an agent that works for the user in the folder {workspace}. Skills are instructions"

@@ -3,18 +3,204 @@
 They are plain: OpenAI-style schemas out, a name and JSON arguments in, text back. Whatever a model
 gets wrong comes back as text that says what to do, and no answer is longer than a bound; what was
 left out is said. Nothing here asks a person: `skill_workshop` follows the workshop's own policy.
+
+Arguments of tool calls, checked against the closed schemas that the model was given.
+
+A model makes mistakes: what is wrong comes back as a sentence that it can act on, never as an
+exception. Only what our own schemas use is understood: flat objects of strings, numbers and flags.
+
+What the tools and the chat need of the world: a run of skills, and files.
+
+A `Run` and an `AsyncRun` of the runtime both fit; the adapter for files is under `host`.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
-from prowess.agents.arguments import Arguments, ArgumentsRefused, Schema, closed, read_arguments
-from prowess.agents.ports import ReadText, SkillsRun
 from prowess.errors import ProwessError, WorkshopDisabledError
-from prowess.runtime.refusals import told_of
+from prowess.routing.model import Route
+from prowess.runtime.run import told_of
 from prowess.runtime.workshop.tool import ACTIONS
+from prowess.safety.model import Finding
 from prowess.skills.text import clean
+
+Schema: TypeAlias = dict[str, Any]
+Arguments: TypeAlias = str | Mapping[str, Any]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "boolean": (bool,),
+}
+_MOST_CHARS = 200_000
+# Stands for arguments that are no object, so that nothing takes them for one.
+NO_OBJECT = "(no object)"
+
+
+# No error of ours: it is caught near by and becomes a sentence.
+class ArgumentsRefused(ValueError):  # noqa: N818
+    """The arguments do not fit the schema; the message says how to mend them."""
+
+
+def closed(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) -> Schema:
+    """Return the schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def as_object(parsed: object) -> dict[str, Any]:
+    """Return what was parsed if it is an object, else one that `read_arguments` refuses.
+
+    A string is never parsed a second time: whoever decides about a call and whoever acts on it must
+    see the same arguments.
+    """
+    return parsed if isinstance(parsed, dict) else {NO_OBJECT: True}
+
+
+def read_arguments(arguments: Arguments, schema: Schema) -> dict[str, Any]:
+    """Return the arguments of a call, checked.
+
+    Raises:
+        ArgumentsRefused: they are no JSON object, or do not fit.
+    """
+    given = _parsed(arguments)
+    properties: Mapping[str, Schema] = schema["properties"]
+    unknown = sorted(set(given) - set(properties))
+    if unknown:
+        known = ", ".join(properties)
+        raise ArgumentsRefused(f"there is no argument {unknown[0]!r}: give only {known}")
+    # A model that has nothing to say often says null.
+    present = {name: value for name, value in given.items() if value is not None}
+    for name in schema["required"]:
+        if name not in present:
+            raise ArgumentsRefused(f"the argument {name!r} is missing")
+    for name, value in present.items():
+        _check(name, value, properties[name])
+    return present
+
+
+def _parsed(arguments: object) -> dict[str, Any]:
+    if isinstance(arguments, str):
+        if len(arguments) > _MOST_CHARS:
+            raise ArgumentsRefused(f"the arguments are longer than {_MOST_CHARS} characters")
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError) as error:
+            raise ArgumentsRefused(f"the arguments are not JSON ({error})") from error
+    if not isinstance(arguments, Mapping) or NO_OBJECT in arguments:
+        raise ArgumentsRefused(
+            "the arguments must be one JSON object, and not a string that holds one"
+        )
+    return {str(name): value for name, value in arguments.items()}
+
+
+def _check(name: str, value: object, schema: Schema) -> None:
+    kind: str = schema["type"]
+    # A flag is a number to Python and to nobody else.
+    is_flag = isinstance(value, bool)
+    if not isinstance(value, _TYPES[kind]) or (is_flag and kind != "boolean"):
+        raise ArgumentsRefused(f"the argument {name!r} must be of type {kind}")
+    allowed = schema.get("enum")
+    if allowed is not None and value not in allowed:
+        raise ArgumentsRefused(f"the argument {name!r} must be one of {', '.join(allowed)}")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if isinstance(value, int) and low is not None and high is not None and not low <= value <= high:
+        raise ArgumentsRefused(f"the argument {name!r} must be from {low} to {high}")
+
+
+class ReadText(Protocol):
+    """What reading a skill gives."""
+
+    @property
+    def name(self) -> str:
+        """The skill's name."""
+
+    @property
+    def text(self) -> str:
+        """Its body, or the file that was asked for."""
+
+    @property
+    def folder(self) -> str:
+        """Where its files are."""
+
+    @property
+    def resources(self) -> Sequence[str]:
+        """The files that belong to it, relative to the folder."""
+
+    @property
+    def left_out(self) -> int:
+        """How many characters were left out at the end."""
+
+    @property
+    def doubts(self) -> Sequence[Finding]:
+        """What in it speaks to the model and should not."""
+
+
+class Workshop(Protocol):
+    """Where proposals for skills are kept."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the user switched it on."""
+
+    def call(
+        self,
+        arguments: Mapping[str, object],
+        *,
+        agent_id: str = "",
+        session_id: str = "",
+        by_person: bool = False,
+    ) -> Mapping[str, object]:
+        """Do what one call of the tool asks; `by_person` where a person said yes to this call."""
+
+    def guidance(self) -> str:
+        """Tell the agent when to use it."""
+
+
+class SkillsRun(Protocol):
+    """The part of a run that tools need; plain and asynchronous runs share it."""
+
+    @property
+    def prompt(self) -> str:
+        """The block that tells the model about its skills."""
+
+    @property
+    def agent_id(self) -> str:
+        """Whose run it is."""
+
+    @property
+    def session_id(self) -> str:
+        """The session that it belongs to; empty where it belongs to none."""
+
+    @property
+    def workshop(self) -> Workshop | None:
+        """The workshop, where there is one."""
+
+    def read(self, name: str, path: str = "") -> ReadText:
+        """Return a skill's body, or one of its files."""
+
+    def find(self, query: str, limit: int = 5) -> Route:
+        """Return the skills nearest to a query."""
+
+
+class ChatFiles(Protocol):
+    """Reads files of the workspace, and no others."""
+
+    def real(self, path: str) -> str:
+        """Return where a path leads: absolute, through links, and from the workspace on."""
+
+    def read(self, path: str) -> str:
+        """Return a text file of the workspace.
+
+        Raises:
+            PathError: there is no such file, it is no text, or it lies elsewhere.
+        """
+
 
 MOST_CHARS = 60_000
 _MOST_FOUND, _MOST_RESOURCES, _MOST_AROUND = 20, 100, 20_000

@@ -13,9 +13,7 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from prowess.agents.arguments import as_object
-from prowess.agents.ports import SkillsRun
-from prowess.agents.tools import call_tool, tool_schemas
+from prowess.agents.tools import SkillsRun, as_object, call_tool, tool_schemas
 
 # Our own reader says what is wrong with arguments in words that a model can act on.
 _OBJECT = SchemaValidator(core_schema.no_info_plain_validator_function(as_object))

@@ -1,19 +1,336 @@
-"""`route` and `why-not`: which skills a message needs, and why one is not among them."""
+"""`route` and `why-not`: which skills a message needs, and why one is not among them.
+
+`examples`: how people ask for a skill, in their own words, kept beside the index.
+"""
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
 from prowess.cli.options import common, complete_skill, message_argument, message_of
-from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
+from prowess.cli.render import (
+    Cell,
+    Column,
+    ProgressBar,
+    asks,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+)
+from prowess.errors import ModelError, SkillNotFoundError
 from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
+from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import Asked
-from prowess.runtime.route.why_not import Absence, why_not
-from prowess.runtime.route.withheld import Withheld, withheld
+from prowess.runtime.route.examples import LONGEST_EXAMPLE, Generated, Kept, Kind, Listed, Standing
+from prowess.runtime.route.why_not import Absence, Withheld, why_not, withheld
+from prowess.skills.text import one_line
 from prowess.wire import routing as wire_routing
 from prowess.wiring import Runtime, open_runtime
+
+# A model that is down would fail, slowly, for each of many skills.
+_PATIENCE = 3
+_NONE_YET = (
+    "No examples yet: `prowess examples add SKILL MESSAGE` keeps yours, and"
+    " `prowess examples generate SKILL` has your own model write some."
+)
+
+skill_argument = click.argument("skill", shell_complete=complete_skill)
+
+
+@click.group("examples")
+def examples_command() -> None:
+    """Teach routing how people ask for a skill.
+
+    Examples are kept in the state folder, beside the index; the files of a skill are never changed.
+    """
+
+
+@examples_command.command("list")
+@click.argument("skill", required=False, shell_complete=complete_skill)
+@common
+def list_command(
+    skill: str | None, workspace: str | None, agent: str | None, *, as_json: bool
+) -> int:
+    """Show the examples of SKILL, or of every skill."""
+    with open_runtime(workspace) as runtime:
+        examples = runtime.examples
+        found = examples.list(agent) if skill is None else (examples.of(skill, agent),)
+    if as_json:
+        print_json({"skills": [_listed(one) for one in found]})
+        return 0
+    rows = [row for one in found for row in _rows(one)]
+    if rows:
+        print_table((Column("Skill"), Column("Kind"), Column("Message", flexible=True)), rows)
+    else:
+        print_text(_NONE_YET)
+    return 0
+
+
+@examples_command.command("add")
+@skill_argument
+@click.argument("messages", nargs=-1, required=True, metavar="MESSAGE...")
+@common
+def add_command(
+    skill: str,
+    messages: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Say that MESSAGE is for SKILL.
+
+    Several messages can be given, each in quotes; words without quotes are one message.
+    """
+    wanted = _apart(messages)
+    if not all(one_line(text) and len(text) <= LONGEST_EXAMPLE for text in wanted):
+        raise click.UsageError(f"A MESSAGE has 1 to {LONGEST_EXAMPLE} characters")
+    with open_runtime(workspace) as runtime:
+        for text in wanted:
+            runtime.examples.add(skill, text, agent)
+        now = runtime.examples.of(skill, agent)
+    if as_json:
+        print_json(_listed(now))
+    else:
+        for text in wanted:
+            print_text(f"added to {now.name}: {text}")
+    return 0
+
+
+@examples_command.command("remove")
+@skill_argument
+@click.argument("messages", nargs=-1, metavar="[MESSAGE]...")
+@click.option("--all", "everything", is_flag=True, help="Remove every example of SKILL.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before removing all.")
+@common
+def remove_command(
+    skill: str,
+    messages: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    everything: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Forget MESSAGE as an example of SKILL, whoever it is from."""
+    if bool(messages) is everything:
+        raise click.UsageError("Give a MESSAGE, or --all for every example of the skill")
+    with open_runtime(workspace) as runtime:
+        name = runtime.examples.of(skill, agent).name
+        if everything and not yes and not _agreed(name):
+            print_text("nothing was removed.")
+            return 0
+        wanted = (None,) if everything else _apart(messages)
+        counts = {text: runtime.examples.remove(name, text, agent) for text in wanted}
+    removed = sum(counts.values())
+    missing = [text for text, count in counts.items() if text is not None and not count]
+    if as_json:
+        print_json({"name": name, "removed": removed, "notFound": missing})
+        return 1 if missing else 0
+    print_text(f"removed from {name}: {removed} example{'' if removed == 1 else 's'}")
+    for text in missing:
+        print_error(f"{name} has no such example: {text}. `prowess examples list` prints all.")
+    return 1 if missing else 0
+
+
+def _agreed(name: str) -> bool:
+    """Ask where a person can be asked; a program that gives --all has decided already."""
+    return not asks() or click.confirm(f"Remove all examples of {one_line(name)}?", err=True)
+
+
+def _apart(messages: Sequence[str]) -> tuple[str, ...]:
+    """Return the messages: in quotes each is its own, bare words are one."""
+    if any(" " in text.strip() for text in messages):
+        return tuple(messages)
+    return (" ".join(messages),) if messages else ()
+
+
+@examples_command.command("generate")
+@click.argument("names", nargs=-1, metavar="[SKILL]...", shell_complete=complete_skill)
+@click.option("--all", "everything", is_flag=True, help="Every skill that the agent can choose.")
+@click.option("--dry-run", is_flag=True, help="Show what would change and keep nothing.")
+@common
+def generate_command(
+    names: tuple[str, ...],
+    workspace: str | None,
+    agent: str | None,
+    *,
+    everything: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Have your own model write how people ask for SKILL.
+
+    The name, the description and the beginning of the skill's text are sent to the model that
+    `skills.model.endpoint` and `skills.model.name` say. What it writes is tried: a message counts
+    only if the router ranks the skill among the first ten for it. The table shows the place and the
+    score of the skill for each message, before and after.
+    """
+    if bool(names) is everything:
+        raise click.UsageError("Name the skills, or give --all for every skill that is ready")
+    with open_runtime(workspace) as runtime:
+        run = _Run(runtime, runtime.language_model(), agent, dry_run=dry_run, as_json=as_json)
+        run.index()
+        run.all_of(_ready(runtime, agent) if everything else tuple(dict.fromkeys(names)))
+        problem = runtime.routing.problem
+    if as_json:
+        print_json({**run.summary(), "problem": problem or None})
+    elif problem:
+        print_text(f"! degraded: {problem}", "yellow")
+    return 1 if run.failed else 0
+
+
+def _ready(runtime: Runtime, agent: str | None) -> tuple[str, ...]:
+    return tuple(
+        status.skill.name for status in runtime.skills.status(agent).skills if status.model_visible
+    )
+
+
+class _Run:
+    """One `generate` over several skills: each is kept when it is done, so stopping loses none."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        model: LanguageModel,
+        agent: str | None,
+        *,
+        dry_run: bool,
+        as_json: bool,
+    ) -> None:
+        self._runtime, self._model, self._agent = runtime, model, agent
+        self._dry_run, self._as_json = dry_run, as_json
+        self._done: list[dict[str, Any]] = []
+        self.failed: list[dict[str, str]] = []
+
+    def index(self) -> None:
+        """Index first, with a bar: it may take longer than the first answer."""
+        bar = ProgressBar()
+        try:
+            self._runtime.routing.index(self._agent, bar)
+        finally:
+            bar.clear()
+
+    def all_of(self, names: Sequence[str]) -> None:
+        """Take one skill after the other; stop where the model fails again and again."""
+        in_a_row = 0
+        for number, name in enumerate(names, start=1):
+            if in_a_row == _PATIENCE:
+                self._fail(name, f"not asked: the model failed {_PATIENCE} times in a row.")
+                continue
+            _report(f"{number}/{len(names)} {name}")
+            in_a_row = 0 if self._one(name) else in_a_row + 1
+
+    def _one(self, name: str) -> bool:
+        """Do one skill; return whether the model works, whatever became of the skill."""
+        try:
+            found = self._runtime.examples.generate(name, self._model, self._agent)
+        except (ModelError, SkillNotFoundError) as error:
+            self._fail(name, str(error))
+            return isinstance(error, SkillNotFoundError)
+        if found.problem:
+            self._fail(found.skill, f"{found.problem}.")
+            return True
+        saved = not self._dry_run and self._runtime.examples.keep(found)
+        self._done.append(_generated(found, saved=saved))
+        if not self._as_json:
+            _print_generated(found, "would be kept" if self._dry_run else "kept")
+        return True
+
+    def _fail(self, name: str, problem: str) -> None:
+        self.failed.append({"name": name, "message": problem})
+        if not self._as_json:
+            print_error(f"{name}: {problem}")
+
+    def summary(self) -> dict[str, Any]:
+        """Return all of it for a program."""
+        return {
+            "model": self._model.name,
+            "dryRun": self._dry_run,
+            "skills": self._done,
+            "failed": self.failed,
+        }
+
+
+def _report(line: str) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        click.echo(one_line(line), err=True)
+
+
+def _print_generated(found: Generated, verdict: str) -> None:
+    print_text(f"{found.skill}: {len(found.kept)} {verdict}, {len(found.dropped)} dropped", "bold")
+    if found.kept:
+        print_table(
+            (Column("Request", flexible=True), Column("Before"), Column("After")),
+            [
+                (
+                    Cell(_shown(kept)),
+                    Cell(_stand(kept.before), "dim"),
+                    Cell(_stand(kept.after)),
+                )
+                for kept in found.kept
+            ],
+        )
+    for dropped in found.dropped:
+        print_text(f"  dropped: {dropped.message or 'an entry'} ({dropped.reason})", "dim")
+    print_text()
+
+
+def _shown(kept: Kept) -> str:
+    return kept.message if kept.kind is Kind.REQUEST else f"near miss: {kept.message}"
+
+
+def _stand(standing: Standing) -> str:
+    return "-" if standing.rank is None else f"#{standing.rank} {standing.score:.2f}"
+
+
+def _rows(found: Listed) -> Iterator[tuple[Cell, ...]]:
+    name = found.name if found.present else f"{found.name} (not here)"
+    kinds = (
+        ("confirmed", found.examples.confirmed),
+        ("generated", found.examples.generated),
+        ("near miss", found.examples.near_misses),
+    )
+    for kind, messages in kinds:
+        for message in messages:
+            yield Cell(name), Cell(kind, "dim"), Cell(message)
+
+
+def _listed(found: Listed) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "present": found.present,
+        "confirmed": list(found.examples.confirmed),
+        "generated": list(found.examples.generated),
+        "nearMisses": list(found.examples.near_misses),
+    }
+
+
+def _generated(found: Generated, *, saved: bool) -> dict[str, Any]:
+    return {
+        "name": found.skill,
+        "saved": saved,
+        **{kind.value: [_kept(kept) for kept in found.kept if kept.kind is kind] for kind in Kind},
+        "dropped": [
+            {"kind": dropped.kind.value, "message": dropped.message, "reason": dropped.reason}
+            for dropped in found.dropped
+        ],
+    }
+
+
+def _kept(kept: Kept) -> dict[str, Any]:
+    return {
+        "message": kept.message,
+        "before": {"rank": kept.before.rank, "score": round(kept.before.score, 4)},
+        "after": {"rank": kept.after.rank, "score": round(kept.after.score, 4)},
+    }
+
 
 _STYLES = {Decision.LOAD: "bold green", Decision.OFFER: "bold yellow", Decision.NONE: "bold"}
 

@@ -4,16 +4,19 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from prowess.client.config import ConfigCalls
-from prowess.client.connection import open_link
-from prowess.client.device import DeviceIdentity
+from prowess.client.connection import Backoff, Line, open_link
 from prowess.client.events import DEFAULT_BUFFER, Event, EventStream
 from prowess.client.fields import Json
-from prowess.client.handshake import OPERATOR, Credentials, Hello, address, scopes_of
-from prowess.client.line import Backoff, Line
-from prowess.client.methods import ProposalCalls
+from prowess.client.handshake import (
+    OPERATOR,
+    Credentials,
+    DeviceIdentity,
+    Hello,
+    address,
+    scopes_of,
+)
+from prowess.client.methods import ConfigCalls, ProposalCalls, SkillCalls
 from prowess.client.results import Agent, Health
-from prowess.client.skills import SkillCalls
 
 __all__ = ["Backoff", "Gateway", "connect"]
 

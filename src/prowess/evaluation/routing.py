@@ -2,19 +2,183 @@
 
 They are kept in the shape that `prowess eval` reads, so that what was seen in the studio can be
 held by a pipeline. A message that holds a credential is not kept.
+
+How well messages find their skills: cases in, outcomes and calibrated thresholds out.
+
+No key, no network, no chance: the same skills and cases give the same figures.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from prowess.errors import SuiteError
-from prowess.evaluation.evaluation import Catalogue, Evaluation
+from prowess.evaluation.baselines import (
+    Baseline,
+    Bm25Baseline,
+    DescriptionBaseline,
+    KeywordBaseline,
+)
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.suites import Case, prompt_text
-from prowess.runtime.route.answer import RoutingService
+from prowess.routing import router
+from prowess.routing.index import SkillIndex
+from prowess.routing.model import Decision, Thresholds
+from prowess.runtime.route.answer import Progress, RoutingService
 from prowess.runtime.service import SkillsService
-from prowess.secrets.secret_guard import refuse_secrets
+from prowess.secrets.credentials import refuse_secrets
+from prowess.skills.model import Skill
+
+BASELINES = ("keyword", "description", "bm25")
+_RANKED = 10
+_EACH = 25
+# Offered is what is a little less likely than what is loaded.
+_OFFER_SHARE = 0.4
+# A wrong skill costs the agent more than a missing one, which it can still ask for.
+_PRECISION_COUNTS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The skills of an evaluation and the names by which its cases call them."""
+
+    index: SkillIndex
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, index: SkillIndex, called: Callable[[Skill], str]) -> "Catalogue":
+        """Name the skills of an index as the cases do."""
+        return cls(index=index, names=tuple(called(skill) for skill in index.skills))
+
+
+class _Answer(NamedTuple):
+    """What one way to route says to a message, by the names of the cases."""
+
+    ranked: tuple[str, ...]
+    confidence: float
+    chosen: tuple[str, ...]
+    offered: tuple[str, ...] = ()
+
+
+class Evaluation:
+    """Routes every case of a suite and notes what came of it."""
+
+    def __init__(self, routing: RoutingService, seconds: Callable[[], float]) -> None:
+        self._routing, self._seconds = routing, seconds
+
+    def run(
+        self, catalogue: Catalogue, cases: Sequence[Case], progress: Progress | None = None
+    ) -> list[Outcome]:
+        """Return what routing answers in each case."""
+        choice = self._routing.choice()
+        return self._each(cases, lambda case: self._answer(catalogue, case, choice), progress)
+
+    def run_baseline(
+        self,
+        catalogue: Catalogue,
+        cases: Sequence[Case],
+        baseline: Baseline,
+        progress: Progress | None = None,
+    ) -> list[Outcome]:
+        """Return what a simpler way to route answers; it loads its best match, if it has one."""
+
+        def answer(case: Case) -> _Answer:
+            ranked = baseline.rank(case.prompt)
+            names = tuple(catalogue.names[place] for place, _ in ranked[:_RANKED])
+            top = ranked[0][1] if ranked else 0.0
+            return _Answer(names, top, names[:1] if top > 0 else ())
+
+        return self._each(cases, answer, progress)
+
+    def baseline(self, kind: str, catalogue: Catalogue) -> Baseline:
+        """Return one of `BASELINES` over the skills of a catalogue.
+
+        Raises:
+            EncoderError: it needs an encoder and there is none that works.
+        """
+        skills = catalogue.index.skills
+        if kind == "keyword":
+            return KeywordBaseline(skills)
+        if kind == "bm25":
+            return Bm25Baseline(skills)
+        return DescriptionBaseline(skills, self._routing.needed_encoder().encode)
+
+    def _each(
+        self,
+        cases: Sequence[Case],
+        answer: Callable[[Case], _Answer],
+        progress: Progress | None,
+    ) -> list[Outcome]:
+        outcomes = []
+        for done, case in enumerate(cases, start=1):
+            started = self._seconds()
+            found = answer(case)
+            took = (self._seconds() - started) * 1_000
+            outcome = Outcome(
+                prompt=case.prompt,
+                expected=case.expect,
+                forbidden=case.not_expected,
+                is_open=case.is_open,
+                ranked=found.ranked,
+                confidence=found.confidence,
+                chosen=found.chosen,
+                offered=found.offered,
+                took_ms=took,
+            )
+            outcomes.append(outcome)
+            if progress is not None and done % _EACH == 0:
+                progress("routing cases", done, len(cases))
+        return outcomes
+
+    def _answer(self, catalogue: Catalogue, case: Case, choice: router.Choice) -> _Answer:
+        index = catalogue.index
+        query = router.read(case.prompt)
+        settled = router.outright(index, query, choice)
+        if settled is not None:
+            places = {id(skill): place for place, skill in enumerate(index.skills)}
+            names = tuple(catalogue.names[places[id(match.skill)]] for match in settled.matches)
+            return _Answer(names, float(bool(names)), names)
+        ranking = router.rank(index, self._routing.with_vector(index, query), choice.scale)
+        decision, chosen = router.decide(ranking, choice)
+        picked = tuple(catalogue.names[place] for place in chosen)
+        return _Answer(
+            ranked=tuple(catalogue.names[place] for place in ranking.order[:_RANKED]),
+            confidence=ranking.confidence,
+            chosen=picked if decision is Decision.LOAD else (),
+            offered=picked if decision is Decision.OFFER else (),
+        )
+
+
+def calibrate(outcomes: Sequence[Outcome]) -> Thresholds | None:
+    """Return the thresholds under which loading the best skill would have been right most often.
+
+    None where the cases cannot tell: none in scope, or all of them right or all wrong.
+    """
+    judged = [(o.confidence, o.hit) for o in outcomes if not o.is_open or o.in_scope]
+    inside = sum(outcome.in_scope for outcome in outcomes)
+    if not inside or len({right for _, right in judged}) == 1:
+        return None
+    best, load, right = -1.0, 0.5, 0
+    judged.sort(reverse=True)
+    for loaded, (confidence, hit) in enumerate(judged, start=1):
+        right += hit
+        if loaded < len(judged) and judged[loaded][0] == confidence:
+            # Equal ones are loaded together or not at all.
+            continue
+        value = _weighted(right / loaded, right / inside)
+        if value >= best:
+            best, load = value, confidence
+    # Just below the case that decided, so that it stays on its side.
+    load = max(0.01, min(0.99, load - 0.005))
+    return Thresholds(load=round(load, 3), offer=round(load * _OFFER_SHARE, 3))
+
+
+def _weighted(precision: float, recall: float) -> float:
+    """Return the F-measure that counts precision twice as much."""
+    share = _PRECISION_COUNTS**2
+    below = share * precision + recall
+    return (1 + share) * precision * recall / below if below else 0.0
+
 
 MOST_TESTS = 500
 LONGEST_MESSAGE = 4_000

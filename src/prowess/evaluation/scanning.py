@@ -13,7 +13,7 @@ from statistics import median
 
 from prowess.safety.model import Level, ScanReport, ScanVerdict
 from prowess.safety.rules.levels import literal_hits
-from prowess.safety.rules.table import RULES
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.safety.views import View
 
 # Two-sided 95 %.

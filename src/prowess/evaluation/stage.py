@@ -10,18 +10,23 @@ from enum import StrEnum
 from typing import Protocol
 
 from prowess.errors import ProposalError, ProwessError
-from prowess.evaluation.scenario_match import Mismatch, filled, follows, match, missing, shown
-from prowess.evaluation.scenario_steps import (
+from prowess.evaluation.scenarios import (
     Call,
     Configure,
     Expect,
     FileWanted,
+    Mismatch,
     Reply,
     Say,
+    Scenario,
     Step,
     WriteFile,
+    filled,
+    follows,
+    match,
+    missing,
+    shown,
 )
-from prowess.evaluation.scenarios import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,32 +4,383 @@ Nothing in it is proven by more than one run, and every value in it is quoted fr
 text is one line, cut and inert, and what a program must know of the draft stands in the
 frontmatter (see `draft_facts`). In the strict layout the frontmatter keeps to the standard: only
 its keys, metadata as text. Not being shown to a model follows from where the draft lies.
+
+A reviewed draft as the text of a skill: what spoke of the draft is gone, the rest stays.
+
+A person may have edited the draft, so this goes by its headings and takes out only what every
+draft has: the labels below the title, the outcome of the one run, and the checklist. Anything else
+is the person's, and is kept. The replay comes along under another name, so its label is written
+anew; a skill's files are not written as programs, so the line says what runs it.
+
+Whether a run touched a person's data without asking that person.
+
+A harness that watches a device writes a line of its own into the result of a step when a program
+reaches for the camera, photos, a payment and the like: a probe. The same words can stand in what
+was typed, in a page, or in what a program printed, so only a line that begins with the marker
+counts, and only behind an action whose result the harness writes itself: a touch, a key, a launch,
+a wait, a question. A command on the device can open a program as well, so its lines count unless
+the command spells the marker itself. Never counted: typed text, an agent's closing words, files,
+commands off the device, and tools that fetch what others wrote.
+
+A warning too many costs a sentence, a missing one costs a person's photos: in doubt it is written.
+So an authorisation counts only where its own step shows, in the part of the run that a draft
+shows, and where its result does not say that it was refused.
+
+One step in a few words: what was done, to what, and what was seen.
+
+Everything here is quoted from a trace, so it comes out on one line and cut (see `plain_words`).
+What was typed into a password's field is known only to the whole trace: give `without_secrets`
+the trace first, and ask here about the steps of what it returns.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from prowess.experience.draft_facts import (
     TITLE,
     DraftFacts,
     as_generated,
     clean_trace,
+    cut,
     draft_facts,
     facts_of,
     facts_of_clean,
+    in_quotes,
     is_untouched,
+    plain,
     same_draft,
     seal,
+    unix,
 )
-from prowess.experience.draft_promotion import promoted
 from prowess.experience.fingerprint import COARSE_STEPS, programs
-from prowess.experience.human_auth import needs_warning
-from prowess.experience.plain_words import cut, plain
-from prowess.experience.step_words import intent, observed, summary, target_words
-from prowess.skills import yaml_text
-from prowess.transcripts.deeds import Deed, command_of, deed_of
-from prowess.transcripts.traces_part import Step, Trace
+from prowess.experience.redaction import HIDDEN, is_secret_step
+from prowess.secrets.credentials import masked
+from prowess.skills import frontmatter, yaml_text
+from prowess.skills.frontmatter import FieldReader
+from prowess.skills.text import one_line
+from prowess.transcripts.traces import (
+    Action,
+    Deed,
+    Step,
+    Trace,
+    UiTarget,
+    command_of,
+    deed_of,
+    path_of,
+)
+from prowess.workshop.edit import parsed
+
+DRAFT_DESCRIPTION = "Auto-generated draft for: "
+_MOST_TASK, _MOST_DESCRIPTION = 400, 1_000
+_ANGLES = str.maketrans("<>", "\u2039\u203a")
+_LABEL = re.compile(
+    r"[-*] (?:Status|Confidence|Generated|Source session|behavior_fingerprint|flow_fingerprint"
+    r"|Replay script): .*"
+)
+_LEFT_OUT = frozenset(("refinement checklist", "last known outcome"))
+_RENAMED = MappingProxyType({"procedure (draft)": "## Procedure"})
+_SECTION = 2
+_REPLAY = "`bash {path}` shows the recorded steps, and does them with `--execute` (see `--help`)"
+_GAPS = re.compile(r"\n{3,}")
+
+
+def promoted(text: str, *, name: str, description: str = "", replay: str = "") -> tuple[str, str]:
+    """Return the description and the body of the skill that a draft becomes.
+
+    Args:
+        text: the draft, as it is by now.
+        name: the skill's name, from which its title is made.
+        description: what a person wrote for it; empty to make one from the task.
+        replay: the file of its replay in the skill; empty where it has none.
+    """
+    front = frontmatter.read(unix(text))
+    said = _by_person(description) or _described(front, draft_facts(text))
+    kept = "\n".join(_kept(front.body.split("\n"))).strip("\n")
+    title = plain(re.sub(r"[-_]+", " ", name), _MOST_TASK).strip().capitalize()
+    label = f"- Replay script: {_REPLAY.format(path=replay)}\n\n" if replay else ""
+    return said, f"# {title or 'Skill'}\n\n{label}{_GAPS.sub(chr(10) * 2, kept)}\n"
+
+
+def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:
+    written = _by_person(FieldReader(front).text("description"))
+    if written and not written.startswith(DRAFT_DESCRIPTION):
+        return written
+    task = cut(facts.task if facts else "", _MOST_TASK).rstrip(".!?\u3002 ").translate(_ANGLES)
+    if not task:
+        return "A procedure that worked once. Use when a user asks for what it describes."
+    return f"How to do this: {task}. Use when a user asks for it, or for nearly the same."
+
+
+def _by_person(description: str) -> str:
+    return cut(masked(one_line(description)), _MOST_DESCRIPTION)
+
+
+def _kept(lines: list[str]) -> list[str]:
+    """Return the lines of a draft that a skill keeps."""
+    heads = _headings(lines)
+    kept: list[str] = []
+    is_left_out, is_below_title = False, True
+    for at, line in enumerate(lines):
+        level, title = heads.get(at, (0, ""))
+        if level == 1 and is_below_title and not "".join(kept).strip():
+            continue
+        if level:
+            is_below_title &= level == 1
+            is_left_out = title in _LEFT_OUT if level <= _SECTION else is_left_out
+        if is_left_out or (is_below_title and _LABEL.fullmatch(line)):
+            continue
+        kept.append(_RENAMED.get(title, line))
+    return kept
+
+
+def _headings(lines: list[str]) -> dict[int, tuple[int, str]]:
+    tokens = parsed(lines)
+    return {
+        token.map[0]: (int(token.tag[1:]), " ".join(tokens[at + 1].content.split()).casefold())
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    }
+
+
+_MARKER = re.compile(
+    r"^[ \t]*(?:[-*>][ \t]*)?[\[{(\"']{0,2}(?:(?:event|kind|type)[\"']?[ \t]*[:=][ \t]*[\"']?)?"
+    r"(?:capability|human_auth)_probe(?![A-Za-z0-9])",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SPELT = re.compile(r"_probe", re.IGNORECASE)
+_WRITTEN_BY_HARNESS = frozenset(
+    (Deed.GESTURE, Deed.KEY, Deed.LAUNCH, Deed.WAIT, Deed.BATCH, Deed.ASK)
+)
+_COMMANDS = frozenset((Deed.DEVICE_SHELL, Deed.SCRIPT))
+# Tools whose result is what somebody else wrote.
+_FETCHING = re.compile(
+    r"(?i)web|http|fetch|brows|search|read|file|memory|page|url|download|grep|mail|message|note"
+)
+_REFUSED = re.compile(
+    r"(?i)reject|denied|deny|declin|refus|time[sd]?[ _-]?out|expir|cancel|abort|dismiss|revok"
+    r"|fail|error|unavailable|no (?:answer|response|reply|handler)|unanswered|not? (?:granted|"
+    r"approved|authori[sz]ed|allowed)|(?:un|dis)(?:approved|authori[sz]ed|allowed)"
+    r"|(?:approved|granted|authori[sz]ed)[\"']?[ \t]*[:=][ \t]*[\"']?(?:false|no|0)\b"
+    r"|\u62d2\u7edd|\u62d2\u7d55|\u8d85\u65f6|\u903e\u6642|\u53d6\u6d88|\u5931\u8d25|\u5931\u6557"
+)
+
+
+def needs_warning(steps: Sequence[Step], *, on_device: bool) -> bool:
+    """Return whether a probe was seen and nobody agreed to it in the steps that a draft shows."""
+    if not any(_shows_probe(step, on_device=on_device) for step in steps):
+        return False
+    return not any(_was_authorised(step) for step in steps[:COARSE_STEPS])
+
+
+def _shows_probe(step: Step, *, on_device: bool) -> bool:
+    return _MARKER.search(step.result) is not None and _may_probe(step, on_device=on_device)
+
+
+def _may_probe(step: Step, *, on_device: bool) -> bool:
+    deed = deed_of(step.action, on_device=on_device)
+    if deed in _WRITTEN_BY_HARNESS:
+        return True
+    if not on_device:
+        return False
+    if deed in _COMMANDS:
+        return not _SPELT.search(command_of(step.action))
+    return deed is Deed.TOOL and not _FETCHING.search(step.action.kind)
+
+
+def _was_authorised(step: Step) -> bool:
+    is_asked = step.action.kind.strip().casefold() == "request_human_auth"
+    return is_asked and not step.failed and not _REFUSED.search(step.result)
+
+
+MOST_TYPED, MOST_COMMAND = 72, 96
+MOST_INTENT, MOST_OBSERVED = 160, 180
+_MOST_NAME, _MOST_PATH, _MOST_TARGET = 64, 160, 120
+_MOST_NAMED = 5
+_USUAL_WAIT = 1_000.0
+_MOST_NUMBER = 10**15
+# The argument that says most about a call, the first that is there.
+_FIRST = ("query", "pattern", "url", "uri", "skill")
+# Of these, a file says more.
+_TELLING = (
+    "subject", "title", "description", "prompt", "question", "message", "text", "name", "selector",
+    "element", "id",
+)  # fmt: skip
+_NAME_START = re.compile(r"[^\W\d_]")
+_FILE_WORDS = {
+    Deed.READ: "read",
+    Deed.WRITE: "write",
+    Deed.EDIT: "edit",
+    Deed.PATCH: "apply_patch",
+}
+_PATCHED = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+ (?:b/)?)[ \t]*(\S.*)$", re.MULTILINE
+)
+
+
+def summary(step: Step, *, on_device: bool, folder: str = "") -> str:
+    """Return what a step did, as a call: `tap(120, 340)`, `read(src/main.py)`.
+
+    Args:
+        step: the step.
+        on_device: what the trace says of where `shell` runs.
+        folder: the folder in which the agent worked; files below it are named from there.
+    """
+    action = step.action
+    deed = deed_of(action, on_device=on_device)
+    if deed is Deed.TYPE:
+        return _typed(step)
+    if deed in _BY_DEED:
+        return _BY_DEED[deed](action)
+    if deed in _FILE_WORDS:
+        path = path_of(action) or _patched_file(action)
+        return f"{_FILE_WORDS[deed]}({plain(_below(path, folder), _MOST_PATH)})"
+    return _tool(action, folder)
+
+
+def target_words(target: UiTarget | None) -> str:
+    """Return the element of a step, its known fields in a fixed order; empty for none."""
+    if target is None:
+        return ""
+    texts = {
+        "text": target.text,
+        "resourceId": target.resource_id,
+        "contentDesc": target.content_desc,
+        "class": target.class_name,
+    }
+    words = [f"{name}={in_quotes(text, _MOST_TARGET)}" for name, text in texts.items() if text]
+    if target.clickable is not None:
+        words.append(f"clickable={'true' if target.clickable else 'false'}")
+    return ", ".join(words)
+
+
+def intent(step: Step) -> str:
+    """Return why a step was taken; empty where nobody said."""
+    return plain(step.thought or step.action.text("reason"), MOST_INTENT)
+
+
+def observed(step: Step) -> str:
+    """Return what was seen after a step, and that it went wrong where it did."""
+    seen = plain(step.result, MOST_OBSERVED)
+    if not step.failed:
+        return seen
+    return f"(failed) {seen}".rstrip()
+
+
+def _typed(step: Step) -> str:
+    text = step.action.text("text", "value", "inputText", "input_text")
+    if is_secret_step(step) or HIDDEN in text:
+        return f"type({HIDDEN})"
+    return f"type({in_quotes(text, MOST_TYPED)})"
+
+
+def _gesture(action: Action) -> str:
+    kind = _kind(action)
+    if kind == "tap_element":
+        return f"tap_element(elementId={_value(action, 'elementId', 'element_id', 'id')})"
+    if kind == "tap":
+        return f"tap({_number(action, 'x')}, {_number(action, 'y')})"
+    start = f"{_number(action, 'x1')}, {_number(action, 'y1')}"
+    return f"{kind}({start} -> {_number(action, 'x2')}, {_number(action, 'y2')})"
+
+
+def _wait(action: Action) -> str:
+    return f"wait({_number(action, 'durationMs', _USUAL_WAIT)}ms)"
+
+
+def _batch(action: Action) -> str:
+    inner = action.fields.get("actions")
+    listed = inner if isinstance(inner, Sequence) and not isinstance(inner, str) else ()
+    kinds = [Action("", one).text("type") or "?" for one in listed if isinstance(one, Mapping)]
+    more = ", ..." if len(kinds) > _MOST_NAMED else ""
+    named = ", ".join(plain(kind, _MOST_NAME) for kind in kinds[:_MOST_NAMED])
+    return f"batch_actions({len(kinds)}: {named}{more})" if kinds else "batch_actions"
+
+
+def _command(action: Action) -> str:
+    return f"shell({plain(command_of(action), MOST_COMMAND)})"
+
+
+def _ask(action: Action) -> str:
+    if _kind(action) == "request_human_auth":
+        return f"request_human_auth({plain(action.text('capability'), _MOST_NAME)})"
+    asked = action.text("question", "prompt", "message", "instruction") or _first_question(action)
+    return f"{plain(action.kind, _MOST_NAME)}({in_quotes(asked, MOST_TYPED)})"
+
+
+def _first_question(action: Action) -> str:
+    asked = action.fields.get("questions")
+    first = asked[0] if isinstance(asked, Sequence) and asked else None
+    return Action("", first).text("question") if isinstance(first, Mapping) else ""
+
+
+def _finish(action: Action) -> str:
+    return f"finish({in_quotes(action.text('message'), MOST_TYPED)})"
+
+
+_BY_DEED: Mapping[Deed, Callable[[Action], str]] = MappingProxyType(
+    {
+        Deed.GESTURE: _gesture,
+        Deed.KEY: lambda action: f"keyevent({_value(action, 'keycode', 'key')})",
+        Deed.LAUNCH: lambda action: f"launch_app({_value(action, 'packageName', 'package')})",
+        Deed.WAIT: _wait,
+        Deed.BATCH: _batch,
+        Deed.DEVICE_SHELL: _command,
+        Deed.SHELL: _command,
+        Deed.SCRIPT: lambda _action: "run_script(<embedded>)",
+        Deed.ASK: _ask,
+        Deed.FINISH: _finish,
+    }
+)
+
+
+def _tool(action: Action, folder: str) -> str:
+    name = plain(action.kind, _MOST_NAME) or "?"
+    if not _NAME_START.match(name):
+        # A line that begins with another sign may be a heading or a list.
+        name = f"tool {name}"
+    said = [key for key in (*_FIRST, *_TELLING, *action.fields) if action.text(key)]
+    if path_of(action) and not (said and said[0] in _FIRST):
+        return f"{name}({plain(_below(path_of(action), folder), _MOST_PATH)})"
+    if not said:
+        return name
+    return f"{name}({plain(said[0], _MOST_NAME)}={in_quotes(action.text(said[0]), MOST_TYPED)})"
+
+
+def _patched_file(action: Action) -> str:
+    found = _PATCHED.search(action.text("patch", "input", "diff") or command_of(action))
+    return found[1] if found else ""
+
+
+def _below(path: str, folder: str) -> str:
+    start = folder.rstrip("/\\")
+    inside = bool(start) and path.startswith((f"{start}/", f"{start}\\"))
+    return path[len(start) + 1 :] if inside else path
+
+
+def _kind(action: Action) -> str:
+    return action.kind.strip().casefold()
+
+
+def _number(action: Action, name: str, default: float = 0.0) -> str:
+    value = action.fields.get(name)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return _rounded(value) if is_number and isinstance(value, (int, float)) else _rounded(default)
+
+
+def _rounded(number: float) -> str:
+    # Neither what is no number nor one with a thousand digits is a place on a screen.
+    return str(round(number)) if abs(number) < _MOST_NUMBER else "?"
+
+
+def _value(action: Action, *names: str) -> str:
+    """Return a field that is a name or a number."""
+    found = (action.fields.get(name) for name in names)
+    value = next((one for one in found if isinstance(one, (str, int, float)) and one != ""), "?")
+    return plain(value, _MOST_NAME) if isinstance(value, str) else _rounded(value)
+
 
 __all__ = [
     "HUMAN_AUTH_MARK", "DraftFacts", "draft_document", "draft_facts", "facts_of", "is_untouched",
@@ -39,10 +390,9 @@ __all__ = [
 HUMAN_AUTH_MARK = "\u26a0 WARNING:"
 MOST_TITLE, MOST_OUTCOME = 180, 500
 SHOWN_STEPS = COARSE_STEPS
-_MOST_APP, _MOST_PATH = 120, 300
+_MOST_APP, _DRAFT_MOST_PATH = 120, 300
 _MOST_LISTED = 8
 _NO_TASK = "(no task was given)"
-_ANGLES = str.maketrans("<>", "\u2039\u203a")
 
 
 def draft_document(
@@ -105,12 +455,12 @@ def _labels(facts: DraftFacts, script: str) -> Iterator[str]:
     yield "- Status: draft (auto-generated, nobody has reviewed it yet)"
     yield f"- Confidence: {facts.confidence}"
     yield f"- Generated: {facts.generated_at}"
-    yield f"- Source session: {cut(facts.source_session, _MOST_PATH) or 'unknown'}"
+    yield f"- Source session: {cut(facts.source_session, _DRAFT_MOST_PATH) or 'unknown'}"
     yield f"- behavior_fingerprint: {facts.behaviour}"
     if facts.flow:
         yield f"- flow_fingerprint: {facts.flow}"
     if script:
-        yield f"- Replay script: {plain(script, _MOST_PATH)}"
+        yield f"- Replay script: {plain(script, _DRAFT_MOST_PATH)}"
 
 
 _WARNING = (

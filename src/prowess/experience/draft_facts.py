@@ -3,40 +3,149 @@
 The text of a draft quotes what strangers wrote, also lines that look like a fingerprint. So the
 body is never searched. A draft of OpenPocket has no such frontmatter: of it only the list right
 below the title counts, which nothing quoted can reach.
+
+A stranger's text as a few words on one line of a Markdown page, where it can do nothing.
+
+What a trace quotes may hold anything: fences, tags, comments, links, marks that turn a line around.
+Two forms come out of here. `plain` reads like prose and changes what could begin something;
+`in_quotes` is JSON, which reads back as exactly the text that was shown. Both are cut to a length
+and hold no credential.
+
+Names of drafts, made from the task: one for any script, one for the standard.
+
+A slug is no identity. It is cut, and two tasks can have the same one, so nothing is ever removed
+because of a slug alone. A credential in a task never becomes part of a file's name.
 """
 
 import hashlib
+import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from prowess.experience.fingerprint import COARSE_STEPS, behaviour, flow
-from prowess.experience.plain_words import plain
-from prowess.experience.redaction import without_secrets
-from prowess.experience.slugs import mixed_slug
+from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter
-from prowess.skills.field_reader import FieldReader, UnreadableError, as_text, mapping
+from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, mapping
 from prowess.skills.metadata import resolve
 from prowess.skills.model import Value
-from prowess.skills.text import one_line
-from prowess.transcripts.traces_part import (
-    MOST_STEPS,
-    MOST_TASK,
-    MOST_WORDS,
-    Action,
-    Json,
-    Step,
-    Trace,
-)
+from prowess.skills.text import clean, one_line
+from prowess.transcripts.traces import MOST_STEPS, MOST_TASK, MOST_WORDS, Action, Json, Step, Trace
+
+CUT = "..."
+# What is read of a text: a credential behind what is shown must still be seen as a whole.
+_READ_AHEAD = 4_500
+_MOST_READ = 64_000
+_LONG_GAP = re.compile(r"\s{3,}")
+# The beginning of a tag or a comment. What the masking itself puts there is none.
+_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!{HIDDEN[1:]})")
+# What a page or a harness takes for a link, or for code that it is to run.
+_LINK = re.compile(r"\](?=[(\[:])")
+# What is filled in when a skill is called, unless a backslash stands before it.
+_PLACEHOLDER = re.compile(r"(?<!\\)\$(?=ARGUMENTS|[0-9]|\{CLAUDE_)")
+_TICK = re.compile("[`\u02cb\uff40]")
+
+
+def plain(text: str, most: int) -> str:
+    """Return `text` on one line of at most `most` characters, in which nothing begins."""
+    words = masked(one_line(_read(text, most)))
+    words = _LINK.sub("] ", _TAG.sub("< ", _TICK.sub("'", words)))
+    return cut(_PLACEHOLDER.sub(r"\\$", words), most)
+
+
+def in_quotes(text: str, most: int) -> str:
+    """Return `text`, cut to `most` characters, in JSON's quotes; line ends are kept as escapes."""
+    words = cut(masked(clean(_read(text, most))).strip(), most)
+    written = _LINK.sub(r"\\u005d", _TAG.sub(r"\\u003c", json.dumps(words, ensure_ascii=False)))
+    return _PLACEHOLDER.sub(r"\\u0024", written).replace("`", r"\u0060")
+
+
+def cut(text: str, most: int) -> str:
+    """Return `text`, or its beginning and three dots where it is longer than `most`."""
+    if len(text) <= most:
+        return text
+    return text[: most - len(CUT)].rstrip() + CUT
+
+
+def _read(text: str, most: int) -> str:
+    """Return what is read of a text: enough to mask what is shown of it."""
+    text = _LONG_GAP.sub(_gap, text[:_MOST_READ])
+    return masked(text[: most + _READ_AHEAD])
+
+
+def _gap(match: re.Match[str]) -> str:
+    return "\n" if "\n" in match[0] else " "
+
+
+MOST_SLUG = 42
+_NOTHING = "task"
+_HASH_DIGITS = 8
+_OTHERS = re.compile(r"[^a-z0-9]+")
+_STEM = re.compile(r"(?P<timestamp>[0-9]{8}-[0-9]{6})-(?P<slug>[^/\\\0]+)")
+
+
+def mixed_slug(task: str) -> str:
+    """Return the name of a task with the letters and digits of every script."""
+    text = unicodedata.normalize("NFKC", _sayable(task).lower())
+    kept = "".join(letter if _is_kept(letter) else "-" for letter in text)
+    # A mark belongs to the letter before it, and is nothing without one.
+    words = (word.lstrip(_marks_of(word)) for word in kept.split("-"))
+    return _cut("-".join(word for word in words if word)) or _NOTHING
+
+
+def strict_slug(task: str) -> str:
+    """Return the name of a task in the letters of the standard: a to z and digits.
+
+    Where letters of another script are lost, a hash of the whole task stands for them, so that two
+    tasks in such a script never meet.
+    """
+    text = _sayable(task)
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    slug = _cut(_OTHERS.sub("-", "".join(c for c in plain if not unicodedata.combining(c))))
+    if not any(letter.isalnum() and not letter.isascii() for letter in plain):
+        return slug or _NOTHING
+    spaced = " ".join(unicodedata.normalize("NFKC", text).split())
+    digest = hashlib.sha256(spaced.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    return f"{_cut(slug, MOST_SLUG - _HASH_DIGITS - 1) or _NOTHING}-{digest}"
+
+
+def stem(timestamp: str, slug: str) -> str:
+    """Return the name that a draft and its script share."""
+    return f"{timestamp}-{slug}"
+
+
+def split_stem(name: str) -> tuple[str, str] | None:
+    """Return the timestamp and the slug of a stem, or None where a name is none."""
+    found = _STEM.fullmatch(name)
+    return (found["timestamp"], found["slug"]) if found else None
+
+
+def _sayable(task: str) -> str:
+    return unicodedata.normalize("NFKC", masked(task[:MOST_TASK]))
+
+
+def _is_kept(letter: str) -> bool:
+    return letter.isalnum() or unicodedata.category(letter) in {"Mn", "Mc"}
+
+
+def _marks_of(word: str) -> str:
+    return "".join({letter for letter in word if not letter.isalnum()})
+
+
+def _cut(slug: str, most: int = MOST_SLUG) -> str:
+    return slug.strip("-")[:most].strip("-")
+
 
 KIND = "auto_skill_draft"
 TITLE = "Skill Draft: "
 MOST_FACT = 1_000
 _KINDS = "auto_skill_"
 _FEWEST_STEPS, _FEWEST_KINDS = 4, 2
-_HASH_DIGITS = 16
+_FACTS_HASH_DIGITS = 16
 # What is read of the words of a step that no draft shows.
 _MOST_UNSEEN = 300
 _DEEPEST = 20
@@ -200,7 +309,9 @@ def is_untouched(text: str) -> bool:
 
 def seal(text: str) -> str:
     """Return the hash of a draft whose own place for it is empty."""
-    return hashlib.sha256(text.rstrip().encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    return hashlib.sha256(text.rstrip().encode("utf-8", "surrogatepass")).hexdigest()[
+        :_FACTS_HASH_DIGITS
+    ]
 
 
 def same_draft(new: DraftFacts, old: DraftFacts) -> str:

@@ -4,37 +4,167 @@
 before it does, so only the whole trace tells. What it takes out is gone from every text of the
 trace, also where a thought or a result repeats it. In its place stands `HIDDEN` (or stars, for a
 credential in the middle of a text), by which `is_secret_step` knows the step again.
+
+What was hidden once is hidden wherever a trace repeats it, also in other spellings.
+
+A short or plain word is looked for as a word of its own: a password `123` is no part of `91234`,
+and one that is a word of a language stands in many others.
+
+Which steps show a secret because that is what they are for: a password manager, a vault, a file.
+
+Of their results nothing is kept. What stands in them is taken word by word, so that it is found
+again where the trace uses it.
 """
 
+import base64
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple
+from urllib.parse import quote, quote_plus
 
 from prowess.experience.fields import (
+    VALUE_NAMES,
     Focus,
+    asks_for_code,
     character_of,
     fills_secret,
     focus_after,
-    pad_steps,
-    says_login,
-    way_of,
-)
-from prowess.experience.secret_echoes import Echoes
-from prowess.experience.secret_fields import (
-    VALUE_NAMES,
-    asks_for_code,
     is_secret_target,
     is_secret_value,
     names_secret,
     names_secret_field,
+    pad_steps,
+    says_login,
+    way_of,
 )
-from prowess.experience.secret_stores import secrets_shown, shows_secret
-from prowess.secrets.credentials import STARS, masked
+from prowess.secrets.credentials import STARS, masked, small_letters
 from prowess.secrets.mask import Hidden, hidden_in
-from prowess.transcripts.deeds import Deed, deed_of
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import (
+    Action,
+    Deed,
+    Json,
+    Step,
+    Trace,
+    UiTarget,
+    command_of,
+    deed_of,
+    path_of,
+)
+
+# A shorter text is too common to be looked for elsewhere, a longer one is found in any text.
+_SHORTEST, _LONG, _LONG_WORD = 3, 6, 10
+_MOST_SPELLED, _MANY, _BEGINNING = 200, 24, 6
+_LINE = re.compile(r"\\[nrt]|[\n\r\t]")
+
+
+@dataclass(frozen=True)
+class Echoes:
+    """The texts to look for, in small letters, and what stands in their place."""
+
+    texts: tuple[str, ...]
+    mark: str
+
+    @classmethod
+    def of(cls, taken: Iterable[str], mark: str) -> "Echoes":
+        """Return what finds these texts and their other spellings."""
+        spelled = {one for text in dict.fromkeys(taken) for one in _spellings(text, mark)}
+        small = {small_letters(one) for one in spelled}
+        return cls(tuple(sorted(small, key=lambda one: (-len(one), one))), mark)
+
+    def hide(self, text: str) -> str:
+        """Return `text` without any of them."""
+        if len(text) < _SHORTEST or text == self.mark:
+            return text
+        small = small_letters(text)
+        if self._any and not self._any.search(small):
+            return text
+        there = [self._patterns[one] for one in self.texts if one in small]
+        for pattern in there:
+            text = pattern.sub(self.mark, text)
+        return text
+
+    @cached_property
+    def _any(self) -> re.Pattern[str] | None:
+        """What finds the beginning of any of them, where there are too many to ask for each."""
+        if len(self.texts) < _MANY:
+            return None
+        begins: dict[str, set[str]] = {}
+        for one in self.texts:
+            begins.setdefault(one[0], set()).add(one[1:_BEGINNING])
+        return re.compile(
+            "|".join(
+                f"{re.escape(first)}(?:{'|'.join(map(re.escape, sorted(rest)))})"
+                for first, rest in sorted(begins.items())
+            )
+        )
+
+    @cached_property
+    def _patterns(self) -> dict[str, re.Pattern[str]]:
+        return {one: re.compile(_pattern(one), re.IGNORECASE) for one in self.texts}
+
+
+def _spellings(text: str, mark: str) -> Iterator[str]:
+    plain = text.strip()
+    if mark in plain or STARS in plain:
+        return
+    lines = [line.strip() for line in _LINE.split(plain)]
+    for one in {plain, *lines}:
+        if len(one) < _SHORTEST:
+            continue
+        yield one
+        if len(one) >= _LONG and len(one) <= _MOST_SPELLED:
+            written = one.encode("utf-8", "replace")
+            yield from (quote(one, safe=""), quote_plus(one), one.replace(" ", "%s"))
+            yield base64.b64encode(written).decode("ascii").rstrip("=")
+
+
+def _pattern(text: str) -> str:
+    is_long = len(text) >= _LONG and not text.isalpha()
+    exact = re.escape(text)
+    return exact if is_long or len(text) >= _LONG_WORD else rf"(?<!\w){exact}(?!\w)"
+
+
+_COMMANDS = re.compile(
+    r"(?:\A|[\s;&|($`/])(?:(?:pass|gopass)\s+(?:show|otp|-c|[\w.-]+/[\w./-]+)|op\s+(?:read|item\s+get)"
+    r"|bw\s+get|lpass\s+show|keyring\s+get|secret-tool\s+lookup|oathtool|rbw\s+get"
+    r"|security\s+find-\w+-password|vault\s+(?:kv\s+get|read|token\s+create)"
+    r"|aws\s+secretsmanager\s+get-secret-value|aws\s+ssm\s+get-parameter|chamber\s+read"
+    r"|aws\s+ecr\s+get-login-password|aws\s+configure\s+get\s+\w*secret"
+    r"|gcloud\s+(?:secrets\s+versions\s+access|auth\s+print-\w*token)|gh\s+auth\s+token"
+    r"|az\s+(?:keyvault\s+secret\s+show|account\s+get-access-token)|doppler\s+secrets"
+    r"|kubectl\s+get\s+secrets?\b.*-o|sops\s+(?:-d|--decrypt|decrypt)|ansible-vault\s+(?:view|decrypt)"
+    r"|heroku\s+config|git\s+credential\s+fill|pwgen|apg\b|openssl\s+rand|uuidgen\s+--secret"
+    r"|printenv\s+\w*(?:PASS|SECRET|TOKEN|KEY)\w*|echo\s+[\"']?\$\{?\w*(?:PASS|SECRET|TOKEN|_KEY)\w*\}?)"
+)
+_FILES = re.compile(
+    r"(?:\A|[\s/\"'])(?:\.pgpass|\.netrc|_netrc|\.git-credentials|\.aws/credentials|\.my\.cnf"
+    r"|shadow|\.htpasswd|\.vault-token|\.docker/config\.json|id_(?:rsa|ed25519|ecdsa|dsa))(?![\w.-])"
+)
+_READS = re.compile(r"\b(?:cat|less|more|head|tail|bat|type|grep|awk|sed|xxd|base64)\b")
+_STORES_SHORTEST, _SHORTEST_PIECE, _MOST_LINES, _MOST_COMMAND = 4, 6, 20, 1_000
+_PIECE = re.compile(r"[:=\s\"',]+")
+
+
+def shows_secret(action: Action) -> bool:
+    """Return whether what a step shows is a secret, by the command or the file."""
+    command = command_of(action)[:_MOST_COMMAND]
+    if command:
+        reads_file = _READS.search(command) and _FILES.search(command)
+        return bool(_COMMANDS.search(command) or reads_file)
+    return bool(_FILES.search(path_of(action)))
+
+
+def secrets_shown(result: str) -> Iterator[str]:
+    """Yield what may be a secret in such a result, to be looked for elsewhere."""
+    for line in result.splitlines()[:_MOST_LINES]:
+        pieces = [piece for piece in _PIECE.split(line.strip()) if piece]
+        if len(pieces) == 1 and len(pieces[0]) >= _STORES_SHORTEST:
+            yield pieces[0]
+        elif pieces and len(pieces[-1]) >= _SHORTEST_PIECE and not pieces[-1].isalpha():
+            yield pieces[-1]
+
 
 HIDDEN = "<hidden>"
 

@@ -17,13 +17,11 @@ from starlette.websockets import WebSocket
 from prowess.gateway.calls import Code, Json
 from prowess.gateway.connection import CONNECT, Connection, Gateway
 from prowess.gateway.dispatch import Answering, MethodTable
-from prowess.gateway.gate import STATIC, Gate, deny, problem_answer
+from prowess.gateway.gate import STATIC, Admission, Gate, deny, problem_answer
 from prowess.gateway.handshake import Doorkeeper
 from prowess.gateway.http import Web
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import FailureTable
-from prowess.gateway.options import EVENTS, GatewayOptions
-from prowess.gateway.origin import Admission
+from prowess.gateway.limits import EVENTS, FailureTable, GatewayOptions
 from prowess.gateway.workers import Workers
 
 __all__ = ["GatewayOptions", "build_app"]

@@ -3,6 +3,8 @@
 A method sees one call at a time and knows neither sockets nor other clients. It returns what is
 sent, raises `RpcError` for what the caller must mend, or returns a `Failure` where both an outcome
 and an error belong to the answer.
+
+What is wrong with parameters, in words: the field and the rule, never the value.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,10 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from prowess.errors import ProwessError
+from prowess.skills.text import one_line
 
 Json: TypeAlias = dict[str, Any]
 
@@ -127,3 +130,23 @@ class Method:
     # Takes long (a model, a download): it gets a thread of its own, and never delays quick ones.
     slow: bool = False
     about: str = ""
+
+
+MOST_FIELD_CHARS = 120
+_SENTENCES = {
+    "extra_forbidden": "unknown field: check its spelling",
+    "missing": "is required",
+}
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the field that is wrong and what it must be."""
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    # A name that the client made up may be anything, so it is cleaned and cut.
+    field = one_line(".".join(str(part) for part in problem["loc"]))[:MOST_FIELD_CHARS]
+    return field or "params", _SENTENCES.get(problem["type"]) or _plain(problem["msg"])
+
+
+def _plain(sentence: str) -> str:
+    """Return a sentence without what only the program knows: a list is a list to who sends it."""
+    return sentence.replace(" after validation", "").replace("Tuple", "List")

@@ -26,13 +26,11 @@ from prowess.gateway.frames import (
     read_request,
     refusal_response,
 )
+from prowess.gateway.gate import is_loopback
 from prowess.gateway.handshake import Accepted, Doorkeeper, Rejected, Visit
-from prowess.gateway.hub import Hub
-from prowess.gateway.limits import TokenBucket
-from prowess.gateway.options import CHALLENGE, EVENTS, GatewayOptions
-from prowess.gateway.origin import is_loopback
-from prowess.gateway.outbox import Outbox
-from prowess.gateway.protocols import take_large_frames
+from prowess.gateway.hub import Hub, Outbox
+from prowess.gateway.limits import CHALLENGE, EVENTS, GatewayOptions, TokenBucket
+from prowess.gateway.server import take_large_frames
 from prowess.gateway.workers import Lane
 
 CONNECT = "connect"

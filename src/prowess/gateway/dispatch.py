@@ -13,7 +13,17 @@ from traceback import extract_tb
 from pydantic import ValidationError
 
 from prowess import errors
-from prowess.gateway.calls import Call, Client, Code, Failure, Json, Method, RpcError, Scope
+from prowess.gateway.calls import (
+    Call,
+    Client,
+    Code,
+    Failure,
+    Json,
+    Method,
+    RpcError,
+    Scope,
+    first_problem,
+)
 from prowess.gateway.frames import (
     Request,
     encode,
@@ -24,7 +34,6 @@ from prowess.gateway.frames import (
 from prowess.gateway.handshake import NODE, OPERATOR
 from prowess.gateway.limits import Clock
 from prowess.gateway.metrics import Metrics
-from prowess.gateway.validation import first_problem
 from prowess.gateway.workers import Lane, Runner
 from prowess.skills.text import one_line
 

@@ -2,10 +2,21 @@
 
 It stands before routing, so that a refusal costs nothing and a WebSocket is refused before it is
 one. An exception that gets this far is logged by type and place: the server would print it whole.
+
+Who may knock at all: the Host and Origin headers, before anything else is read.
+
+A web page that the user happens to visit can send requests to this machine. Its browser says where
+the page comes from (Origin), and a name that was bent to point here (DNS rebinding) shows in Host.
+Loopback names are one place: a page of `localhost:18789` is served by who answers on
+`127.0.0.1:18789`, and clients mix both.
 """
 
-from collections.abc import MutableMapping
+import ipaddress
+import re
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
@@ -14,7 +25,111 @@ from starlette.websockets import WebSocket
 
 from prowess.gateway.calls import Code, Json
 from prowess.gateway.dispatch import log_without_values
-from prowess.gateway.origin import Admission, Knock, refusal
+
+_HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?", re.IGNORECASE)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+LOOPBACK = "localhost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knock:
+    """What a request says of where it comes from and whom it means; headers may come twice."""
+
+    hosts: Sequence[str]
+    origins: Sequence[str]
+    # The address at the other end of the socket.
+    peer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Who is let in."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    # Without a token only this machine is served, whatever address the server was bound to.
+    loopback_only: bool = True
+
+
+def refusal(knock: Knock, admission: Admission) -> str | None:
+    """Return why a request is turned away, or None."""
+    if admission.loopback_only and not is_loopback(knock.peer):
+        return "this gateway serves its own machine only: start it with a token to serve others"
+    host = _one_host(knock.hosts)
+    if host is None or not _is_allowed_host(host, admission.allowed_hosts):
+        return (
+            "this host name is not served: use 127.0.0.1, or add the name to gateway.allowedHosts"
+            " in the gateway's config"
+        )
+    if not knock.origins:
+        return None
+    if len(knock.origins) == 1 and _is_allowed_origin(knock.origins[0], host, admission):
+        return None
+    return (
+        "pages of this origin are not served: add the origin to gateway.controlUi.allowedOrigins"
+        " in the gateway's config"
+    )
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address, or the name of a host, is this machine."""
+    name = address.strip("[]").rstrip(".").lower()
+    if name == LOOPBACK:
+        return True
+    try:
+        parsed = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
+
+
+def _one_host(hosts: Sequence[str]) -> tuple[str, int | None] | None:
+    if len(hosts) != 1:
+        return None
+    return _parse_host(hosts[0])
+
+
+def _parse_host(text: str) -> tuple[str, int | None] | None:
+    found = _HOST.fullmatch(text.strip())
+    if found is None:
+        return None
+    name = found[1].lower().rstrip(".")
+    # All names of this machine become one.
+    return (LOOPBACK if is_loopback(name) else name), int(found[2]) if found[2] else None
+
+
+def _is_allowed_host(host: tuple[str, int | None], allowed: Sequence[str]) -> bool:
+    if host[0] == LOOPBACK:
+        return True
+    return any(
+        found is not None and found[0] == host[0] and found[1] in {None, host[1]}
+        for found in map(_parse_host, allowed)
+    )
+
+
+def _is_allowed_origin(text: str, host: tuple[str, int | None], admission: Admission) -> bool:
+    origin = _parse_origin(text)
+    if origin is None:
+        return False
+    scheme, name, port = origin
+    if (name, port) == (host[0], host[1] or _DEFAULT_PORTS[scheme]):
+        return True
+    return any(_parse_origin(allowed) == origin for allowed in admission.allowed_origins)
+
+
+def _parse_origin(text: str) -> tuple[str, str, int] | None:
+    """Return scheme, name and port; `null` and whatever else is no web page's origin has none."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if scheme not in _DEFAULT_PORTS or parts.path not in {"", "/"} or parts.query or parts.fragment:
+        return None
+    host = _parse_host(parts.netloc)
+    return None if host is None else (scheme, host[0], host[1] or _DEFAULT_PORTS[scheme])
+
 
 LOCKED_PAGE = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 _HEADERS = {

@@ -4,6 +4,12 @@ Its own defaults would print paths with their query strings, believe the address
 write into proxy headers, unpack compressed frames, and cut clients off before they are told why.
 How many connections there may be depends on how many files this process may open: with none left,
 it could neither take a connection nor write the config.
+
+The two protocols of the web server, with the bounds that it lacks.
+
+As they come they let everybody send pings without end, begin a request and never finish it, read
+nothing of an answer, and fill the log with lines. A stranger can do all of that, so nothing that a
+protocol has to say is logged: it is counted. A log that nobody reads would stop the event loop.
 """
 
 import asyncio
@@ -13,20 +19,271 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import HANDLED_SIGNALS
+from websockets.frames import Frame
+from websockets.http11 import Request
 
 from prowess.gateway.dispatch import log_without_values
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import Limits
-from prowess.gateway.options import GatewayOptions
-from prowess.gateway.protocols import PATIENCE, GatewayConfig, GatewayHttp, GatewaySocket
+from prowess.gateway.limits import KIB, GatewayOptions, Limits, TokenBucket
+from prowess.gateway.metrics import Metrics
+
+_LARGE_FRAMES = "prowess.large_frames"
+# A frame that is too long is still read up to so many times its bound, to be answered.
+PATIENCE = 4
+# Who takes this much in the given time is slow, but alive.
+_LEAST_PROGRESS = 16 * KIB
+_REASONS = {
+    "Invalid HTTP request received.": "malformed",
+    "Exceeded concurrency limit.": "crowded",
+    "Unsupported upgrade request.": "upgrade",
+    "ASGI callable returned without completing handshake.": "gone",
+}
+
+
+class GatewayConfig(uvicorn.Config):
+    """The server's settings, and the gateway that its connections belong to."""
+
+    # Whatever uvicorn takes.
+    def __init__(self, app: Any, hub: Hub, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(app, **settings)
+        self.hub = hub
+
+
+class CountingLogger(logging.Logger):
+    """Counts what strangers cause, and writes nothing."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__("gateway.strangers", logging.WARNING)
+        self._metrics = metrics
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Count one line."""
+        self._metrics.rejected(_REASONS.get(str(record.msg), "trouble"))
+
+
+class _Progress:
+    """Cuts off who takes nothing of what is sent to it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, transport: asyncio.Transport) -> None:
+        """Look whether anything was taken, again and again until `end`."""
+        self.end()
+        size = transport.get_write_buffer_size()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._seconds, self._look, transport, size)
+
+    def end(self) -> None:
+        """Stop looking."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self, transport: asyncio.Transport, before: int) -> None:
+        self._timer = None
+        if transport.get_write_buffer_size() > before - _LEAST_PROGRESS:
+            transport.abort()
+        else:
+            self.begin(transport)
+
+
+class GatewayHttp(H11Protocol):
+    """HTTP whose requests must arrive in time."""
+
+    # Whatever uvicorn hands over.
+    def __init__(self, config: GatewayConfig, *arguments: Any, **named: Any) -> None:  # noqa: ANN401
+        super().__init__(config, *arguments, **named)
+        self._limits = config.hub.limits
+        self.logger = CountingLogger(config.hub.metrics)
+        self._progress = _Progress(self._limits.progress_seconds)
+        self._late: asyncio.TimerHandle | None = None
+        self.since = 0.0
+
+    # As in the class that it extends.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin; where there are too many, the oldest that asks for nothing goes."""
+        self.since = self.loop.time()
+        super().connection_made(transport)
+        self._watch()
+        if len(self.connections) > self._limits.sockets:
+            idle = [one for one in self.connections if isinstance(one, GatewayHttp) and one.is_idle]
+            oldest = min(idle, key=lambda one: one.since, default=self)
+            self.logger.warning("Exceeded concurrency limit.")
+            oldest.cut()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is being answered."""
+        # None until the first request, which its annotation does not say.
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def cut(self) -> None:
+        """End at once."""
+        # Now, and not when the loop gets to it: the next one counts again.
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._progress.end()
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand over to the other protocol."""
+        super().handle_websocket_upgrade(event)
+        self._unwatch()
+
+    def pause_writing(self) -> None:
+        """Wait until the other side has read."""
+        super().pause_writing()
+        self._progress.begin(self.transport)
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        super().resume_writing()
+        self._progress.end()
+
+    def _watch(self) -> None:
+        """Give the header of the next request a time, which more bytes do not lengthen.
+
+        The rest of a body that nobody reads any more counts as well: it may drip without end.
+        """
+        if not self.is_idle or self.transport.get_protocol() is not self:
+            self._unwatch()
+        elif self._late is None:
+            self._late = self.loop.call_later(self._limits.header_seconds, self.cut)
+
+    def _unwatch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+class GatewaySocket(WebSocketsSansIOProtocol):
+    """WebSockets whose pings and pieces are counted, and whose first frames are small."""
+
+    # Whatever uvicorn hands over.
+    def __init__(self, config: GatewayConfig, *arguments: Any, **named: Any) -> None:  # noqa: ANN401
+        super().__init__(config, *arguments, **named)
+        limits, clock = config.hub.limits, config.hub.clock
+        self._hub = config.hub
+        self.logger = CountingLogger(config.hub.metrics)
+        self.conn.logger = self.logger
+        self._large = self.conn.max_message_size
+        self.conn.max_message_size = PATIENCE * limits.stranger_payload
+        self._control = TokenBucket(limits.control_per_second, limits.control_burst, clock)
+        self._pieces = TokenBucket(limits.pieces_per_second, limits.pieces_burst, clock)
+        self._progress = _Progress(limits.progress_seconds)
+        self._cut = self._deaf = False
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless nothing more is wanted."""
+        if not self._deaf:
+            super().data_received(data)
+
+    def handle_parser_exception(self) -> None:
+        """Say what is wrong, and let the other side finish before the line is cut.
+
+        A line that is cut with bytes unread loses the goodbye that is on its way.
+        """
+        fault = self.conn.close_sent
+        if self._deaf or fault is None:
+            return
+        self._deaf = self.close_sent = True
+        gone = {"type": "websocket.disconnect", "code": fault.code, "reason": fault.reason}
+        # As the other events of a socket, whose types are private to the server.
+        self.queue.put_nowait(gone)  # type: ignore[arg-type]
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(
+            self._hub.limits.goodbye_seconds, self.transport.close
+        )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._progress.end()
+        super().connection_lost(exc)
+
+    def handle_connect(self, event: Request) -> None:
+        """Let the app say when larger frames are welcome."""
+        super().handle_connect(event)
+        if self.handshake_initiated and not self.close_sent:
+            # The scope belongs to the app, which gets it in its next turn.
+            extensions: dict[str, Any] = self.scope["extensions"]
+            extensions[_LARGE_FRAMES] = self._take_large_frames
+
+    def handle_ping(self) -> None:
+        """Answer a ping, unless there are too many."""
+        if self._is_allowed(self._control):
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """Take a pong, unless there are too many."""
+        if self._is_allowed(self._control):
+            super().handle_pong(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a piece, unless there are too many."""
+        if self._is_allowed(self._pieces):
+            super().handle_cont(event)
+
+    def pause_writing(self) -> None:
+        """Wait until the other side has read."""
+        super().pause_writing()
+        self._progress.begin(self.transport)
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        super().resume_writing()
+        self._progress.end()
+
+    def _take_large_frames(self) -> None:
+        self.conn.max_message_size = self._large
+
+    def _is_allowed(self, bucket: TokenBucket) -> bool:
+        if self._cut or self.transport.is_closing():
+            return False
+        if bucket.take():
+            return True
+        self._cut = True
+        self._hub.metrics.rejected("flood")
+        self.transport.abort()
+        return False
+
+
+def take_large_frames(scope: MutableMapping[str, Any]) -> None:
+    """Take frames of the full length from a client that has said who it is."""
+    take = scope.get("extensions", {}).get(_LARGE_FRAMES)
+    if take is not None:
+        take()
+
 
 log = logging.getLogger(__name__)
 

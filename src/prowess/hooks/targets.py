@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prowess.hooks.commands import Program
 from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import Format, Scope, Target
+from prowess.hooks.registrations import Format, Program, Scope, Target
 
 _START_S, _PROMPT_S, _TURN_S, _END_S = 10, 5, 10, 5
 _MS = 1_000

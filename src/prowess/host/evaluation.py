@@ -2,24 +2,68 @@
 
 They come with skills that strangers wrote, so every file is bounded before and after it is
 unpacked, and one that cannot be read never hides the others of its folder.
+
+Unpacks xz without letting a small file fill the memory.
+
+Labelled sets for the scanner from disk: one JSON object a line, plain or packed with xz.
+
+A line that cannot be read is an error that names it: a set that lost samples measures something
+else than it says.
+
+Scenarios on disk: those of the folders given, by name or path.
+
+A name is the file's without `.md`. What cannot be read or is no scenario is named with its path and
+line and never keeps the others from being played.
 """
 
+import base64
+import binascii
+import difflib
 import json
+import lzma
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from prowess.errors import SuiteError
+from prowess.errors import PathError, SuiteError
 from prowess.evaluation.bench import Bench, read_bench
+from prowess.evaluation.scanning import Label, Sample, SampleSet
+from prowess.evaluation.scenarios import Broken, Problem, Scenario, read_scenario
 from prowess.evaluation.suites import Problems, Suite, read_suite
 from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
-from prowess.host.xz import unpacked
 from prowess.settings import Limits
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.json_text import RepeatedKeyError, relaxed, strict_loads
 from prowess.skills.text import plain_name
+
+_MAX_MEMORY = 100_000_000
+
+
+def unpacked(path: str, packed: bytes, limit: int) -> bytes:
+    """Return what the xz text `packed` holds, piece by piece and at most `limit` bytes.
+
+    Raises:
+        SuiteError: it is no whole xz file, or holds more.
+    """
+    parts: list[bytes] = []
+    left = limit
+    try:
+        while packed:
+            unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_MEMORY)
+            parts.append(unpacker.decompress(packed, max_length=left + 1))
+            left -= len(parts[-1])
+            if left < 0:
+                raise SuiteError(path, f"unpacks to more than {limit} bytes.")
+            if not unpacker.eof:
+                raise SuiteError(path, "ends before its content does.")
+            # Streams may follow one another, with zeros between them.
+            packed = unpacker.unused_data.lstrip(b"\0")
+    except lzma.LZMAError as error:
+        raise SuiteError(path, f"cannot be unpacked: {error}.") from error
+    return b"".join(parts)
+
 
 _MAX_SUITE_BYTES = 16_000_000
 _MAX_PACKED_BYTES = 128_000_000
@@ -282,3 +326,172 @@ def _is_bench(folder: str) -> bool:
 def _bench_file(folder: str, part: str) -> str | None:
     paths = (os.path.join(folder, f"{part}.jsonl{packed}") for packed in ("", ".xz"))
     return next(filter(os.path.isfile, paths), None)
+
+
+_MAX_BYTES = 512_000_000
+# What `xz -9` needs to unpack; a file may ask for gigabytes.
+_SHAPE = 'wants {"id", "label", "category", "files": {path: text}}'
+
+
+def read_set(path: str) -> SampleSet:
+    """Read one set.
+
+    Raises:
+        SuiteError: the file or one of its lines cannot be read.
+    """
+    if not path or not is_path(path) or not os.path.isfile(path):
+        raise SuiteError(path or "''", "is not a file: give a .jsonl or .jsonl.xz of samples.")
+    packed = path.endswith(".xz")
+    content = read_bounded(os.path.realpath(path), _MAX_PACKED_BYTES if packed else _MAX_BYTES)
+    if not isinstance(content, Content):
+        raise SuiteError(path, "is gone." if content is None else f"{content.message}.")
+    lines = unpacked(path, content.data, _MAX_BYTES) if packed else content.data
+    samples = tuple(
+        _sample(line, f"{path}:{number}")
+        for number, line in enumerate(lines.split(b"\n"), start=1)
+        if line.strip()
+    )
+    if not samples:
+        raise SuiteError(path, f"holds no sample: each line {_SHAPE}.")
+    return SampleSet(os.path.basename(path).partition(".")[0], samples)
+
+
+def _sample(line: bytes, where: str) -> Sample:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SuiteError(where, f"is not JSON: {error}.") from error
+    files = value.get("files") if isinstance(value, Mapping) else None
+    if not isinstance(files, Mapping) or not files:
+        raise SuiteError(where, f"{_SHAPE}.")
+    try:
+        label = Label(str(value.get("label")).lower())
+    except ValueError as error:
+        raise SuiteError(where, f"has no label: one of {', '.join(Label)}.") from error
+    category = str(value.get("category") or "uncategorised")
+    content = {path: _bytes_sets(data, f"{where}: {path}") for path, data in files.items()}
+    return Sample(str(value.get("id") or where), label, category, content)
+
+
+def _bytes_sets(data: object, where: str) -> bytes:
+    """Return the content of a file: a text, or bytes that are no text as {"base64": ...}."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    packed = data.get("base64") if isinstance(data, Mapping) else None
+    if isinstance(packed, str):
+        try:
+            return base64.b64decode(packed, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise SuiteError(where, f"is not base64: {error}.") from error
+    raise SuiteError(where, 'is neither a text nor {"base64": text}.')
+
+
+DEFAULT_FOLDER = os.path.join("qa", "scenarios")
+_SUFFIX = ".md"
+# What explains a folder to its readers.
+_NO_SCENARIO = "readme.md"
+_MOST_BYTES = 400_000
+_MOST_FILES = 2_000
+# The names of a family begin alike, so that anything lower finds all of them.
+_NEAR = 0.85
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A file, and the scenario in it."""
+
+    path: str
+    scenario: Scenario | Broken
+
+    @property
+    def name(self) -> str:
+        """The name by which the scenario is asked for."""
+        return self.scenario.name
+
+
+def read_scenarios(names: Sequence[str], folders: Sequence[str]) -> tuple[ScenarioFile, ...]:
+    """Return the scenarios of these names or paths, each once; without any, all of the folders.
+
+    Args:
+        names: names, or paths of files.
+        folders: where to look; by default `qa/scenarios` of the current folder.
+
+    Raises:
+        PathError: a folder or a file does not exist, or no scenario has such a name.
+    """
+    found = () if names and all(map(_is_file, names)) else tuple(_paths(folders))
+    if not names:
+        return tuple(map(_read_files, found))
+    chosen = dict.fromkeys(_chosen(name, found) for name in names)
+    return tuple(map(_read_files, chosen))
+
+
+def _paths(folders: Sequence[str]) -> Iterator[str]:
+    left = _MOST_FILES
+    for folder in folders or (DEFAULT_FOLDER,):
+        if not is_path(folder) or not os.path.isdir(folder):
+            hint = "give a folder of scenarios with --folder, or the path of one with --scenario"
+            raise PathError(folder, f"is not a folder: {hint}.")
+        before = left
+        for path in _inside(os.path.abspath(folder)):
+            if not left:
+                raise PathError(folder, f"holds more than {_MOST_FILES} files: name another.")
+            left -= 1
+            yield path
+        if left == before:
+            raise PathError(folder, "holds no scenarios: they are files that end in .md.")
+
+
+def _inside(folder: str) -> Iterator[str]:
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
+        )
+        for name in sorted(names):
+            if name.lower().endswith(_SUFFIX) and name.lower() != _NO_SCENARIO:
+                yield os.path.join(base, name)
+
+
+def _chosen(name: str, paths: Sequence[str]) -> str:
+    if _is_file(name):
+        return os.path.abspath(name)
+    wanted = os.path.splitext(name)[0] if name.lower().endswith(_SUFFIX) else name
+    hits = [path for path in paths if _name(path) == wanted]
+    if len(hits) == 1:
+        return hits[0]
+    if hits:
+        raise PathError(name, f"is the name of {len(hits)} scenarios: give the path of one.")
+    known = sorted({_name(path) for path in paths})
+    near = [one for one in known if wanted and wanted in one][:3]
+    near += [
+        one for one in difflib.get_close_matches(wanted, known, cutoff=_NEAR) if one not in near
+    ]
+    hint = f"did you mean {', '.join(near)}?" if near else "`prowess qa list` shows all."
+    raise PathError(name or "''", f"is no scenario: {hint}")
+
+
+def _is_file(name: str) -> bool:
+    return bool(name) and is_path(name) and os.path.isfile(name)
+
+
+def _name(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _read_files(path: str) -> ScenarioFile:
+    name = _name(path)
+    # Somebody named it or its folder, so a link is fine.
+    content = read_bounded(os.path.realpath(path), _MOST_BYTES)
+    if not isinstance(content, Content):
+        problem = "is gone" if content is None else content.message
+        return ScenarioFile(path=path, scenario=_broken(name, problem))
+    try:
+        text = content.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.data.count(b"\n", 0, error.start) + 1
+        return ScenarioFile(path=path, scenario=_broken(name, "is not UTF-8", line))
+    return ScenarioFile(path=path, scenario=read_scenario(name, text))
+
+
+def _broken(name: str, text: str, line: int = 1) -> Broken:
+    return Broken(name=name, problems=(Problem(line, text),))

@@ -3,25 +3,196 @@
 Each runs in an empty folder of ours, so that no settings file of a workspace speaks along, and in a
 clean environment. All but brew are directed to a folder of their own below the tools folder, from
 where programs are linked. A manager that is missing is explained, never fetched by a script.
+
+The variables that a package manager is started with, and where each one puts what it installs.
+
+The environment is the operator's own, less what would have it load other code and less secrets
+that are none of its business. What says where packages come from stays: registries, indexes,
+proxies and certificates are the operator's decision, and skills cannot set those.
+
+The empty folder in which a package manager runs, gone afterwards whoever ended the install.
+
+A folder in use is locked by its own handle, and the system lets go of that lock when its owner
+dies. So a later install can tell what is left over from what is in use, without trusting the number
+of a process, which another one may have by then.
 """
 
 import os
 import re
+import stat
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
-from prowess.host.files.private_files import locked
+from prowess.host.files.handles import BY_HANDLE
+from prowess.host.files.state_files import locked
 from prowess.host.processes.facts import find_program
-from prowess.host.tool_environment import Directions, directions, installer_environment
-from prowess.host.tool_links import BIN, link_programs, search_path_note
-from prowess.host.tool_work import work_folder
+from prowess.host.tool_downloads import BIN, link_programs, search_path_note
 from prowess.runtime.install import Command, Job, Outcome, Preview, Watch
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
+from prowess.safety.environment import comparable, denied_group, is_secret_like, loader_groups
 from prowess.safety.packages import DownloadPlan, InstallPlan, brew_plan
+
+# Of the groups that make a tool run other code, these say where packages come from.
+_REGISTRIES = "package_managers"
+_KEPT = frozenset(
+    (
+        "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOAUTH",
+        "GOVCS", "GOPATH", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE",
+        "NODE_EXTRA_CA_CERTS",
+        "NODE_USE_ENV_PROXY", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "NVM_DIR", "VOLTA_HOME",
+        "NPM_TOKEN", "NODE_AUTH_TOKEN",
+    )
+)  # fmt: skip
+# Programs that stand in for others find the real ones by these.
+_KEPT_PREFIXES = ("ASDF_", "MISE_", "NODENV_", "PYENV_", "RBENV_")
+# These would undo what the arguments say, or have npm load other code.
+_DROPPED = frozenset(
+    (
+        "NPM_CONFIG_NODE_OPTIONS", "NPM_CONFIG_SCRIPT_SHELL", "NPM_CONFIG_SHELL",
+        "NPM_CONFIG_IGNORE_SCRIPTS", "NPM_CONFIG_GLOBAL", "NPM_CONFIG_PREFIX",
+        "NPM_CONFIG_LOCATION", "NPM_CONFIG_DRY_RUN", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR",
+    )
+)  # fmt: skip
+# Words by which people call their secrets. Too many for what a skill may declare; an installer
+# needs none of them, and those of registries are kept by name above.
+_SECRET_WORDS = frozenset(
+    (
+        "APIKEY", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "COOKIES", "CRED", "CREDENTIAL",
+        "CREDENTIALS", "CREDS", "JWT", "KEY", "KEYS", "OTP", "PASS", "PASSCODE", "PASSPHRASE",
+        "PASSWD", "PASSWORD", "PAT", "PSK", "PW", "SECRET", "SECRETS", "SK", "TOKEN", "TOKENS",
+    )
+)  # fmt: skip
+# Run together with the word before, or plain words in other places.
+_SECRET_END = re.compile(
+    r"(?:APIKEY|COOKIES?|CREDS?|PASS|PASSPHRASE|PASSWD|PASSWORD|SECRET|TOKEN|[A-Z0-9]_PWD)$"
+)
+_LOGIN_IN_ADDRESS = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directions:
+    """How one package manager is made to install below the tools folder."""
+
+    # Placed before the package's name.
+    options: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    # Its folder below the tools folder, and where in it programs appear; "" where it has its own.
+    home: str = ""
+    programs: str = "bin"
+
+
+def directions(tool: str, tools: str, *, windows: bool = False) -> Directions:
+    """Return how `tool` is directed; what cannot be directed installs where it always does."""
+    home = f"{tools}/{tool}"
+    options: dict[str, tuple[str, ...]] = {
+        "npm": ("--prefix", home),
+        "pnpm": ("--global-dir", f"{home}/global", "--global-bin-dir", f"{home}/bin"),
+        "yarn": ("--prefix", home, "--global-folder", f"{home}/global"),
+    }
+    places: dict[str, tuple[tuple[str, str], ...]] = {
+        "pnpm": (("PNPM_HOME", home),),
+        "bun": (("BUN_INSTALL", home),),
+        "uv": (("UV_TOOL_DIR", f"{home}/tools"), ("UV_TOOL_BIN_DIR", f"{home}/bin")),
+        "go": (("GOBIN", f"{home}/bin"),),
+    }
+    if tool not in options and tool not in places:
+        return Directions()
+    return Directions(
+        options=options.get(tool, ()),
+        environment=places.get(tool, ()),
+        home=tool,
+        programs="" if windows and tool == "npm" else "bin",
+    )
+
+
+def installer_environment(
+    base: Mapping[str, str], configured: Collection[str] = ()
+) -> dict[str, str]:
+    """Return `base` as an installer may see it; `configured` names the secrets of skills."""
+    secret = {comparable(name) for name in configured}
+    return {name: value for name, value in base.items() if _stays(comparable(name), value, secret)}
+
+
+def _stays(name: str, value: str, secret: Collection[str]) -> bool:
+    if name in _KEPT or name.startswith(_KEPT_PREFIXES):
+        return True
+    group = denied_group(name)
+    if group == _REGISTRIES:
+        return name not in _DROPPED
+    if group in loader_groups or is_secret_like(name):
+        return False
+    # A skill may not set those anyway, so none of them is a skill's secret: PATH, HOME, proxies.
+    return group is not None or not (name in secret or _is_secret(name, value))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Say whether a variable of nobody's looks like a secret to an installer, by a wide guess."""
+    if not _SECRET_WORDS.isdisjoint(name.split("_")) or _SECRET_END.search(name):
+        return True
+    return _LOGIN_IN_ADDRESS.search(value) is not None
+
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no such locks: nobody can tell what is left over, so it stays.
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX = ".work-"
+# No skill's folder has such a name, so no install of a skill waits for this lock.
+_LOCK = os.path.join(".locks", ".work")
+
+
+@contextmanager
+def work_folder(tools: Root) -> Iterator[str]:
+    """Hold an empty folder of ours in the tools folder, having removed those of the dead.
+
+    Raises:
+        OSError: it cannot be made, or not be removed.
+    """
+    place = str(tools.path)
+    # The lock goes last: until then the folder is ours to remove.
+    with ExitStack() as lock, ExitStack() as stack:
+        # A folder that is made and not yet locked looks like one that is left over.
+        with locked(os.path.join(place, _LOCK)):
+            _clear(tools)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=place, prefix=PREFIX))
+            if BY_HANDLE and fcntl is not None:
+                _lock(lock.enter_context(tools.handle(os.path.basename(folder))))
+        yield folder
+
+
+def _clear(tools: Root) -> None:
+    if not BY_HANDLE or fcntl is None:
+        return
+    for name, state in tools.list():
+        is_ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid()
+        if not name.startswith(PREFIX) or not is_ours:
+            continue
+        try:
+            with tools.handle(name) as handle:
+                if _lock(handle):
+                    tools.remove_tree(name)
+        except PathError:
+            # Swapped meanwhile, or not to be removed: an install does not fail for that.
+            continue
+
+
+def _lock(handle: int) -> bool:
+    """Take the lock of a folder, and say whether nobody else has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        # In use; or a file system without locks, on which nothing can be told.
+        return False
+    return True
+
 
 LEAST_GO = (1, 21)
 _GO_VERSION = re.compile(r"\bgo([0-9]+)\.([0-9]+)")

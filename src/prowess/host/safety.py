@@ -2,23 +2,196 @@
 
 The file is private, replaced in one step and changed by one process at a time. The log only grows:
 who asks later why something was let in finds there what was accepted, when, and why.
+
+A stop that work cannot overlook: after so many seconds an alarm interrupts it.
+
+The scanner looks at the clock itself, but between two looks a hostile text may keep one step busy.
+The alarm reaches into such a step. It exists where the system has timers, and for the main thread
+alone; elsewhere the scanner's own looks are all there is.
+
+Which skills of other MCP servers a person approved: one small, private file of the state folder.
+
+What cannot be read counts as nothing, and nothing is approved by it.
+
+The log of what the operator let through: it only grows, and whoever asks later finds why.
+
+Findings that were accepted, and variables that a skill had by the operator's word. Names stand in
+it and reasons, never values.
 """
 
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import signal
+import stat
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 
 from prowess.errors import StoreError
-from prowess.host.files.private_files import locked, write_private
-from prowess.host.safety_log import SafetyLog
+from prowess.host.files.state_files import locked, write_private
 from prowess.safety.paths import shown
-from prowess.safety.rules.acceptance import Acceptance
+from prowess.safety.rules.levels import Acceptance
 from prowess.safety.secrets import mask
 
-FILE = "safety-acceptances.json"
+# Asked again, should something inside take the first interruption for a failure of its own.
+_AGAIN_S, _SOON_S = 0.25, 0.001
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after `seconds`.
+
+    Raises:
+        TimeoutError: the time is up.
+    """
+    if not hasattr(signal, "setitimer") or not _is_main():
+        yield
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        raise TimeoutError(f"stopped after {seconds:g} s")
+
+    before, begun = signal.signal(signal.SIGALRM, stop), time.monotonic()
+    left, again = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            # A program around us has an alarm of its own running; it may be due by now.
+            left = max(left - (time.monotonic() - begun), _SOON_S)
+            signal.setitimer(signal.ITIMER_REAL, left, again)
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+FILE = "remote-skills.json"
 _MAX_CHARS = 16_000_000
+Known = dict[str, dict[str, str]]
+
+
+class RemoteApprovals:
+    """Approvals by server and address; each is the hash of what was approved."""
+
+    def __init__(self, state: str) -> None:
+        self._path = os.path.join(state, FILE)
+
+    def approved(self, server: str, uri: str) -> str | None:
+        """Return the hash of the content that was approved; None where nothing was."""
+        return self._read().get(server, {}).get(uri)
+
+    def approve(self, server: str, uri: str, content_hash: str) -> None:
+        """Keep an approval in place of an older one.
+
+        Raises:
+            StoreError: it cannot be kept.
+        """
+        self._change(lambda known: known.setdefault(server, {}).__setitem__(uri, content_hash))
+
+    def revoke(self, server: str, uri: str) -> None:
+        """Forget an approval.
+
+        Raises:
+            StoreError: it cannot be forgotten.
+        """
+        self._change(lambda known: known.get(server, {}).pop(uri, None))
+
+    def _read(self) -> Known:
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                # One character more than anything that was written: cut JSON is no JSON.
+                return _checked(json.loads(file.read(_MAX_CHARS + 1)))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            logging.getLogger(__name__).warning(
+                "remote.unreadable: %s: %s", self._path, type(error).__name__
+            )
+            return {}
+
+    def _change(self, change: Callable[[Known], object]) -> None:
+        try:
+            with locked(self._path):
+                known = self._read()
+                change(known)
+                text = json.dumps({"approved": known}, indent=2, sort_keys=True)
+                write_private(self._path, text + "\n")
+        except OSError as error:
+            raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
+
+
+def _checked(parsed: object) -> Known:
+    servers = parsed.get("approved") if isinstance(parsed, dict) else None
+    rows = servers.items() if isinstance(servers, dict) else ()
+    return {
+        server: {uri: found for uri, found in one.items() if isinstance(found, str)}
+        for server, one in rows
+        if isinstance(one, dict)
+    }
+
+
+LOG = "safety-log.jsonl"
+_APPEND = (
+    os.O_WRONLY
+    | os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+)
+
+
+class SafetyLog:
+    """A private file of JSON lines in the state folder."""
+
+    def __init__(self, state: str) -> None:
+        self._path = os.path.join(state, LOG)
+
+    def note(self, rows: Iterable[Mapping[str, str]]) -> None:
+        """Add one line for each row.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        lines = [json.dumps(dict(row)).encode() + b"\n" for row in rows]
+        if not lines:
+            return
+        try:
+            os.makedirs(os.path.dirname(self._path), stat.S_IRWXU, exist_ok=True)
+            handle = os.open(self._path, _APPEND, stat.S_IRUSR | stat.S_IWUSR)
+            try:
+                for line in lines:
+                    # One write each, so that two processes never mix their lines.
+                    os.write(handle, line)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise StoreError(self._path, f"cannot be written: {error.strerror}.") from error
+
+    def lent(self, at: str, agent_id: str, variables: Iterable[tuple[str, str]]) -> None:
+        """Note which variables each skill has by the operator's word: skill and name.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        self.note(
+            {
+                "time": at,
+                "event": "env-allowed",
+                "agent": shown(agent_id),
+                "skill": shown(skill),
+                "variable": shown(name),
+            }
+            for skill, name in variables
+        )
+
+
+SAFETY_FILE = "safety-acceptances.json"
 _LONGEST_TEXT = 500
 Change = Callable[[Sequence[Acceptance]], Iterable[Acceptance]]
 # The names that the file has had from its first day on; a field may be called otherwise.
@@ -37,7 +210,7 @@ class AcceptanceFile:
     """The operator's acceptances; they never come from a skill."""
 
     def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, FILE)
+        self._path = os.path.join(state, SAFETY_FILE)
         self._log = SafetyLog(state)
 
     def read(self) -> tuple[Acceptance, ...]:

@@ -12,15 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from prowess.errors import PathError, UnsafeSkillError
-from prowess.mcp.cursors import Cursors
-from prowess.mcp.manifest import ServedSkill, SkillFacts, addressed_name, served
-from prowess.mcp.reading import ChangedMeanwhile, ScannedSkills, TextPart
-from prowess.mcp.refusals import NotThere
-from prowess.mcp.uris import SKILL_FILE, file_uri, parse
+from prowess.mcp.manifest import (
+    ChangedMeanwhile,
+    ScannedSkills,
+    ServedSkill,
+    SkillFacts,
+    TextPart,
+    addressed_name,
+    served,
+)
+from prowess.mcp.protocol import SKILL_FILE, Cursors, NotThere, file_uri, parse
 from prowess.runtime.service import SkillsService
 from prowess.runtime.skill_texts import inner_path
+from prowess.skills.catalog import find
 from prowess.skills.commands import SkillCommand, build_commands
-from prowess.skills.lookup import find
 from prowess.skills.model import Skill
 from prowess.skills.text import one_line
 

@@ -2,11 +2,34 @@
 
 Fields are spelled in camelCase there. Both sides use these models: the server to answer, the client
 to read what a stranger answers, so every field of theirs is checked.
+
+What is not there for who asks of us, and what we do not take from others.
+
+Cursors of lists: each names the list that it belongs to and the last item that was given.
+
+Since it names an item and no place, it goes on correctly however the list changes meanwhile. It is
+signed with a key of this process: what we never gave out, or gave out for another list, is refused
+instead of being taken for the end of one.
+
+What kind of content a file of a skill has, by its name, and how it travels if it is no text.
+
+Addresses of skills: `skill://<name>/<file>`, where the name is the one in the frontmatter.
+
+An address names a file of a manifest and is never joined to a folder, so nothing in it can lead
+anywhere. One file has one address: what is spelled in another way names nothing.
 """
 
-from typing import Annotated, Any, Literal
+import base64
+import binascii
+import hmac
+import mimetypes
+import secrets
+from hashlib import sha256
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote, unquote
 
 from mcp_types import (
+    BlobResourceContents,
     CacheableResult,
     PaginatedRequestParams,
     PaginatedResult,
@@ -15,6 +38,89 @@ from mcp_types import (
     Resource,
 )
 from pydantic import BaseModel, ConfigDict, Field
+
+from prowess.errors import ProwessError
+from prowess.safety.paths import shown
+
+
+# No error of Prowess: it is caught near by and becomes an answer of the protocol.
+class NotThere(LookupError):  # noqa: N818
+    """What was asked for does not exist for this agent; the message says what to do."""
+
+
+class RemoteSkillError(ProwessError):
+    """A skill of another server is not what it says, or was not approved."""
+
+    code = "skill.remote"
+
+    def __init__(self, uri: str, problem: str) -> None:
+        super().__init__(f"{shown(uri)}: {problem}")
+        self.uri, self.problem = uri, problem
+
+
+_SIGNATURE = 16
+_LONGEST = 16_384
+
+
+class Cursors:
+    """Makes cursors, and knows its own again."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+
+    def after(self, scope: str, last: str) -> str:
+        """Return the cursor of a list for what comes after an item."""
+        item = last.encode()
+        return base64.urlsafe_b64encode(self._signed(scope, item) + item).decode("ascii")
+
+    def last(self, scope: str, cursor: str | None) -> str:
+        """Return the last item that was given; nothing where the list is at its beginning.
+
+        Raises:
+            NotThere: the cursor is none of this list.
+        """
+        if cursor is None:
+            return ""
+        signature, item = _parts(cursor)
+        if not hmac.compare_digest(signature, self._signed(scope, item)):
+            raise unknown_cursor()
+        return item.decode()
+
+    def _signed(self, scope: str, item: bytes) -> bytes:
+        message = sha256(scope.encode()).digest() + item
+        return hmac.digest(self._key, message, "sha256")[:_SIGNATURE]
+
+
+def _parts(cursor: str) -> tuple[bytes, bytes]:
+    if len(cursor) > _LONGEST:
+        raise unknown_cursor()
+    try:
+        content = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
+    except (UnicodeError, binascii.Error) as error:
+        raise unknown_cursor() from error
+    return content[:_SIGNATURE], content[_SIGNATURE:]
+
+
+def unknown_cursor() -> NotThere:
+    """Return what is said of a cursor that we never gave out."""
+    return NotThere("the cursor is unknown: begin again without one.")
+
+
+MARKDOWN, TEXT, BYTES = "text/markdown", "text/plain", "application/octet-stream"
+_TYPES = {".md": MARKDOWN, ".yaml": "application/yaml", ".yml": "application/yaml"}
+
+
+def media_type(uri: str, otherwise: str) -> str:
+    """Return the type of what is at an address, or another where its name says none."""
+    ending = f".{uri.rpartition('.')[2].lower()}"
+    return _TYPES.get(ending) or mimetypes.guess_type(uri.rpartition("/")[2])[0] or otherwise
+
+
+def blob(uri: str, content: bytes) -> BlobResourceContents:
+    """Return bytes that are no text as the protocol carries them."""
+    encoded = base64.b64encode(content).decode("ascii")
+    return BlobResourceContents(uri=uri, mime_type=media_type(uri, BYTES), blob=encoded)
+
 
 EXTENSION = "io.modelcontextprotocol/skills"
 LIST: Literal["skills/list"] = "skills/list"
@@ -100,3 +206,37 @@ class DirectoryReadRequest(Request[DirectoryParams, Literal["resources/directory
 
     method: Literal["resources/directory/read"] = READ_DIRECTORY
     params: DirectoryParams
+
+
+SCHEME = "skill://"
+SKILL_FILE = "SKILL.md"
+_URIS_LONGEST = 4_096
+
+
+class SkillUri(NamedTuple):
+    """The name of a skill, and a path inside it; an empty path is the skill's own folder."""
+
+    name: str
+    path: str
+
+
+def file_uri(name: str, path: str = SKILL_FILE) -> str:
+    """Return the address of a file, or of a folder where the path is empty or ends in a slash.
+
+    Raises:
+        UnicodeEncodeError: the name or the path is no text (a file name may be any bytes).
+    """
+    return f"{SCHEME}{quote(name, safe='')}/{quote(path)}"
+
+
+def parse(uri: str) -> SkillUri | None:
+    """Return what an address names, None where it is none of a skill."""
+    if not uri.startswith(SCHEME) or len(uri) > _URIS_LONGEST:
+        return None
+    name, _, path = uri[len(SCHEME) :].partition("/")
+    try:
+        found = SkillUri(unquote(name, errors="strict"), unquote(path, errors="strict"))
+        is_own = file_uri(*found) == (uri if path or uri.endswith("/") else f"{uri}/")
+    except UnicodeError:
+        return None
+    return found if is_own and found.name else None

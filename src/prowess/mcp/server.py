@@ -41,28 +41,33 @@ from mcp_types import (
 )
 
 from prowess.errors import ConfigError, ProwessError, StoreError
-from prowess.mcp.cursors import unknown_cursor
-from prowess.mcp.media_types import BYTES, MARKDOWN, TEXT, blob, media_type
 from prowess.mcp.notifications import Notices, Seen
 from prowess.mcp.protocol import (
+    BYTES,
     DYNAMIC,
     EXTENSION,
     FOLDER_TYPE,
     GET,
     LIST,
+    MARKDOWN,
     READ_DIRECTORY,
+    SCHEME,
     SETTINGS,
+    TEXT,
     DirectoryParams,
     DirectoryReadResult,
     GetParams,
+    NotThere,
     SkillEntry,
     SkillResource,
     SkillsGetResult,
     SkillsListResult,
+    blob,
+    file_uri,
+    media_type,
+    unknown_cursor,
 )
-from prowess.mcp.refusals import NotThere
-from prowess.mcp.uris import SCHEME, file_uri
-from prowess.runtime.refusals import told_of
+from prowess.runtime.run import told_of
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:

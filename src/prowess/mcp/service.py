@@ -8,12 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prowess.mcp.catalogue import Catalogue
+from prowess.mcp.manifest import ScannedSkills
 from prowess.mcp.notifications import Seen
-from prowess.mcp.prompts import SkillPrompts
-from prowess.mcp.reading import ScannedSkills
-from prowess.mcp.tools import SkillTools
-from prowess.mcp.uris import file_uri
-from prowess.runtime.run_tools import RunTools
+from prowess.mcp.protocol import file_uri
+from prowess.mcp.tools import SkillPrompts, SkillTools
+from prowess.runtime.run import RunTools
 from prowess.runtime.scan import ScanService
 from prowess.runtime.skill_texts import SkillFiles
 

@@ -2,9 +2,21 @@
 
 Small talk, general questions and writing from the top of one's head need no skill; the errands are
 of the kind that skills are made for. The line between the two is drawn in the space of whichever
-encoder is used (`prowess.routing.everyday`). Written by hand, so that no set of messages that
+encoder is used (`prowess.routing.background`). Written by hand, so that no set of messages that
 routing is measured on stands behind it.
+
+How much a message sounds like one for any assistant, and not like an errand for a skill.
+
+A line between everyday messages and errands, drawn by least squares in the encoder's own space. It
+is held against a message only as far as the catalogue lies on the other side: where the skills
+themselves tell jokes or do sums, asking for it is no small talk.
 """
+
+from collections.abc import Mapping
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Greetings, feelings, knowledge, arithmetic, advice, writing, general questions about programming.
 EVERYDAY = tuple(
@@ -285,3 +297,46 @@ install the missing tool for this skill
 connect the assistant to my mail account
 """.strip().splitlines()
 )
+
+
+Floats: TypeAlias = NDArray[np.float32]
+
+# With about as many texts as dimensions, an unbridled fit would learn the texts by heart.
+_BRIDLE = 3.0
+
+
+class Everyday(NamedTuple):
+    """A direction in the encoder's space and the point where it turns."""
+
+    direction: Floats
+    turn: float
+    # How much of the catalogue lies on the side of errands, squared: half a catalogue of everyday
+    # skills is reason enough to hold little against everyday messages.
+    weight: float
+
+    @classmethod
+    def between(cls, vectors: Mapping[str, Floats], skills: Floats) -> Self:
+        """Draw the line from the vectors of the background texts, and see where `skills` lie."""
+        errands = np.array([vectors[text] for text in ERRANDS])
+        everyday = np.array([vectors[text] for text in EVERYDAY])
+        both = np.concatenate([errands, everyday])
+        side = np.concatenate([np.ones(len(errands)), -np.ones(len(everyday))])
+        middle = both.mean(axis=0)
+        centred = both - middle
+        normal = centred.T @ centred + _BRIDLE * np.eye(both.shape[1])
+        direction = np.linalg.solve(normal, centred.T @ (side - side.mean()))
+        # Scaled so that the average errand is two apart from the average everyday message.
+        apart = float((errands @ direction).mean() - (everyday @ direction).mean())
+        direction = (direction * (2 / max(apart, 1e-6))).astype(np.float32)
+        turn = float(middle @ direction)
+        share = float(np.mean(skills @ direction > turn)) if len(skills) else 0.0
+        return cls(direction, turn, share**2)
+
+    def leaning(self, message: Floats) -> float:
+        """Return how far the message leans to errands, below zero where to everyday messages."""
+        return self.weight * (float(message @ self.direction) - self.turn)
+
+
+def texts() -> tuple[str, ...]:
+    """Return every text whose vector is needed to draw the line."""
+    return (*ERRANDS, *EVERYDAY)

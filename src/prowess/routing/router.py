@@ -2,6 +2,8 @@
 
 The vector of the message is an argument, so nothing here waits for a model: `outright` first asks
 whether one is needed at all.
+
+Why a skill was matched, in sentences that a person can check against the skill's text.
 """
 
 from collections.abc import Mapping
@@ -11,15 +13,75 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing import decision, reasons
+from prowess.routing import decision
 from prowess.routing.decision import DEFAULT, Scale
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
 from prowess.routing.triggers import Hints, Named, folded, is_called, is_follow_up
 from prowess.routing.words import asking_part, shape_of
+from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]
+
+CALLED = "the message calls it by name"
+GOES_ON = "the message goes on with what was loaded last"
+LOADED = "it is loaded already"
+HIDDEN = "only a person may call it, by name: its author or the config keeps it from the model"
+_LONGEST_QUOTE = 160
+# A cosine below this is chance: naming the sentence would mislead.
+_MEANT = 0.2
+
+
+def vetoed(phrase: str) -> str:
+    """Return why a veto of the author keeps a skill out."""
+    return f'its author says no to "{_quoted(phrase)}" (triggers.none)'
+
+
+def reasons_of(
+    index: SkillIndex, ask: str, vector: Floats | None, place: int, hints: Hints
+) -> tuple[str, ...]:
+    """Return what speaks for a skill, and what against, strongest first."""
+    found: list[str] = []
+    if hints.named:
+        found.append("the message names it")
+    if hints.trigger:
+        found.append(f'its trigger "{_quoted(hints.trigger)}" is in the message')
+    if hints.path:
+        found.append(f"{_quoted(hints.path)} is one of its files (paths or globs)")
+    if vector is not None and index.dense is not None:
+        found += _by_meaning(index, vector, place)
+    words = index.lexical.matched_words(ask, place)
+    if words:
+        found.append(f"shares the words {', '.join(_quoted(word) for word in words)}")
+    return tuple(found)
+
+
+def _by_meaning(index: SkillIndex, vector: Floats, place: int) -> list[str]:
+    if index.dense is None:
+        return []
+    whole = float(index.dense.whole[place] @ vector)
+    phrase, near = index.dense.best_phrase(vector, place)
+    found = []
+    if near >= _MEANT and near >= whole:
+        found.append(f'means nearly "{_quoted(phrase)}" ({near:.2f})')
+    elif whole >= _MEANT:
+        said = index.evidence[place].positive
+        # The sentence that is nearest, if it is one of the description's own.
+        shown = phrase if phrase and phrase in said else said
+        found.append(f'fits its description "{_quoted(shown)}" ({whole:.2f})')
+    negative, against = index.dense.best_negative(vector, place)
+    if against > max(near, whole):
+        found.append(f'but is nearer to what it is not for: "{_quoted(negative)}"')
+    return found
+
+
+def _quoted(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
+
+
+RouterFloats: TypeAlias = NDArray[np.float32]
 
 # What is said outright: enough to lift a likely skill to the top, not an unlikely one.
 _TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
@@ -56,7 +118,7 @@ class Query:
 
     message: str
     ask: str
-    vector: Floats | None = None
+    vector: RouterFloats | None = None
     context: Context = field(default_factory=Context)
     # What a cross-encoder says of the best skills, by their place in the index.
     judged: Mapping[int, float] = field(default_factory=dict)
@@ -67,8 +129,8 @@ class Ranking:
     """Every skill that may be chosen, best first, with its evidence and its score."""
 
     order: tuple[int, ...]
-    scores: Floats
-    evidence: Floats
+    scores: RouterFloats
+    evidence: RouterFloats
     fused: Fused
     hints: Mapping[int, Hints]
     leaning: float
@@ -106,7 +168,7 @@ def _gone_on(index: SkillIndex, query: Query, choice: Choice) -> Route:
         if name in places and name not in query.context.loaded
     ]
     matches = tuple(
-        Match(skill=index.skills[place], score=1.0, reasons=(reasons.GOES_ON,))
+        Match(skill=index.skills[place], score=1.0, reasons=(GOES_ON,))
         for place in going_on[: choice.most]
     )
     found = Decision.LOAD if matches else Decision.NONE
@@ -131,7 +193,7 @@ def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
     text = folded(query.message)
     skills = [index.skills[place] for place in called]
     skill = next((skill for skill in skills if is_called(text, skill.name)), skills[0])
-    match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(reasons.CALLED,))
+    match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(CALLED,))
     if skill.name in query.context.loaded:
         note = f"{skill.name} is loaded already."
         return Route(decision=Decision.NONE, thresholds=choice.thresholds, notes=(note,))
@@ -211,7 +273,7 @@ def match_of(index: SkillIndex, query: Query, ranking: Ranking, place: int) -> M
         skill=index.skills[place],
         score=float(ranking.scores[place]),
         signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
-        reasons=reasons.reasons_of(index, query.ask, query.vector, place, hints),
+        reasons=reasons_of(index, query.ask, query.vector, place, hints),
     )
 
 
@@ -227,7 +289,7 @@ def _with_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
     return fused._replace(total=fused.total + part, parts=parts)
 
 
-def _outright_evidence(hints: Mapping[int, Hints], size: int) -> Floats:
+def _outright_evidence(hints: Mapping[int, Hints], size: int) -> RouterFloats:
     added = np.zeros(size, np.float32)
     for place, found in hints.items():
         added[place] = sum(_outright_parts(found).values())
@@ -247,14 +309,14 @@ def _outright_parts(hints: Hints) -> dict[str, float]:
 
 
 def _excluded(index: SkillIndex, hints: Mapping[int, Hints], context: Context) -> dict[int, str]:
-    found = dict.fromkeys(index.hidden, reasons.HIDDEN)
+    found = dict.fromkeys(index.hidden, HIDDEN)
     if context.loaded:
         found |= {
-            place: reasons.LOADED
+            place: LOADED
             for place, skill in enumerate(index.skills)
             if skill.name in context.loaded
         }
-    found |= {place: reasons.vetoed(hint.veto) for place, hint in hints.items() if hint.veto}
+    found |= {place: vetoed(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 
 

@@ -4,13 +4,22 @@
 environment that others read too stands in `environment_overlay`. A value that is only a reference
 to a secret is looked up as late as possible, and not at all where the variable is refused or has a
 value already. Names are shown, values never.
+
+Variables of skills in an environment that others read too, for as long as a run needs them.
+
+The environment of a process belongs to everything in it, so prefer `environment.child_environment`.
+Where a library in the process itself must see a variable, this sets it only where it is absent, so
+that to restore is to remove it, whatever happened in between.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from threading import Lock
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar
 
 from prowess.errors import SecretError
-from prowess.safety.environment_policy import Ruling, comparable, judge
+from prowess.safety.environment import Ruling, comparable, judge
 
 # A value, or what fetches it; the latter raises `SecretError` where it leads to nothing.
 Value = str | Callable[[], str]
@@ -195,3 +204,185 @@ def child_environment(
     )
     values.update(found)
     return ChildEnvironment(values, tuple(found), left.blocked, kept, left.warnings, lent)
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+async def in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Do something that may take long beside the event loop."""
+    # Late: a terminal that never waits does not load what waits.
+    import asyncio  # noqa: PLC0415
+
+    return await asyncio.to_thread(work, *args, **kwargs)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A variable that runs hold: its name and value as set, and how many runs need it."""
+
+    name: str
+    value: str = field(repr=False)
+    count: int = 1
+
+
+class EnvironmentOverlay:
+    """Sets variables in one mapping while runs need them; threads and tasks may share it.
+
+    The first run that sets a variable decides its value; later ones that overlap hold it as well,
+    and the last to end removes it. A value that was there before any run stays untouched. Make one
+    overlay for each mapping: the count is kept here.
+    """
+
+    def __init__(self, environment: MutableMapping[str, str]) -> None:
+        self._environment = environment
+        self._held: dict[str, _Held] = {}
+        self._lock = Lock()
+
+    @property
+    def active(self) -> frozenset[str]:
+        """Names that are set for some run now: what children of other tools must not see."""
+        with self._lock:
+            return frozenset(held.name for held in self._held.values())
+
+    def run(self, *skills: SkillVariables) -> "OverlayRun":
+        """Return a context, plain or asynchronous, within which the variables are set."""
+        return OverlayRun(self, judged(skills))
+
+    def is_settled(self, name: str) -> bool:
+        """Say whether a variable has a value already, from the operator or from a run."""
+        with self._lock:
+            return comparable(name) in self._held or self._current(name) is not None
+
+    def acquire(self, name: str, value: str | None) -> bool | None:
+        """Hold a variable for one more run; None where it needs a value, False where it is taken.
+
+        Only a variable that no run holds yet needs a `value`.
+        """
+        with self._lock:
+            held = self._held.get(comparable(name))
+            if held is not None:
+                held.count += 1
+                self._put_back(held)
+                return True
+            if self._current(name) is not None:
+                return False
+            if value is None:
+                return None
+            self._environment[name] = value
+            self._held[comparable(name)] = _Held(name, value)
+            return True
+
+    def release(self, name: str) -> bool:
+        """Let go of a variable; False where somebody else had given it another value."""
+        with self._lock:
+            held = self._held[comparable(name)]
+            found = self._environment.get(held.name)
+            held.count -= 1
+            if held.count:
+                self._put_back(held)
+            else:
+                del self._held[comparable(name)]
+                self._environment.pop(held.name, None)
+            return found in {None, held.value}
+
+    def _put_back(self, held: _Held) -> None:
+        # Somebody removed it: the runs that hold it need it all the same.
+        if self._current(held.name) is None:
+            self._environment[held.name] = held.value
+
+    def _current(self, name: str) -> str | None:
+        exact = self._environment.get(name)
+        if exact is not None:
+            return exact
+        form = comparable(name)
+        same = [key for key in tuple(self._environment) if comparable(key) == form]
+        return self._environment.get(same[0]) if same else None
+
+
+class OverlayRun:
+    """One run's hold on its variables: entered once, and undone on the way out in any case."""
+
+    def __init__(self, overlay: EnvironmentOverlay, wishes: Wishes) -> None:
+        self._overlay, self._wishes = overlay, wishes
+        self._entered = False
+        self._mine: list[str] = []
+        self.blocked: tuple[Blocked, ...] = wishes.blocked
+        self.warnings: tuple[str, ...] = wishes.warnings
+        # Names that are set while the run lasts, by it or by one that overlaps.
+        self.applied: tuple[str, ...] = ()
+        # Names that had a value already, which stays.
+        self.kept: tuple[str, ...] = ()
+        # What the run has by the operator's word alone.
+        self.lent: tuple[Lent, ...] = ()
+        # After the run: names that somebody else changed meanwhile; they are as before the run.
+        self.changed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"OverlayRun(applied={self.applied}, kept={self.kept}, changed={self.changed})"
+
+    def __enter__(self) -> Self:
+        self._begin()
+        self._hold(self._look_up())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._undo()
+
+    async def __aenter__(self) -> Self:
+        self._begin()
+        # To look a secret up may take seconds. Nothing is held yet, so a cancellation here leaves
+        # nothing behind; what follows waits for nothing, so that none can come between.
+        self._hold(await in_thread(self._look_up))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Waits for nothing, for the same reason.
+        self._undo()
+
+    def _begin(self) -> None:
+        if self._entered:
+            raise RuntimeError("a run is entered once: ask the overlay for another one")
+        self._entered = True
+
+    def _look_up(self) -> tuple[Wishes, Variables]:
+        return resolved(self._wishes, self._overlay.is_settled)
+
+    def _hold(self, found: tuple[Wishes, Variables]) -> None:
+        wishes, values = found
+        self.blocked, self.warnings = wishes.blocked, wishes.warnings
+        try:
+            for wish in wishes.wanted:
+                if self._acquired(wish, values.get(wish.name)):
+                    self._mine.append(wish.name)
+                    self.lent += (Lent(wish.source.skill, wish.name),) if wish.lent else ()
+                else:
+                    self.kept += (wish.name,)
+        except BaseException:
+            self._undo()
+            raise
+        self.applied = tuple(self._mine)
+
+    def _acquired(self, wish: Wanted, value: str | None) -> bool:
+        got = self._overlay.acquire(wish.name, value)
+        if got is None:
+            # The run that held it ended in this moment.
+            got = self._overlay.acquire(wish.name, value_of(wish))
+        return bool(got)
+
+    def _undo(self) -> None:
+        while self._mine:
+            name = self._mine.pop()
+            if not self._overlay.release(name):
+                self.changed += (name,)

@@ -2,41 +2,234 @@
 
 A draft is never shown to the model; promoting it is what a person does. A trace that was seen
 before changes nothing, whatever became of its draft since, unless somebody asks for it again.
+
+From several traces of one goal to one proposal, and never to the same one twice.
+
+A lesson is known by its procedure: more runs of the same task change its examples, not its hash. It
+is also known by its goal, which stays the same when what was constant begins to vary. So when later
+runs teach another procedure, it takes the place of what still waits for the same goal, what was
+applied is changed only where nobody has changed it by hand since, and what a person rejected is not
+brought up again in other words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from prowess.errors import DraftError
-from prowess.experience.draft_facts import DraftFacts, is_untouched, same_draft
-from prowess.experience.draft_promotion import promoted
+from prowess.errors import DraftError, ProposalError
+from prowess.experience.draft import promoted
+from prowess.experience.draft_facts import DraftFacts, is_untouched, same_draft, strict_slug
+from prowess.experience.lessons.alignment import Aligned, align
+from prowess.experience.lessons.goals import FEWEST_TRACES, grouped
+from prowess.experience.lessons.skill import LearnedSkill, learned_skill
 from prowess.experience.redaction import without_secrets
-from prowess.experience.slugs import strict_slug
-from prowess.runtime.experience_drafts import REPLAY_FILE, DraftMaker, Progress, facts_of
-from prowess.runtime.experience_lessons import Lessons
-from prowess.runtime.experience_ports import (
+from prowess.runtime.experience_drafts import (
+    REPLAY_FILE,
     Built,
     Cleaned,
+    DraftMaker,
     Drafts,
     DraftShelf,
     DraftStatus,
     ExperienceTools,
     KnownDraft,
+    Lesson,
+    LessonStatus,
+    Progress,
     Promoted,
     Removed,
     ShelvedDraft,
     TrashedDraft,
+    facts_of,
 )
-from prowess.runtime.workshop.applying import SKILL_FILE
 from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.safety.paths import shown
-from prowess.skills.model import Document, Severity, Source, Tier
+from prowess.skills.model import Document, Severity, Tier
+from prowess.skills.model import Source as ExperienceSource
 from prowess.skills.validation import validate
-from prowess.transcripts.traces_part import Trace
-from prowess.workshop.edit import Create, new_skill
+from prowess.transcripts.traces import Trace
+from prowess.workshop.edit import Create, Edit, Replace, new_skill
+from prowess.workshop.proposal import ITSELF, LESSON, Proposal, Source, State, skill_name
 from prowess.workshop.proposal import Source as Proposer
-from prowess.workshop.proposal import State, skill_name
+
+_MOST_NAMES = 20
+_OFF = "the workshop is off: `prowess workshop enable`, then build again"
+
+
+class Lessons:
+    """Proposes what several traces of one goal have in common."""
+
+    def __init__(self, tools: ExperienceTools) -> None:
+        self._tools = tools
+
+    def learn(
+        self, traces: Sequence[Trace], touched: frozenset[str], agent_id: str, *, dry_run: bool
+    ) -> tuple[Lesson, ...]:
+        """Return the lessons of the goals that any of the `touched` traces belongs to.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return tuple(
+            self._taught(aligned, skill, agent_id, dry_run=dry_run)
+            for aligned, skill in self._found(traces)
+            if touched & {trace.id for trace in aligned.traces}
+        )
+
+    def covered(self, traces: Sequence[Trace], agent_id: str) -> dict[str, str]:
+        """Return which traces a skill was learned from that is in place, and its name.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        workspace = self._tools.workspace(agent_id)
+        applied = {
+            one.payload: one.skill
+            for one in self._tools.proposed(workspace)
+            if one.state is State.APPLIED and one.source is Source.EXPERIENCE
+        }
+        return {
+            trace.id: applied[skill.payload]
+            for aligned, skill in self._found(traces)
+            if skill.payload in applied
+            for trace in aligned.traces
+        }
+
+    def _found(self, traces: Sequence[Trace]) -> Iterator[tuple[Aligned, LearnedSkill]]:
+        for group in grouped(traces, likeness=self._tools.likeness):
+            if len(group) < FEWEST_TRACES:
+                continue
+            aligned = align(group)
+            if aligned is not None:
+                yield aligned, learned_skill(aligned)
+
+    def _taught(
+        self, aligned: Aligned, skill: LearnedSkill, agent_id: str, *, dry_run: bool
+    ) -> Lesson:
+        lesson = Lesson(aligned=aligned, skill=skill, status=LessonStatus.OFF, name=skill.name)
+        workspace = self._tools.workspace(agent_id)
+        others = [one for one in self._tools.proposed(workspace) if one.source is Source.EXPERIENCE]
+        known = _known(skill, others)
+        if known is not None:
+            return _with(lesson, LessonStatus.KNOWN, known, f"it is {known.state} already")
+        if not self._tools.workshop_enabled():
+            return replace(lesson, reason=_OFF)
+        try:
+            return self._proposed(lesson, others, workspace, agent_id, dry_run=dry_run)
+        except ProposalError as error:
+            return replace(lesson, status=LessonStatus.REFUSED, reason=str(error))
+
+    def _proposed(
+        self,
+        lesson: Lesson,
+        others: Sequence[Proposal],
+        workspace: str,
+        agent_id: str,
+        *,
+        dry_run: bool,
+    ) -> Lesson:
+        skill = lesson.skill
+        name, edit = self._place(skill, others, workspace, agent_id)
+        draft = Draft(
+            skill=name,
+            title=skill.title,
+            reason=skill.reason,
+            source=Source.EXPERIENCE,
+            edit=edit,
+            evidence=skill.evidence,
+            agent_id=agent_id,
+            lesson=_lesson_of(skill),
+            payload=skill.payload,
+        )
+        found = self._tools.proposals.propose(workspace, draft)
+        proposal = found.proposal
+        if proposal.state is State.QUARANTINED:
+            why = proposal.quarantine_reason
+            return _with(lesson, LessonStatus.REFUSED, proposal, why)
+        if dry_run:
+            would = _with(lesson, LessonStatus.WOULD_PROPOSE, proposal)
+            return replace(would, proposal=None)
+        self._supersede(_of_goal(skill, others), proposal)
+        decided = self._tools.proposals.decide(proposal)
+        return _with(lesson, LessonStatus.PROPOSED, decided)
+
+    def _place(
+        self, skill: LearnedSkill, others: Sequence[Proposal], workspace: str, agent_id: str
+    ) -> tuple[str, Edit]:
+        """Return the name under which a lesson is kept, and what it changes there.
+
+        Raises:
+            ProposalError: the folder cannot be read, or every name is taken.
+        """
+        new = Create(description=skill.description, body=skill.body)
+        learned = _of_goal(skill, others)
+        for applied in (one for one in learned if one.state is State.APPLIED):
+            old = _text_of(applied.edit)
+            current = self._tools.proposals.current(workspace, applied.skill)
+            page = current.get(SKILL_FILE, b"").decode(errors="replace")
+            if old and old in page:
+                return applied.skill, Replace(old_text=old, new_text=skill.body.strip())
+        for name in _names(skill.name):
+            taken = self._tools.proposals.current(workspace, name)
+            if not taken and not self._tools.elsewhere(name, agent_id):
+                return name, new
+        raise ProposalError(f"every name from {skill.name} on is taken: rename some skills")
+
+    def _supersede(self, others: Sequence[Proposal], new: Proposal) -> None:
+        """Refuse what waits for the same goal and was learned from fewer runs."""
+        for old in others:
+            if old.id != new.id and old.state is State.PENDING:
+                note = f"learned anew from more runs: {new.id}"
+                self._tools.proposals.reject(old, note=note, by=ITSELF)
+
+
+def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
+    """Return the proposal by which this very lesson is known; one that is gone stale is none."""
+    same = [one for one in others if one.payload == skill.payload and one.state is not State.STALE]
+    # Whatever the words: a person has said no to this goal, and for good.
+    same += [one for one in _of_goal(skill, others) if one.for_good]
+    order: Mapping[State, int] = {State.APPLIED: 0, State.PENDING: 1}
+    return min(same, key=lambda one: order.get(one.state, len(order)), default=None)
+
+
+def _lesson_of(skill: LearnedSkill) -> str:
+    """Return what all proposals of one goal have in common, whatever they are called."""
+    return f"{LESSON}{skill.goal_key[:16]}"
+
+
+def _of_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
+    """Return what was proposed for the same goal: known by what it does, or by what it is called.
+
+    A step that is new changes the first, a value that begins to vary the second.
+    """
+    lesson = _lesson_of(skill)
+    return [one for one in others if one.lesson == lesson or _is_called(one, skill.name)]
+
+
+def _is_called(one: Proposal, name: str) -> bool:
+    # A draft that a person promoted is no lesson, whatever it is called.
+    return one.skill == name and bool(one.lesson)
+
+
+def _with(
+    lesson: Lesson, status: LessonStatus, proposal: Proposal | None, reason: str = ""
+) -> Lesson:
+    name = lesson.name if proposal is None else proposal.skill
+    return replace(lesson, status=status, proposal=proposal, reason=reason, name=name)
+
+
+def _text_of(edit: Edit | None) -> str:
+    if isinstance(edit, Create):
+        return edit.body.strip()
+    return edit.new_text.strip() if isinstance(edit, Replace) else ""
+
+
+def _names(name: str) -> Iterator[str]:
+    yield name
+    for number in range(2, _MOST_NAMES):
+        yield f"{name[:60]}-{number}"
+
 
 _MOST_TITLE, _MOST_NAMED = 150, 5
 WITH_DRAFT = "its draft goes"
@@ -97,7 +290,7 @@ class ExperienceService:
             PathError: they cannot be read.
         """
         shelf = self._tools.shelf(self._tools.workspace(agent_id))
-        known = tuple(_known(draft) for draft in shelf.listed())
+        known = tuple(_known_experience(draft) for draft in shelf.listed())
         return Drafts(known=known, problems=tuple(shelf.problems))
 
     def promote(
@@ -231,7 +424,7 @@ def _check_standard(name: str, description: str, body: str) -> None:
     """
     path = f"/{name}/{SKILL_FILE}"
     document = Document(
-        source=Source(tier=Tier.WORKSPACE, root="/"),
+        source=ExperienceSource(tier=Tier.WORKSPACE, root="/"),
         path=path,
         folder=f"/{name}",
         content=new_skill(name, description, body),
@@ -247,7 +440,7 @@ def _usable(traces: Sequence[Trace]) -> list[Trace]:
     return list({trace.id: trace for trace in found}.values())
 
 
-def _known(draft: ShelvedDraft) -> KnownDraft:
+def _known_experience(draft: ShelvedDraft) -> KnownDraft:
     return KnownDraft(
         id=draft.stem,
         path=draft.path,

@@ -7,36 +7,211 @@
 
 `with` gives a `Run`, `async with` an `AsyncRun`. What changes on the disk meanwhile counts from the
 next run on. The environment is as it was before when the block is left, whatever happened in it.
+
+What a model is told of an error: as much as it can act on, and none of a skill's own words.
+
+Errors are written for people, who may look closer and accept what is fine. A model that reads of
+such a way may try to go it.
+
+From the config to the environment of one run: what each usable skill gets, and what it does not.
+
+Two ways lead there. A child process is handed a mapping of its own. For libraries that read the
+environment of this very process the variables are set there, and taken away again at the end.
+
+What a run works with: services that are made when they are first asked for.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from prowess.errors import UnsafeSkillError
-from prowess.runtime.environment import SkillVariables, Variables, child_environment
-from prowess.runtime.environment_overlay import OverlayRun, in_thread
-from prowess.runtime.run_environment import (
-    RunEnvironment,
-    for_children,
-    names_only,
-    strangers,
-    variables_of,
-    with_tools,
+from prowess.errors import ProwessError, UnsafeSkillError
+from prowess.runtime.environment import (
+    Blocked,
+    ChildEnvironment,
+    EnvironmentOverlay,
+    Lent,
+    OverlayRun,
+    SkillVariables,
+    Value,
+    Variables,
+    child_environment,
+    in_thread,
+    without,
 )
-from prowess.runtime.run_tools import RunTools
+from prowess.runtime.ports import AuditLog, SecretSource
+from prowess.runtime.service import SkillsService
 from prowess.runtime.usage import Use
+from prowess.safety.environment import comparable
+from prowess.settings import EntrySettings
+from prowess.skills.catalog import find, owners
 from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
-from prowess.skills.lookup import find
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
+from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.routing.model import Route
-    from prowess.runtime.skill_texts import SkillText
+    from prowess.runtime.route.answer import RoutingService
+    from prowess.runtime.service import Sessions
+    from prowess.runtime.skill_texts import SkillText, SkillTexts
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.workshop.proposal import Proposal
+
+
+_RULE = re.compile(r"[a-z][a-z0-9-]{0,60}")
+_MOST_RULES = 5
+
+
+def told_of(error: ProwessError) -> str:
+    """Return what a model is told of an error; of a skill that the scanner refuses only its rules.
+
+    The names of its files are the skill's own words, and to accept it is nothing for a model.
+    """
+    if not isinstance(error, UnsafeSkillError):
+        return str(error)
+    rules = (str(getattr(finding, "rule_id", "")) for finding in error.findings)
+    known = [rule for rule in dict.fromkeys(rules) if _RULE.fullmatch(rule)][:_MOST_RULES]
+    why = f" ({', '.join(known)})" if known else ""
+    return (
+        f"{one_line(error.name)} is not used: the scanner refuses it{why}. Go on without it;"
+        " `prowess scan` shows a person why."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnvironment:
+    """What became of the variables of a run's skills: names, never values."""
+
+    applied: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+    # Names that had a value already, which stays.
+    kept: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # What was set by the operator's word alone (`allowEnv`).
+    lent: tuple[Lent, ...] = ()
+
+    @classmethod
+    def of(
+        cls, made: ChildEnvironment | OverlayRun, warnings: tuple[str, ...] = ()
+    ) -> "RunEnvironment":
+        """Return what is to be said of an environment that was made."""
+        return cls(
+            applied=made.applied,
+            blocked=made.blocked,
+            kept=made.kept,
+            warnings=(*warnings, *made.warnings),
+            lent=made.lent,
+        )
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The names that `allowEnv` opened."""
+        return tuple(one.name for one in self.lent)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know, one sentence each; one for all that is blocked."""
+        names = sorted({one.key for one in self.blocked})
+        said = f"not set, for they are not for skills: {', '.join(names)}"
+        return (*((said,) if names else ()), *self.warnings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentTools:
+    """What the environment of a run is made from."""
+
+    base: Mapping[str, str] = field(repr=False)
+    overlay: EnvironmentOverlay
+    # Opened anew for each run: the config may have changed.
+    secrets: Callable[[], SecretSource]
+    audit: AuditLog
+    # The time of day, as a text for logs.
+    now: Callable[[], str]
+    # Where programs of skills were installed; empty where nothing was.
+    tools_bin: Callable[[], str] = lambda: ""
+
+
+def strangers(
+    usable: Iterable[Skill], known: Iterable[Skill], entries: Mapping[str, EntrySettings]
+) -> Mapping[str, str]:
+    """Return the usable skills that ask for another skill's entry, and whose it is."""
+    owned = owners(known)
+    return {
+        skill.name: owned[skill.key].name
+        for skill in usable
+        if skill.key in entries and skill.key in owned and owned[skill.key].name != skill.name
+    }
+
+
+def variables_of(
+    skills: Iterable[Skill], entries: Mapping[str, EntrySettings], secrets: SecretSource
+) -> Iterator[SkillVariables]:
+    """Yield what the config wants to be set for each skill that it knows."""
+    for skill in skills:
+        entry = entries.get(skill.key)
+        if entry is None:
+            continue
+        given = secrets.entry(skill.key)
+        primary = skill.metadata.primary_env
+        values: dict[str, Value] = dict(given.env)
+        named = {comparable(name) for name in values}
+        if primary and given.api_key is not None and comparable(primary) not in named:
+            values[primary] = given.api_key
+        yield SkillVariables(
+            skill=skill.name,
+            values=values,
+            declared=frozenset(filter(None, (primary, *skill.metadata.requires.env))),
+            allowed=entry.allow_env,
+        )
+
+
+def names_only(variables: SkillVariables) -> SkillVariables:
+    """Return the same variables, with a word in place of each value that would be looked up."""
+    values = {
+        name: value if isinstance(value, str) else "looked up when the run begins"
+        for name, value in variables.values.items()
+    }
+    return replace(variables, values=values)
+
+
+def for_children(tools: EnvironmentTools, own: Iterable[str]) -> Variables:
+    """Return the environment of this process for a run's children: without other runs' secrets."""
+    mine = {comparable(name) for name in own}
+    others = [name for name in tools.overlay.active if comparable(name) not in mine]
+    return without(tools.base, others)
+
+
+def with_tools(values: Variables, folder: str) -> Variables:
+    """Return an environment whose search path ends with the folder of installed programs.
+
+    At its end, so that an installed program never takes the place of another.
+    """
+    if not folder:
+        return values
+    name = next((key for key in values if comparable(key) == "PATH"), "PATH")
+    path = values.get(name, os.defpath)
+    if folder in path.split(os.pathsep):
+        return values
+    return Variables({**values, name: f"{path}{os.pathsep}{folder}" if path else folder})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTools:
+    """What a run works with; the larger parts are made when they are first asked for."""
+
+    skills: SkillsService
+    environment: EnvironmentTools
+    sessions: Callable[[], "Sessions"]
+    routing: Callable[[], "RoutingService"]
+    texts: Callable[[], "SkillTexts"]
+    workshop: Callable[[], "WorkshopService"]
+    # Told what became of which skills, for an agent; it never fails.
+    note: Callable[[Use, Sequence[str], str], None] = lambda _use, _skills, _agent: None
+
 
 Messages = Sequence[Mapping[str, object]]
 
@@ -195,7 +370,7 @@ class Run:
         # Late: a run that learns nothing loads nothing for it.
         # The same.
         from prowess.runtime.workshop.service import TurnSeen  # noqa: PLC0415
-        from prowess.transcripts.turns_part import calls, turns  # noqa: PLC0415
+        from prowess.transcripts.turns import calls, turns  # noqa: PLC0415
 
         made = calls(turns(messages)) if tool_calls is None else tool_calls
         count = made if isinstance(made, int) else len(made)

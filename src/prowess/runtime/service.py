@@ -2,6 +2,10 @@
 
 It answers per agent: each agent has a workspace, a filter and a budget. Nothing here touches files;
 the ports do.
+
+The skills of one workspace, kept up to date with as little work as possible.
+
+Snapshots of sessions: kept through a turn, renewed at the next when something changed.
 """
 
 import functools
@@ -11,19 +15,93 @@ from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 from prowess.errors import UnknownAgentError
-from prowess.runtime.ports import SettingsSource
-from prowess.runtime.workspace import Workspace, WorkspaceState
+from prowess.runtime.ports import (
+    FactsProbe,
+    Scan,
+    SessionStore,
+    SettingsSource,
+    SkillSources,
+    StoredSnapshot,
+)
 from prowess.settings import AgentSettings, Limits, SettingProblem, Settings
-from prowess.skills.agent_filter import AgentFilter, MatchedBy
-from prowess.skills.catalog import Shadowed
+from prowess.skills import eligibility
+from prowess.skills.catalog import Catalog, Shadowed, find, merge, owners
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.eligibility import Verdict
-from prowess.skills.keys import owners
-from prowess.skills.lookup import find
+from prowess.skills.eligibility import HostFacts, Verdict
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
-from prowess.skills.snapshot import Snapshot, fingerprint
+from prowess.skills.snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
 from prowess.skills.text import one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceState:
+    """Everything that follows from files, host and settings, before any agent is considered."""
+
+    settings: Settings
+    scan: Scan
+    catalog: Catalog
+    facts: HostFacts
+    verdicts: Mapping[str, Verdict]
+
+
+class Workspace:
+    """Holds the current state of one workspace folder and rebuilds what changed."""
+
+    def __init__(self, folder: str, sources: SkillSources, facts: FactsProbe) -> None:
+        self.folder = folder
+        self.sources = sources
+        self._facts = facts
+        self._state: WorkspaceState | None = None
+        self._lock = threading.RLock()
+
+    def state(self, settings: Settings) -> WorkspaceState:
+        """Return the state, built on first use and whenever the settings are others."""
+        with self._lock:
+            if self._state is None or self._state.settings is not settings:
+                return self.refresh(settings)
+            return self._state
+
+    def refresh(self, settings: Settings, changed: Collection[str] | None = None) -> WorkspaceState:
+        """Look again; `changed` names the only files that can differ."""
+        with self._lock:
+            return self._refreshed(settings, changed)
+
+    def _refreshed(self, settings: Settings, changed: Collection[str] | None) -> WorkspaceState:
+        old = self._state
+        scan = self.sources.scan(settings, changed)
+        if old is not None and scan is old.scan and settings is old.settings:
+            catalog = old.catalog
+        else:
+            catalog = merge(scan.skills, settings.skills.load.precedence)
+        facts = self._facts.probe(
+            eligibility.needed_bins(catalog.skills) | {"brew"},
+            eligibility.needed_env(catalog.skills),
+        )
+        if old is not None and catalog is old.catalog and facts == old.facts:
+            return old
+        verdicts = _verdicts(catalog, facts, settings, old)
+        self._state = WorkspaceState(
+            settings=settings, scan=scan, catalog=catalog, facts=facts, verdicts=verdicts
+        )
+        return self._state
+
+
+def _verdicts(
+    catalog: Catalog, facts: HostFacts, settings: Settings, old: WorkspaceState | None
+) -> dict[str, Verdict]:
+    """Judge every winner; the same object under the same facts is not judged again."""
+    known: Mapping[str, Skill] = {}
+    judged: Mapping[str, Verdict] = {}
+    if old is not None and old.settings is settings and old.facts == facts:
+        known, judged = old.catalog.winners, old.verdicts
+    return {
+        name: judged[name]
+        if known.get(name) is skill
+        else eligibility.check(skill, facts, settings)
+        for name, skill in catalog.winners.items()
+    }
+
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -320,3 +398,50 @@ def _node_note(settings: Settings) -> str:
         return ""
     names = escape(one_line(", ".join(node.name for node in nodes)))
     return f"Some skills need a remote machine ({names}): run their commands there."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a session works with during one turn."""
+
+    stored: StoredSnapshot
+    # True where this turn sees something else than the last one did.
+    rebuilt: bool
+
+
+class Sessions:
+    """Hands each session its snapshot at the start of a turn."""
+
+    def __init__(self, skills: SkillsService, store: SessionStore) -> None:
+        self._skills, self._store = skills, store
+
+    def begin_turn(self, session_id: str, agent_id: str | None = None) -> Turn:
+        """Return the snapshot for this turn, renewed if files, config or filter changed."""
+        session_id = one_line(session_id)
+        # A turn is where changes land, whether or not anything watches.
+        self._skills.refresh()
+        current = self._skills.snapshot(agent_id)
+        stored = self._store.load(session_id)
+        if stored is not None and not _is_stale(stored, current):
+            return Turn(stored=stored, rebuilt=False)
+        fresh = StoredSnapshot(
+            session_id=session_id,
+            agent_id=current.agent_id,
+            # Another process may have stored a later one: versions of a session only grow.
+            version=current.version if stored is None else max(current.version, stored.version + 1),
+            hash=current.hash,
+            prompt=current.prompt,
+            skills=current.skills,
+            skill_filter=current.skill_filter,
+        )
+        self._store.save(fresh)
+        return Turn(stored=fresh, rebuilt=True)
+
+
+def _is_stale(stored: StoredSnapshot, current: Snapshot) -> bool:
+    """Compare meanings, not versions: each process counts its own."""
+    return (stored.agent_id, stored.skill_filter, stored.hash) != (
+        current.agent_id,
+        current.skill_filter,
+        current.hash,
+    )

@@ -3,22 +3,53 @@
 Routing looks at the skills as they are now: a skill that was changed since may be found where it
 was not, which is what a person wants to know. A session whose folder is gone is counted, but
 nothing can be said about what it missed.
+
+Missed activations for people who look again and again: the last report is kept for a while.
+
+To read sessions and to route their prompts takes seconds, so one thread does it at a time, and
+whoever asks meanwhile gets the same answer.
+
+Corrections that prove that a skill was missed, as proposals that wait for a person.
+
+The person said what to do and the skill should have said it: the words go to that skill. One that
+lies where the workshop writes nothing (bundled, of another folder, of a user) stays as it is; the
+words then go to the topic's skill, as any correction does, and the reason says so. Nothing is ever
+applied from here, whatever the policy says.
+
+Trigger tests from real sessions: the very words that people used, and the skill that was meant.
+
+Certain are prompts whose skill was missed, as what followed proved, and prompts for which the agent
+took a skill by itself and nobody objected. A prompt that nods or corrects is about what came before
+it, and one that holds a secret is left out: a suite is a file that people commit.
 """
 
+import hashlib
 import os
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from prowess.hooks.harness import Harness
 from prowess.routing.model import Decision, Route
 from prowess.routing.router import Context
+from prowess.routing.triggers import is_follow_up
 from prowess.runtime.route.answer import Asked
+from prowess.runtime.workshop.drafts import Draft
+from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.proposals import Proposals
+from prowess.secrets.mask import hidden_in
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
-from prowess.transcripts.session_model import Session, Turn
-from prowess.workshop.missed_activations import Missed, MissKind, Sure, missed, plain_name
+from prowess.skills.text import one_line
+from prowess.transcripts.sessions import Session, Turn, corrects
+from prowess.transcripts.turns import Role
+from prowess.transcripts.turns import Turn as Said
+from prowess.workshop.capture import Capture, capture, topic_of
+from prowess.workshop.edit import Append, Create
+from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
+from prowess.workshop.proposal import Evidence, Proposal, Source, State
 
 MOST_FILES, MOST_ROUTED = 400, 3_000
 GONE = "a session whose folder is gone: what it missed is not known"
@@ -277,3 +308,204 @@ def _is_below(folder: str, workspace: str) -> bool:
     return bool(folder) and (
         os.path.normpath(folder) == base or os.path.normpath(folder).startswith(base + os.sep)
     )
+
+
+_KEPT_MS = 120_000
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A report, and when it was made."""
+
+    report: SessionsReport
+    made_ms: int
+    days: int
+
+
+class MissedActivations:
+    """Makes reports of sessions, and keeps the last one."""
+
+    def __init__(self, report: Callable[[int], SessionsReport], now_ms: Callable[[], int]) -> None:
+        """Take what reports on sessions since a moment, and the clock."""
+        self._report, self._now_ms = report, now_ms
+        self._making = threading.Lock()
+        self._kept: Kept | None = None
+
+    def of(self, days: int, *, fresh: bool = False) -> Kept:
+        """Return the report of the last days; `fresh` makes it anew whatever is kept."""
+        with self._making:
+            now, kept = self._now_ms(), self._kept
+            is_new = kept is not None and abs(now - kept.made_ms) < _KEPT_MS
+            if kept is not None and is_new and kept.days == days and not fresh:
+                return kept
+            report = self._report(now - days * _DAY_MS)
+            self._kept = Kept(report=report, made_ms=now, days=days)
+            return self._kept
+
+
+SECTION = "Corrections"
+_MOST_PROMPT, _MOST_PATH = 600, 400
+_WAITING = frozenset((State.PENDING, State.QUARANTINED))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A missed skill, what was asked for, and what the person then said to do."""
+
+    missed: Missed
+    proof: Turn
+    found: Capture
+
+
+def lessons(misses: Sequence[Missed]) -> Iterator[Lesson]:
+    """Yield what proved misses teach, one for each correction, for the skill that was surest.
+
+    What a phrase says for good is left out: the workshop hears that by itself.
+    """
+    seen: set[tuple[str, str, int]] = set()
+    for miss in sorted(misses, key=lambda one: -one.score):
+        proof = miss.proof
+        if miss.kind is not MissKind.MISSED or proof is None or proof.by_hand:
+            continue
+        key = (miss.session.harness, miss.session.id or miss.session.path, proof.number)
+        said = Said(role=Role.USER, text=proof.prompt, place=proof.number)
+        words = lesson(proof.prompt, miss.skill)
+        if words and key not in seen and capture([said]) is None:
+            seen.add(key)
+            found = Capture(instruction=words, topic=topic_of(words), turn=said)
+            yield Lesson(missed=miss, proof=proof, found=found)
+
+
+class MissedCorrections:
+    """Proposes what missed skills should have said."""
+
+    def __init__(self, tools: WorkshopTools, agent_id: str) -> None:
+        self._tools, self._agent_id = tools, agent_id
+        self._proposals = Proposals(tools)
+        self._writable = {one.name for one in tools.neighbours(agent_id)}
+
+    def propose(self, one: Lesson) -> tuple[Proposal | None, bool]:
+        """Return the proposal that waits for a person now, and whether it is new.
+
+        None where somebody decided about these words before.
+
+        Raises:
+            ProposalError: it cannot be proposed; nothing was stored.
+            StoreError: the store cannot be used.
+        """
+        workspace = self._tools.workspace(self._agent_id)
+        proposed = self._proposals.propose(workspace, self._draft(one))
+        waits = proposed.is_new or proposed.proposal.state in _WAITING
+        return (proposed.proposal if waits else None), proposed.is_new
+
+    def _draft(self, one: Lesson) -> Draft:
+        skill, topic = one.missed.skill, one.found.topic
+        reason = f"User correction where {skill} was not used (the router's score is"
+        reason = f"{reason} {one.missed.score:.2f})"
+        draft = Draft(
+            skill=skill,
+            title=f"Skill update: {skill}",
+            reason=reason,
+            source=Source.AGENT_END,
+            edit=Append(section=SECTION, body=one.found.bullet),
+            evidence=_evidence(one),
+            agent_id=self._agent_id,
+            session_id=one.missed.session.id,
+            # The same words are the same wish, whichever skill they would go to by now.
+            payload=_words_hash(one.found.instruction),
+            compare=False,
+        )
+        if skill in self._writable:
+            return draft
+        where = self._tools.elsewhere(skill, self._agent_id)
+        lies = f", which lies at {one_line(where)[:_MOST_PATH]}," if where else ""
+        # Among the words of others, these have to say what they are about.
+        found = replace(one.found, instruction=f"{skill}: {one.found.instruction}")
+        return Draft(
+            skill=topic.skill,
+            title=topic.title,
+            reason=f"{reason}; {skill}{lies} is not changed from here",
+            source=draft.source,
+            edit=Create(description=found.description, body=found.body),
+            evidence=draft.evidence,
+            agent_id=draft.agent_id,
+            session_id=draft.session_id,
+            payload=draft.payload,
+            compare=False,
+        )
+
+
+def _evidence(one: Lesson) -> tuple[Evidence, ...]:
+    """Quote what was asked for, then the correction; a secret in the first must not be kept."""
+    asked, role = one.missed.turn, Role.USER.value
+    prompt = hidden_in(asked.prompt).text[:_MOST_PROMPT]
+    return (
+        Evidence(place=asked.number, role=role, quote=prompt),
+        Evidence(place=one.proof.number, role=role, quote=one.proof.prompt),
+    )
+
+
+def _words_hash(instruction: str) -> str:
+    words = f"correction\0{instruction}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(words).hexdigest()
+
+
+_FEWEST_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerCase:
+    """A prompt, and the skills of which any is right for it."""
+
+    prompt: str
+    expect: tuple[str, ...]
+
+
+class TriggerCases(NamedTuple):
+    """The cases of a report, and how many prompts were left out because of a secret in them."""
+
+    cases: tuple[TriggerCase, ...]
+    with_secrets: int
+
+
+def trigger_cases(report: SessionsReport) -> TriggerCases:
+    """Return the cases of a report, each prompt once."""
+    known = {one.name for one in report.skills}
+    found: dict[str, dict[str, None]] = {}
+    with_secrets: set[str] = set()
+    for prompt, skill in _pairs(report):
+        if skill not in known or not _stands_alone(prompt):
+            continue
+        if hidden_in(prompt).text != prompt:
+            with_secrets.add(prompt)
+        else:
+            found.setdefault(prompt, {})[skill] = None
+    cases = (TriggerCase(prompt=prompt, expect=tuple(found[prompt])) for prompt in found)
+    return TriggerCases(tuple(cases), len(with_secrets))
+
+
+def _stands_alone(prompt: str) -> bool:
+    is_long = len(prompt.split()) >= _FEWEST_WORDS
+    return is_long and not is_follow_up(prompt) and not corrects(prompt)
+
+
+def _pairs(report: SessionsReport) -> Iterator[tuple[str, str]]:
+    for miss in report.missed:
+        if miss.kind is MissKind.MISSED:
+            yield miss.turn.prompt, miss.skill
+    for session in report.sessions:
+        yield from _taken(session, report.since_ms)
+
+
+def _taken(session: Session, since_ms: int) -> Iterator[tuple[str, str]]:
+    """Yield the prompts for which the agent first took a skill, unless it was told otherwise."""
+    before: set[str] = set()
+    for turn in session.turns:
+        used = {plain_name(name) for name in turn.used}
+        is_plain = not (turn.by_hand or turn.corrected) and (
+            not turn.at_ms or turn.at_ms >= since_ms
+        )
+        if is_plain:
+            yield from ((turn.prompt, name) for name in sorted(used - before))
+        before |= used

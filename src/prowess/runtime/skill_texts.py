@@ -13,8 +13,7 @@ from typing import Protocol
 
 from prowess.errors import ContainmentError, PathError, UnsafeSkillError
 from prowess.runtime.scan import ScanService, Target
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.skills.model import Skill
 
 SKILL_FILE = "SKILL.md"

@@ -24,8 +24,7 @@ from prowess.runtime.sync_plan import (
     make_plan,
     remaining,
 )
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict
+from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict, content_hash
 from prowess.safety.paths import shown
 from prowess.skills.model import Skill
 

@@ -8,34 +8,156 @@ the store itself, and is counted once.
 
 Being listed happens at every turn to every skill, so it is only counted, and written now and then
 together with what else there is. All other uses are written at once.
+
+What the log of uses holds, and what keeps it: values, bounds and one port.
+
+What happened to skills over days: sums for each day and each skill, and what nobody uses.
+
+Only names, kinds and days go in, so nothing here could tell what anybody asked.
 """
 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Protocol
 
 from prowess.errors import ProwessError, StoreError
 from prowess.runtime.service import SkillsService
-from prowess.runtime.usage_model import (
-    LONGEST_NAME,
-    MOST_DAYS,
-    MOST_EVENTS,
-    MOST_PAIRS,
-    WORTH,
-    Pair,
-    UsageDay,
-    UsageEvent,
-    UsagePage,
-    UsageQuery,
-    UsageStore,
-    UsageTotal,
-    Use,
-    utc_day,
-)
 from prowess.skills.text import clean
+
+MOST_EVENTS = 20_000
+# Of a skill and an agent together, each with its five numbers.
+MOST_PAIRS = 10_000
+# Of a day, a skill and an agent together.
+MOST_DAYS = 50_000
+LONGEST_NAME = 200
+_MOST_TOTALS_SHOWN = 2_000
+
+
+class Use(StrEnum):
+    """What happened to a skill."""
+
+    LISTED = "listed"
+    ROUTED = "routed"
+    LOADED = "loaded"
+    INVOKED = "invoked"
+    CORRECTED = "corrected"
+
+
+# The uses by which a skill earns its place in a prompt.
+WORTH = frozenset((Use.LOADED, Use.INVOKED))
+
+Pair = tuple[str, str]
+_DAY_MS = 86_400_000
+# The number that a calendar gives to the first day of 1970.
+_FIRST_DAY = 719_163
+
+
+def utc_day(at_ms: int) -> int:
+    """Return the number of the day of a moment, as calendars count, in no place's own time."""
+    return at_ms // _DAY_MS + _FIRST_DAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageEvent:
+    """One use of one skill."""
+
+    use: Use
+    skill: str
+    agent_id: str
+    at_ms: int
+    # Given by the store, and always growing.
+    sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageTotal:
+    """How often each thing happened to one skill of one agent."""
+
+    skill: str
+    agent_id: str
+    counts: Mapping[Use, int]
+    last_used_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDay:
+    """How often each thing happened on one day to one skill of one agent."""
+
+    # Counted as calendars count days, in the time of the place.
+    day: int
+    agent_id: str
+    # Empty for messages that no skill fitted.
+    skill: str = ""
+    counts: Mapping[Use, int] = field(default_factory=dict)
+    unmatched: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageQuery:
+    """Which part of the log somebody wants to see; None stands for all."""
+
+    agent_id: str | None = None
+    skill: str | None = None
+    after: int = 0
+    most_events: int = 100
+    most_totals: int = _MOST_TOTALS_SHOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsagePage:
+    """A part of the log, oldest event first."""
+
+    totals: tuple[UsageTotal, ...] = ()
+    events: tuple[UsageEvent, ...] = ()
+    # Whether there are events after these.
+    more: bool = False
+
+
+class UsageStore(Protocol):
+    """Keeps the log; safe for several threads and processes."""
+
+    def add(
+        self,
+        totals: Sequence[UsageTotal],
+        events: Sequence[UsageEvent],
+        at_ms: int,
+        days: Sequence[UsageDay] = (),
+    ) -> None:
+        """Add numbers to what is counted and events to the log, all or none of them.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+
+    def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
+        """Return what happened from a day on, to one agent's skills or to all.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def read(self, query: UsageQuery) -> UsagePage:
+        """Return a part of the log.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
+        """Return when each skill was last used, by one agent or by any, in milliseconds since 1970.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
+
 
 log = logging.getLogger(__name__)
 
@@ -341,3 +463,104 @@ def _moment(at_ms: int) -> str:
         # A store is a file like any other, and may say anything.
         moment = datetime.fromtimestamp(0, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_MOST_SHOWN = 1_000
+
+
+@dataclass(slots=True)
+class Sums:
+    """How often each thing happened."""
+
+    uses: dict[Use, int] = field(default_factory=lambda: dict.fromkeys(Use, 0))
+    # Messages that no skill fitted.
+    unmatched: int = 0
+
+    def add(self, day: UsageDay) -> None:
+        """Add the numbers of one row."""
+        for use, number in day.counts.items():
+            self.uses[use] += number
+        self.unmatched += day.unmatched
+
+    @property
+    def worth(self) -> int:
+        """How often a skill was really used."""
+        return sum(self.uses[use] for use in WORTH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillUse:
+    """One skill: its sums, and when it was last used by who was asked about."""
+
+    name: str
+    sums: Sums
+    last_used_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """Some days up to today, the earliest first; every day is there."""
+
+    agent_id: str | None
+    days: Mapping[date, Sums]
+    # The most used first.
+    skills: tuple[SkillUse, ...]
+    agents: Mapping[str, Sums]
+    # Ready for the agent (or any), and never loaded or invoked as far as anybody remembers.
+    never_used: tuple[str, ...]
+
+    @property
+    def total(self) -> Sums:
+        """The sums of all days."""
+        whole = Sums()
+        for sums in self.days.values():
+            for use, number in sums.uses.items():
+                whole.uses[use] += number
+            whole.unmatched += sums.unmatched
+        return whole
+
+
+def activity(log: UsageLog, skills: SkillsService, agent_id: str | None, number: int) -> Activity:
+    """Return what happened on the last days, today included, to one agent's skills or to all.
+
+    Raises:
+        UnknownAgentError: there is no such agent.
+    """
+    agents = [agent.id for agent in skills.settings.agents]
+    asked = agents if agent_id is None else [skills.agent(agent_id).id]
+    today = log.today()
+    first = max(1, today - number + 1)
+    rows = [row for row in log.days(first, agent_id) if row.day <= today]
+    days = {date.fromordinal(day): Sums() for day in range(first, today + 1)}
+    for row in rows:
+        days[date.fromordinal(row.day)].add(row)
+    last_used = log.last_used(None if agent_id is None else asked[0])
+    ready = {row.skill.name for one in asked for row in skills.status(one).skills if row.usable}
+    return Activity(
+        agent_id=agent_id,
+        days=days,
+        skills=_by_skill(rows, last_used),
+        agents=_by_agent(rows, asked),
+        never_used=tuple(sorted(ready - last_used.keys()))[:_MOST_SHOWN],
+    )
+
+
+def _by_skill(rows: Iterable[UsageDay], last_used: Mapping[str, int]) -> tuple[SkillUse, ...]:
+    sums: dict[str, Sums] = {}
+    for row in rows:
+        if row.skill:
+            sums.setdefault(row.skill, Sums()).add(row)
+    found = [
+        SkillUse(name=name, sums=each, last_used_ms=last_used.get(name))
+        for name, each in sums.items()
+    ]
+    found.sort(key=lambda one: (-one.sums.worth, -one.sums.uses[Use.ROUTED], one.name))
+    return tuple(found[:_MOST_SHOWN])
+
+
+def _by_agent(rows: Iterable[UsageDay], asked: Sequence[str]) -> dict[str, Sums]:
+    sums = {agent: Sums() for agent in asked}
+    for row in rows:
+        # One that is no longer configured still did what it did.
+        sums.setdefault(row.agent_id, Sums()).add(row)
+    return sums

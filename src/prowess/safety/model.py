@@ -1,8 +1,28 @@
-"""Findings, reports and the table row of a rule: the words of the scanner."""
+"""Findings, reports and the table row of a rule: the words of the scanner.
 
+The hash of a whole skill: what acceptances, changes and copies know it by.
+
+What a reader saw, before anybody decides what it weighs.
+"""
+
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from prowess.safety.views import Spot
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """Return a hash over every path and every byte; a skill that does not exist has no files."""
+    digest = hashlib.sha256()
+    # A name that is no UTF-8 arrives with lone surrogates, and still has a hash of its own.
+    named = {path.encode("utf-8", "surrogatepass"): content for path, content in files.items()}
+    for name, content in sorted(named.items(), key=lambda item: item[0]):
+        # Every length in front, so that no two sets of files read the same.
+        digest.update(b"%d:%s%d:" % (len(name), name, len(content)))
+        digest.update(content)
+    return digest.hexdigest()
 
 
 class Level(StrEnum):
@@ -117,3 +137,16 @@ class Rule:
     # Texts on which the rule must and must not fire at its level; each is a test.
     fires: tuple[Example, ...]
     quiet: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A rule that a text meets, before profile and context decide what it weighs."""
+
+    rule_id: str
+    spot: Spot
+    message: str
+    confidence: Confidence = Confidence.HIGH
+    # None: the level of the rule's row.
+    level: Level | None = None
+    lowered_by: tuple[str, ...] = ()

@@ -10,16 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from prowess.safety.contents import content_hash
-from prowess.safety.evidence import evidence_of
-from prowess.safety.facts import Act
+from prowess.safety.facts import Act, Scene, Setting
 from prowess.safety.intake.ledger import Intake, Limits, take
-from prowess.safety.judging.damage import judge_damage
+from prowess.safety.judging.damage import judge_damage, judge_lasting
 from prowess.safety.judging.data import judge_data
 from prowess.safety.judging.execution import judge_execution
-from prowess.safety.judging.judging_lasting import judge_lasting
-from prowess.safety.judging.judging_packages import judge_packages
-from prowess.safety.judging.packages import lookalike
+from prowess.safety.judging.packages import judge_packages, lookalike
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -28,13 +24,12 @@ from prowess.safety.model import (
     Profile,
     ScanReport,
     ScanVerdict,
+    Sighting,
+    content_hash,
 )
-from prowess.safety.rules.acceptance import Acceptance, accepted_by
-from prowess.safety.rules.levels import literal_hits
-from prowess.safety.rules.levels_part import level_of
-from prowess.safety.rules.table import RULES
-from prowess.safety.scene import Scene, Setting
-from prowess.safety.sighting import Sighting
+from prowess.safety.rules.levels import Acceptance, accepted_by, level_of, literal_hits
+from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.secrets import evidence_of
 from prowess.safety.survey import Survey
 from prowess.safety.views import Lines, Spot, View
 

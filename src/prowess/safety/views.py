@@ -2,6 +2,8 @@
 
 A scanner reads a file in many ways (folded, decoded, unquoted); a person wants the line in the file
 as it is. A `View` carries both: its text, and for each character the offset in the raw text.
+
+Write a view anew, piece by piece, without losing where each character came from.
 """
 
 from array import array
@@ -109,3 +111,39 @@ class Lines:
         start = self._starts[number - 1]
         end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
         return self.text[start:end].removesuffix("\r")
+
+
+class Rewriter:
+    """Collects what is kept of a view and what is put in its place."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._pieces: list[str] = []
+        self._origins = array("L")
+
+    def keep(self, start: int, end: int) -> None:
+        """Take over the stretch from `start` to `end` as it is."""
+        if start < end:
+            self._pieces.append(self._view.text[start:end])
+            self._origins.extend(self._view.origins[start:end])
+
+    def put(self, text: str, at: int) -> None:
+        """Write `text`, all of which stands for the character at `at`."""
+        if len(text) == 1:
+            self._pieces.append(text)
+            self._origins.append(self._view.origins[at])
+        elif text:
+            self._pieces.append(text)
+            self._origins.extend([self._view.origin(at)] * len(text))
+
+    def swap(self, text: str, start: int) -> None:
+        """Write `text` over as many characters from `start` on, one for one."""
+        self._pieces.append(text)
+        self._origins.extend(self._view.origins[start : start + len(text)])
+
+    def done(self, step: str) -> View:
+        """Return the rewritten view, its chain longer by `step`."""
+        chain = self._view.chain
+        if step and chain[-1:] != (step,):
+            chain = (*chain, step)
+        return View(self._view.path, "".join(self._pieces), self._origins, chain)

@@ -2,15 +2,28 @@
 
 Names are compared exactly. Nothing is lost: every skill that went in comes out as a winner or as
 shadowed, with the winner named.
+
+Who owns a key of the config: a skill says which key it has, so two may say the same.
+
+A key opens secrets and a tools folder. The skill that is called so has it, else the one from the
+highest source; whoever else asks for it gets nothing by it.
+
+Finding the one skill a person means by a name.
+
+Exact name, then exact key, then without case, without separators, and last by folder. Two
+candidates at a stage are not a match: guessing between them would show the wrong skill.
 """
 
+import difflib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from prowess.errors import SkillNotFoundError
 from prowess.settings import Precedence
+from prowess.skills.frontmatter import squeeze
 from prowess.skills.model import Skill, Tier
 
 # The three of OpenPocket come first and the first wins; what it does not know stands below them.
@@ -95,3 +108,50 @@ def _ranked(found: Iterable[Skill], precedence: Precedence) -> list[Skill]:
     return sorted(
         backwards, key=lambda skill: (not skill.is_draft, OPENPOCKET_RANK[skill.source.tier])
     )
+
+
+def owners(skills: Iterable[Skill]) -> Mapping[str, Skill]:
+    """Return the skill that each key belongs to."""
+    found: dict[str, Skill] = {}
+    for skill in skills:
+        known = found.get(skill.key)
+        if known is None or _claim(skill) > _claim(known):
+            found[skill.key] = skill
+    return found
+
+
+def _claim(skill: Skill) -> tuple[bool, int]:
+    return skill.name == skill.key, skill.source.tier
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def _joined(text: str) -> str:
+    return squeeze(text.strip().replace(" ", "-"))
+
+
+_STAGES: tuple[Callable[[Skill, str], bool], ...] = (
+    lambda skill, name: skill.name == name,
+    lambda skill, name: skill.key == name,
+    lambda skill, name: _folded(name) in {_folded(skill.name), _folded(skill.key)},
+    lambda skill, name: _joined(name) in {_joined(skill.name), _joined(skill.key)},
+    lambda skill, name: skill.id == name,
+)
+
+
+def find(skills: Sequence[Skill], name: str) -> Skill:
+    """Return the skill called `name`.
+
+    Raises:
+        SkillNotFoundError: none or several answer to it.
+    """
+    for matches in _STAGES:
+        hits = [skill for skill in skills if matches(skill, name)]
+        if len(hits) == 1:
+            return hits[0]
+        if hits:
+            raise SkillNotFoundError(name, [skill.name for skill in hits], ambiguous=True)
+    names = [skill.name for skill in skills]
+    raise SkillNotFoundError(name, difflib.get_close_matches(name, names, n=3, cutoff=0.6))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prowess.skills.field_reader import as_text, squeeze
+from prowess.skills.frontmatter import as_text, squeeze
 from prowess.skills.model import Skill, Value
 
 MAX_NAME = 32

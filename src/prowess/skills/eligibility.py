@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prowess.settings import EntrySettings, NodeSettings, Settings
-from prowess.skills.install_specs import InstallOption, offered
-from prowess.skills.metadata import platform_name
+from prowess.skills.metadata import InstallOption, offered, platform_name
 from prowess.skills.model import Requirements, Skill
 
 # OpenClaw switches these on by default, and skills written for it rely on that.

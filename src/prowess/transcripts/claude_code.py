@@ -2,16 +2,43 @@
 
 A file holds a tree, of which the newest branch is what happened. Much of what stands there as a
 message of the user was written by the program: only what is `TYPED` was typed.
+
+Sessions of Claude Code: its transcripts say what the model was shown, and which skills it used.
+
+A file can hold the lines of several sessions, where one was resumed from another; each has a
+branch of its own. What is attached to a line of the branch belongs to it, also where no later line
+answers it.
+
+Claude Code's transcripts: a tree of lines, of which the newest branch is what happened.
+
+A person who goes back and types something else leaves the old branch in the file. Calls made side
+by side hang below each other, so that an answer can lie beside the branch: answers are looked up in
+the whole file, and all lines of one message belong together. The format is its vendor's own and
+changes, so whatever is unknown is passed over.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from prowess.transcripts.sessions import words_of
-from prowess.transcripts.traces import LeftOut
-from prowess.transcripts.turns import NO_MESSAGE, Record
+from prowess.transcripts.sessions import (
+    CUT_OFF,
+    INTERRUPTED,
+    SERVICE_FAILED,
+    Results,
+    Returned,
+    Session,
+    SessionBuilder,
+    TurnReader,
+    listing,
+    moment_ms,
+    skill_files,
+    words_of,
+)
+from prowess.transcripts.traces import LeftOut, Trace, TraceShape
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 
 Entry = Mapping[str, object]
 
@@ -183,3 +210,212 @@ def text_at(entry: Entry, name: str) -> str:
     """Return a field where it is a text."""
     value = entry.get(name)
     return value if isinstance(value, str) else ""
+
+
+HARNESS = "claude-code"
+
+_COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
+_ARGUMENTS, _END_OF_ARGUMENTS, _MOST_ARGUMENTS = "<command-args>", "</command-args>", 8_000
+_TYPED_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
+_READS = frozenset(("Read", "View", "NotebookRead"))
+
+
+def read_claude_sessions(
+    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
+) -> tuple[Session, ...]:
+    """Return each session of a transcript in which somebody typed something."""
+    left_out = LeftOut(skipped)
+    tree = Tree(tuple(entries_of(records, left_out)))
+    attached = _Attached(tree.entries)
+    found = (_read_branch(attached.to(branch), path, left_out) for branch in tree.branches())
+    return tuple(session for session in found if session is not None)
+
+
+class _Attached:
+    """What is attached to which line; looked up, since a file may hold thousands of sessions."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._places = {id(entry): place for place, entry in enumerate(entries)}
+        self._below: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            if entry["type"] == "attachment" and (parent := text_at(entry, "parentUuid")):
+                self._below[parent].append(entry)
+
+    def to(self, branch: Sequence[Entry]) -> list[Entry]:
+        """Return the lines of a branch and what is attached to them, in the order of the file."""
+        named = {text_at(entry, "uuid") for entry in branch}
+        more = (entry for name in named for entry in self._below.get(name, ()))
+        found = {id(entry): entry for entry in (*branch, *more)}
+        return [found[key] for key in sorted(found, key=self._places.__getitem__)]
+
+
+def _read_branch(branch: Sequence[Entry], path: str, left_out: LeftOut) -> Session | None:
+    builder = SessionBuilder(harness=HARNESS, path=path, left_out=left_out)
+    for entry in branch:
+        builder.about(
+            session_id=text_at(entry, "sessionId"),
+            cwd=text_at(entry, "cwd"),
+            at_ms=moment_ms(entry.get("timestamp")),
+        )
+        if entry["type"] == "user":
+            _take_user(entry, builder)
+        elif entry["type"] == "assistant":
+            _take_agent(entry, builder)
+        elif entry["type"] == "attachment":
+            _take_attachment(entry.get("attachment"), builder)
+    return builder.session()
+
+
+def _take_user(entry: Entry, builder: SessionBuilder) -> None:
+    at_ms = moment_ms(entry.get("timestamp"))
+    said = user_line(entry)
+    if said.kind is Kind.TYPED:
+        command = _TYPED_COMMAND.fullmatch(said.text)
+        if command is None:
+            builder.typed(said.text, at_ms)
+        else:
+            builder.commanded(command["name"], command["said"] or "", at_ms)
+    elif said.kind is Kind.TAGS_ALONE:
+        raw = words_of(message_of(entry).get("content"), "tool")
+        called = _COMMAND.search(raw)
+        if called is None:
+            builder.left_out[NOT_TYPED] += 1
+            return
+        builder.commanded(called["name"], _arguments(raw), at_ms)
+    elif said.kind is Kind.BY_PROGRAM:
+        builder.left_out[NOT_TYPED] += 1
+
+
+def _arguments(raw: str) -> str:
+    """Return what stands behind a command; empty where its end is missing."""
+    _, _, behind = raw.partition(_ARGUMENTS)
+    said, end, _ = behind.partition(_END_OF_ARGUMENTS)
+    return said[:_MOST_ARGUMENTS] if end else ""
+
+
+def _take_agent(entry: Entry, builder: SessionBuilder) -> None:
+    builder.used([text_at(entry, "attributionSkill")])
+    message = message_of(entry)
+    if message.get("model") == SYNTHETIC or entry.get("isApiErrorMessage") is True:
+        return
+    content = message.get("content")
+    if isinstance(content, str):
+        builder.told(content)
+    for block in blocks_of(entry):
+        if block.get("type") == "text":
+            builder.told(text_at(block, "text"))
+        elif block.get("type") == "tool_use":
+            builder.called()
+            _take_call(text_at(block, "name"), block.get("input"), builder)
+
+
+def _take_call(name: str, given: object, builder: SessionBuilder) -> None:
+    if not isinstance(given, dict):
+        return
+    if name == "Skill":
+        # Older versions called the argument `command`.
+        builder.used([(text_at(given, "skill") or text_at(given, "command")).lstrip("/")])
+    elif name in _READS:
+        builder.used(skill_files(text_at(given, "file_path")))
+
+
+def _take_attachment(attachment: object, builder: SessionBuilder) -> None:
+    if not isinstance(attachment, dict):
+        return
+    kind = attachment.get("type")
+    if kind == "skill_listing":
+        text = words_of(attachment.get("content"), "tool")
+        builder.lists(listing(text), anew=attachment.get("isInitial") is True)
+    elif kind == "invoked_skills":
+        skills = attachment.get("skills")
+        given = skills if isinstance(skills, list) else [attachment]
+        builder.used(text_at(one, "name") for one in given if isinstance(one, dict))
+    elif kind == "hook_additional_context":
+        builder.hinted(skill_files(words_of(attachment.get("content"), "tool")))
+
+
+__all__ = ["SUB_AGENT", "TWICE", "is_claude_code_line", "read_claude_code"]
+
+# Another agent asks: what follows is not done for the person.
+_OTHER_AGENT = ("<teammate-message", "<agent-message", "<channel-message")
+# What a program writes where a person chose one of its commands; the work after it is no prompt's.
+_COMMANDS = ("<command-name>", "<command-message>")
+_CUT_OFF = frozenset(("max_tokens", "refusal", "model_context_window_exceeded"))
+
+
+def is_claude_code_line(value: object) -> bool:
+    """Return whether a value is a line that Claude Code writes."""
+    if not isinstance(value, dict):
+        return False
+    is_spoken = str(value.get("type")) in SPOKEN and isinstance(value.get("message"), dict)
+    return is_spoken or ("parentUuid" in value and "uuid" in value)
+
+
+def read_claude_code(
+    records: Sequence[Record], *, path: str, left_out: LeftOut
+) -> tuple[Trace, ...]:
+    """Return a trace for each prompt on the newest branch of each session."""
+    tree = Tree(tuple(entries_of(records, left_out)))
+    results = Results()
+    for entry in tree.entries:
+        for block in blocks_of(entry):
+            if "tool_use_id" in block:
+                text = words_of(block.get("content"), "tool")
+                failed = block.get("is_error") is True
+                results.add(block["tool_use_id"], Returned(text=text, failed=failed))
+    return tuple(
+        trace
+        for branch in tree.branches()
+        for trace in _read_branch_code(branch, results, path, left_out)
+    )
+
+
+def _read_branch_code(
+    branch: Sequence[Entry], results: Results, path: str, left_out: LeftOut
+) -> tuple[Trace, ...]:
+    reader = TurnReader(path=path, shape=TraceShape.CLAUDE_CODE, left_out=left_out)
+    for entry in branch:
+        if entry["type"] == "user":
+            _take_user_code(entry, reader, left_out)
+        elif entry["type"] == "assistant":
+            _take_agent_code(entry, reader, results)
+    return reader.traces()
+
+
+def _take_user_code(entry: Entry, reader: TurnReader, left_out: LeftOut) -> None:
+    said = user_line(entry)
+    if said.kind is Kind.INTERRUPTION:
+        reader.stopped(INTERRUPTED)
+    elif said.kind is Kind.TYPED:
+        folder, session = text_at(entry, "cwd"), text_at(entry, "sessionId")
+        reader.typed(said.text, session_id=session, folder=folder)
+    elif said.kind is not Kind.RESULT:
+        left_out[NOT_TYPED] += 1
+        raw = words_of(message_of(entry).get("content"), "tool")
+        is_others = not raw or any(mark in raw for mark in (*_COMMANDS, *_OTHER_AGENT))
+        if said.kind is Kind.TAGS_ALONE and is_others:
+            reader.begin_unnamed()
+
+
+def _take_agent_code(entry: Entry, reader: TurnReader, results: Results) -> None:
+    message = message_of(entry)
+    if entry.get("isApiErrorMessage") is True:
+        reader.stopped(SERVICE_FAILED)
+    elif message.get("model") != SYNTHETIC:
+        content = message.get("content")
+        if isinstance(content, str):
+            reader.told(content)
+        for block in blocks_of(entry):
+            _take_block(block, reader, results)
+        if str(message.get("stop_reason")) in _CUT_OFF:
+            reader.stopped(CUT_OFF)
+
+
+def _take_block(block: Entry, reader: TurnReader, results: Results) -> None:
+    kind = block.get("type")
+    if kind == "text":
+        reader.told(text_at(block, "text"))
+    elif kind == "thinking":
+        reader.mused(text_at(block, "thinking"))
+    elif kind in {"tool_use", "server_tool_use"}:
+        reader.called(block.get("name"), block.get("input"), results.take(block.get("id")))

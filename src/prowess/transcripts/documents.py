@@ -8,9 +8,20 @@ admit that it is not done.
 from collections.abc import Mapping, Sequence
 
 from prowess.language.closings import MOST_CLOSING, says_not_done
-from prowess.transcripts.deeds import Deed, deed_of
-from prowess.transcripts.traces import MOST_NAME, NO_ACTION, LeftOut, steps_of, text_at
-from prowess.transcripts.traces_part import MOST_TASK, MOST_WORDS, Step, Trace, TraceShape
+from prowess.transcripts.traces import (
+    MOST_NAME,
+    MOST_TASK,
+    MOST_WORDS,
+    NO_ACTION,
+    Deed,
+    LeftOut,
+    Step,
+    Trace,
+    TraceShape,
+    deed_of,
+    steps_of,
+    text_at,
+)
 from prowess.transcripts.turns import Record
 
 NO_TRACE, NO_TASK = "no trace in it", "a trace without a task"

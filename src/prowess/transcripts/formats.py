@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 
+from prowess.transcripts.claude_code import is_claude_code_line, read_claude_code
 from prowess.transcripts.codex import is_codex_line, read_codex
 from prowess.transcripts.documents import is_document_line, read_documents
-from prowess.transcripts.openpocket import TITLE, read_session
-from prowess.transcripts.trace_claude_code import is_claude_code_line, read_claude_code
-from prowess.transcripts.trace_openpocket import is_openpocket_line, read_openpocket
-from prowess.transcripts.traces import LeftOut
-from prowess.transcripts.traces_part import Trace, TraceShape
+from prowess.transcripts.openpocket import TITLE, is_openpocket_line, read_openpocket, read_session
+from prowess.transcripts.traces import LeftOut, Trace, TraceShape
 from prowess.transcripts.turns import Record
 
 __all__ = ["FORMATS", "TITLE", "TraceReading", "read_markdown", "read_records"]

@@ -7,10 +7,7 @@ form counts. Which skills the model was shown is not logged.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from prowess.transcripts.session_listing import skill_files
-from prowess.transcripts.session_model import Session
-from prowess.transcripts.session_turns import SessionBuilder, moment_ms
-from prowess.transcripts.sessions import words_of
+from prowess.transcripts.sessions import Session, SessionBuilder, moment_ms, skill_files, words_of
 from prowess.transcripts.traces import LeftOut
 from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 

@@ -3,24 +3,284 @@
 Whatever is no part of a trace is counted by its reason and left out. A reason never holds a word
 of the file: it is printed. Texts keep their control characters, since a command may need them; only
 what no file and no shell can hold is taken out here.
+
+What an agent did for one task: the steps, what came of each, and how it ended.
+
+A trace comes from anybody. Every text in it is cut to a bound when it is read, so that nothing
+further on needs to ask how long it may be, and nothing in it is an instruction to anyone.
+
+What kind of thing a step did, whatever its harness calls it.
+
+Every harness has its own name for a shell, a file that is read and a file that is written. The
+document, the replay and the alignment of traces all ask here, so that they agree.
 """
 
+import hashlib
 import json
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
+from types import MappingProxyType
+from typing import TypeAlias
 
-from prowess.transcripts.traces_part import (
-    MOST_FIELD,
-    MOST_STEPS,
-    MOST_WORDS,
-    Action,
-    Json,
-    Step,
-    UiTarget,
-)
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+# How much of each text is kept. Nothing that is made from a trace shows more.
+MOST_TASK, MOST_WORDS, MOST_FIELD = 2_000, 4_000, 64_000
+MOST_STEPS = 2_000
+_MOST_NUMBER = 10**15
+_ID_DIGITS = 16
+
+
+class TraceShape(StrEnum):
+    """How a trace was written down."""
+
+    DOCUMENT = "document"
+    LINES = "lines"
+    OPENPOCKET = "openpocket"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+# What only happens on a screen that is touched. Reading a file or running a program happens
+# wherever the agent runs.
+_ON_DEVICE = frozenset(
+    ("tap", "tap_element", "swipe", "drag", "long_press_drag", "type", "keyevent", "launch_app",
+     "batch_actions", "request_human_auth")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiTarget:
+    """The element of a screen that a step was about; what is empty was not known."""
+
+    element_id: str = ""
+    label: str = ""
+    resource_id: str = ""
+    text: str = ""
+    content_desc: str = ""
+    class_name: str = ""
+    clickable: bool | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """True where it says enough to find the element again."""
+        return bool(self.resource_id or self.text or self.content_desc)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What was done: its type as it was written, and its fields."""
+
+    kind: str
+    fields: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
+
+    def text(self, *names: str) -> str:
+        """Return the first of these fields that is a text that says something."""
+        found = (self.fields.get(name) for name in names)
+        return next((value for value in found if isinstance(value, str) and value), "")
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """Return a field as a number; a text or a truth value is none."""
+        value = self.fields.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return default
+        # Nothing on a screen or a clock is so large, and not every such integer is a float.
+        return float(value) if abs(value) < _MOST_NUMBER else default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One action, why it was taken, and what was seen after it."""
+
+    number: int
+    action: Action
+    result: str = ""
+    thought: str = ""
+    # The program in front, as a device names it; empty where there was none.
+    app: str = ""
+    target: UiTarget | None = None
+    # Whether the harness said that it went wrong.
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One task from its first step to its end."""
+
+    task: str
+    ok: bool
+    steps: tuple[Step, ...]
+    session_path: str = ""
+    final_message: str = ""
+    shape: TraceShape = TraceShape.DOCUMENT
+    session_id: str = ""
+    # The folder in which the agent worked, where it is known.
+    folder: str = ""
+    # Why it does not count as done; empty where it does or nobody said.
+    problem: str = ""
+    # The hash, once it was asked for: everything in a trace goes into it.
+    _id: str = field(default="", init=False, repr=False, compare=False)
+
+    @property
+    def is_on_device(self) -> bool:
+        """True where a screen was touched, so that `shell` means the device's own."""
+        if self.shape is TraceShape.OPENPOCKET:
+            return True
+        return any(step.action.kind in _ON_DEVICE or step.app for step in self.steps)
+
+    @property
+    def id(self) -> str:
+        """The hash by which the same trace is known again, wherever its file lies by then."""
+        if not self._id:
+            # Nothing else in a trace changes, so neither does this.
+            object.__setattr__(self, "_id", _hash_of(self))
+        return self._id
+
+
+def _hash_of(trace: Trace) -> str:
+    record = {name: value for name, value in as_record(trace).items() if name != "sessionPath"}
+    written = json.dumps(record, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(written).hexdigest()[:_ID_DIGITS]
+
+
+def as_record(trace: Trace) -> dict[str, Json]:
+    """Return a trace as the JSON document that the reader of documents reads again."""
+    record: dict[str, Json] = {
+        "task": trace.task,
+        "sessionPath": trace.session_path,
+        "ok": trace.ok,
+        "finalMessage": trace.final_message,
+        "shape": trace.shape.value,
+        "steps": [_step_record(step) for step in trace.steps],
+    }
+    optional = {"sessionId": trace.session_id, "cwd": trace.folder, "problem": trace.problem}
+    return record | {name: value for name, value in optional.items() if value}
+
+
+def _step_record(step: Step) -> dict[str, Json]:
+    record: dict[str, Json] = {
+        "step": step.number,
+        "action": {**step.action.fields, "type": step.action.kind},
+        "result": step.result,
+    }
+    optional: dict[str, Json] = {"thought": step.thought, "app": step.app}
+    record |= {name: value for name, value in optional.items() if value}
+    if step.failed:
+        record["failed"] = True
+    if step.target is not None:
+        record["uiContext"] = _target_record(step.target)
+    return record
+
+
+def _target_record(target: UiTarget) -> dict[str, Json]:
+    named: dict[str, Json] = {
+        "elementId": target.element_id,
+        "label": target.label,
+        "resourceId": target.resource_id,
+        "text": target.text,
+        "contentDesc": target.content_desc,
+        "className": target.class_name,
+    }
+    if target.clickable is not None:
+        named["clickable"] = target.clickable
+    return {name: value for name, value in named.items() if value != ""}
+
+
+class Deed(StrEnum):
+    """A kind of step."""
+
+    GESTURE = "gesture"
+    TYPE = "type"
+    KEY = "key"
+    LAUNCH = "launch"
+    WAIT = "wait"
+    BATCH = "batch"
+    # A command on the device itself.
+    DEVICE_SHELL = "device-shell"
+    # A command where the agent runs.
+    SHELL = "shell"
+    SCRIPT = "script"
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+    PATCH = "patch"
+    # A person was asked for something.
+    ASK = "ask"
+    FINISH = "finish"
+    # Any other tool.
+    TOOL = "tool"
+
+
+_DEEDS: Mapping[Deed, tuple[str, ...]] = MappingProxyType(
+    {
+        Deed.GESTURE: ("tap", "tap_element", "swipe", "drag", "long_press_drag"),
+        Deed.TYPE: ("type", "type_text"),
+        Deed.KEY: ("keyevent",),
+        Deed.LAUNCH: ("launch_app",),
+        Deed.WAIT: ("wait", "sleep"),
+        Deed.BATCH: ("batch_actions",),
+        Deed.SHELL: (
+            "bash", "shell", "exec", "exec_command", "shell_command", "local_shell_call",
+            "local_shell", "run_shell_command", "run_terminal_cmd", "run_command", "container.exec",
+        ),
+        Deed.SCRIPT: ("run_script",),
+        Deed.READ: ("read", "read_file", "notebookread", "view", "cat"),
+        Deed.WRITE: ("write", "write_file", "create_file"),
+        Deed.EDIT: ("edit", "multiedit", "replace", "str_replace", "edit_file", "search_replace"),
+        Deed.PATCH: ("apply_patch", "patch"),
+        Deed.ASK: (
+            "request_human_auth", "request_user_decision", "request_user_input",
+            "askuserquestion", "ask_user",
+        ),
+        Deed.FINISH: ("finish",),
+    }
+)  # fmt: skip
+_BY_NAME = MappingProxyType({name: deed for deed, names in _DEEDS.items() for name in names})
+_SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
+_RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-cl", "-euc", "-ec"))
+_WRAPPED = 3
+
+
+def deed_of(action: Action, *, on_device: bool) -> Deed:
+    """Return what an action does; `on_device` is the trace's own word for where `shell` runs."""
+    name = action.kind.strip().casefold()
+    if name == "shell" and on_device:
+        return Deed.DEVICE_SHELL
+    return _BY_NAME.get(name, Deed.TOOL)
+
+
+def command_of(action: Action) -> str:
+    """Return the command line that a step ran, without the shell around it; empty where none."""
+    for name in ("command", "cmd", "script", "code"):
+        value = action.fields.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
+            return _unwrapped([str(part) for part in value])
+    inner = action.fields.get("action")
+    return command_of(Action(action.kind, inner)) if isinstance(inner, Mapping) else ""
+
+
+def _unwrapped(words: list[str]) -> str:
+    shell = words[0].rsplit("/", 1)[-1]
+    if len(words) == _WRAPPED and shell in _SHELLS and words[1] in _RUN_FLAGS:
+        return words[2]
+    return shlex.join(words)
+
+
+def path_of(action: Action) -> str:
+    """Return the file that a step read or wrote; empty where it names none."""
+    return action.text("file_path", "path", "filePath", "notebook_path", "absolute_path")
+
 
 # What is taken from one file: values in its actions, tasks, and characters that are read for what
 # they say. More than that nobody's session holds; it would only keep a reader busy.

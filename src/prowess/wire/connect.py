@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prowess.runtime.harness.connect import FileChange, Plan, Written
-from prowess.runtime.harness.doctor_part import Examination, Level
+from prowess.runtime.harness.doctor import Examination, Level
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
 

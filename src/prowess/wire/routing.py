@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from prowess.evaluation.metrics import Collision, Outcome, SkillRow, Summary
 from prowess.routing.model import Match, Route
-from prowess.runtime.route.why_not import Absence
-from prowess.runtime.route.withheld import Withheld
+from prowess.runtime.route.why_not import Absence, Withheld
 from prowess.skills.text import clean
 from prowess.wire.skills import Json, steps
 

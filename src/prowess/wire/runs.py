@@ -10,10 +10,8 @@ from prowess.skills.text import clean
 from prowess.wire.skills import Json
 
 if TYPE_CHECKING:
-    from prowess.runtime.install import InstallResult, Prepared
-    from prowess.runtime.install_choice import Choice
-    from prowess.runtime.run import Run
-    from prowess.runtime.run_environment import RunEnvironment
+    from prowess.runtime.install import Choice, InstallResult, Prepared
+    from prowess.runtime.run import Run, RunEnvironment
 
     # It brings the scanner along, which most commands never need.
     from prowess.runtime.sync import SyncReport

@@ -6,7 +6,7 @@ from prowess.evaluation.scanning import Figures, Group, Share, Trial
 from prowess.runtime.scan import Scanned, worst
 from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import shown
-from prowess.safety.rules.acceptance import SCANNER, Acceptance
+from prowess.safety.rules.levels import SCANNER, Acceptance
 from prowess.wire.skills import Json
 
 

@@ -3,9 +3,8 @@
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport
 from prowess.safety.model import Finding
-from prowess.skills.harness.listing_fix import Fix
-from prowess.skills.harness.listings import Entry, Fate
-from prowess.skills.harness.portability import Note
+from prowess.skills.harness.listings import Entry, Fate, Fix
+from prowess.skills.harness.portable import Note
 from prowess.skills.harness.rules import RULES, Reader
 from prowess.skills.text import clean
 from prowess.wire.skills import Json, diagnostic

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
-from prowess.runtime.activity import Activity, Sums
 from prowess.runtime.library import (
     MOST_FILE_BYTES,
     Entry,
@@ -14,7 +13,7 @@ from prowess.runtime.library import (
     SkillFile,
     Standing,
 )
-from prowess.runtime.usage import Use
+from prowess.runtime.usage import Activity, Sums, Use
 from prowess.skills.model import RootKind, Source, Tier
 from prowess.skills.text import clean
 from prowess.wire.skills import SCOPES, Json, diagnostic

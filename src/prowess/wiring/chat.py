@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from prowess.errors import ConfigError, ModelError
 from prowess.host.files.read import read_bounded
 from prowess.host.processes.children import ChildProcesses
-from prowess.host.store.chat_files import WorkspaceFiles
-from prowess.host.store.chats import ChatSessions
+from prowess.host.store.chats import ChatSessions, WorkspaceFiles
 from prowess.settings import ApprovalPolicy
 from prowess.skills.model import Diagnostic
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from prowess.agents.conversation import Conversation
     from prowess.agents.models import Opened
     from prowess.wiring.library import Runtime
-    from prowess.workshop.difference import Live
+    from prowess.workshop.proposal import Live
 
 MODEL_VARIABLE, TIMEOUT_VARIABLE = "PROWESS_MODEL", "PROWESS_MODEL_TIMEOUT"
 DEBUG_VARIABLE = "PROWESS_DEBUG"
@@ -60,7 +59,7 @@ class Chat:
                 files=WorkspaceFiles(self.workspace),
                 processes=ChildProcesses(),
                 shell=_shell(),
-                keys=import_module("prowess.agents.keys").provider_keys(
+                keys=import_module("prowess.agents.chat_tools").provider_keys(
                     opened.name, runtime.skills.settings.skills.model.key_env
                 ),
                 shelf=import_module("prowess.agents.approval").Shelf(

@@ -1,8 +1,12 @@
-"""Puts the doctor together: every harness of this machine, and then this installation itself."""
+"""Puts the doctor together: every harness of this machine, and then this installation itself.
+
+Puts connecting together: where harnesses keep their settings on this machine, and who we are.
+"""
 
 import os
 import shlex
 import stat
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -11,17 +15,67 @@ from importlib import import_module
 from prowess.hooks.harness import Harness, HookCall
 from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import Sample
-from prowess.hooks.targets import default_scope, home_of, targets
+from prowess.hooks.targets import Places, default_scope, home_of, targets
 from prowess.host import health
 from prowess.host.harness.call_records import HookLog
-from prowess.host.harness.own_program import own_program
+from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, own_program
 from prowess.host.processes.facts import find_program
-from prowess.runtime.harness.doctor import NAMES, Installed, examine_harness
-from prowess.runtime.harness.doctor_part import Check, Finding, Level
+from prowess.host.sources.roots import expand
+from prowess.runtime.harness.connect import Connecting
+from prowess.runtime.harness.doctor import NAMES, Check, Finding, Installed, Level, examine_harness
 from prowess.skills.model import Severity
-from prowess.wiring.connecting import open_connecting, places_of
 from prowess.wiring.hook import answer_hook
 from prowess.wiring.library import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
+
+_LOCK, _RECORDS = "connect", "connections.json"
+
+
+def open_connecting(runtime: Runtime, project: str) -> Connecting:
+    """Return what connects harnesses; `project` is the folder of a connection for a project."""
+    files = HarnessSettings(
+        os.path.join(runtime.folders.state, _LOCK),
+        lambda: time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
+    )
+    places = places_of(runtime.folders.home, project, runtime.environ)
+    records = ConnectionRecords(os.path.join(runtime.folders.state, _RECORDS))
+    return Connecting(files, records, places, lambda: own_program(runtime.environ))
+
+
+def places_of(home: str, project: str, environ: Mapping[str, str]) -> Places:
+    """Return where harnesses look, with the folders that variables move."""
+    claude = _given(environ, "CLAUDE_CONFIG_DIR", home)
+    return Places(
+        project=expand(project, home, os.getcwd()),
+        home=home,
+        claude=claude or os.path.join(home, ".claude"),
+        # Beside the folder by default, and inside one that a variable names.
+        claude_state=os.path.join(claude or home, ".claude.json"),
+        codex=_moved(environ, "CODEX_HOME", home, ".codex"),
+        copilot=_moved(environ, "COPILOT_HOME", home, ".copilot"),
+        vscode=_vscode(home, environ),
+    )
+
+
+def _moved(environ: Mapping[str, str], variable: str, home: str, name: str) -> str:
+    return _given(environ, variable, home) or os.path.join(home, name)
+
+
+def _given(environ: Mapping[str, str], variable: str, home: str) -> str:
+    """Return the folder that a variable names, or nothing."""
+    folder = environ.get(variable, "")
+    # Written in quotes, no shell has made a path of it.
+    return expand(folder, home, os.getcwd()) if folder else ""
+
+
+def _vscode(home: str, environ: Mapping[str, str]) -> str:
+    if sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")
+    elif sys.platform == "win32":
+        base = environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
+    else:
+        base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return os.path.join(base, "Code", "User")
+
 
 US = "prowess"
 _MESSAGE = "Please summarise the release notes in a table."

@@ -17,8 +17,8 @@ from functools import partial
 
 from prowess.errors import ProwessError, UnknownAgentError
 from prowess.gateway.dispatch import log_without_values
-from prowess.runtime.watching import Watching
-from prowess.runtime.workshop.proposal_versions import versions
+from prowess.runtime.watch import Watching
+from prowess.runtime.workshop.service import versions
 from prowess.wire import skills as wire
 from prowess.wire.workshop import event as shown_event
 from prowess.wiring.library import STORE_FILE, Runtime

@@ -12,14 +12,13 @@ from prowess.experience.lessons.goals import words_alike
 from prowess.host.store.traces import KeptTraces
 from prowess.host.writers.drafts import DraftShelf
 from prowess.runtime.experience import ExperienceService
-from prowess.runtime.experience_ports import ExperienceTools
+from prowess.runtime.experience_drafts import ExperienceTools
 from prowess.runtime.ports import ChildCommand, ChildResult
 from prowess.runtime.scan import Target
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.model import Profile, ScanReport
 from prowess.wiring.library import Runtime
-from prowess.wiring.workshop import workshop_tools
-from prowess.wiring.workshop_capture import rehearsing
+from prowess.wiring.workshop import rehearsing, workshop_tools
 
 _MOST_SECONDS = 10.0
 

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import EncoderError
 from prowess.hooks.answers import answer
-from prowess.hooks.handover import packed
 from prowess.hooks.harness import HookCall, Moment
-from prowess.hooks.payloads import Incoming, read
-from prowess.host.harness.call_records import HookLog
-from prowess.host.harness.hook_marks import HookMarks
+from prowess.hooks.payloads import Incoming, packed, read
+from prowess.host.harness.call_records import HookLog, HookMarks
 from prowess.host.sources.harness_folders import home_of, workspace_of
 from prowess.runtime.harness.hook import HookService, Said, typed
 from prowess.wiring.library import Runtime, open_runtime

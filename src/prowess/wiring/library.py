@@ -11,13 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 from prowess.errors import PathError, StoreError
-from prowess.host.config import config
-from prowess.host.config.config import ConfigFile
-from prowess.host.processes.facts_part import LocalFacts
-from prowess.host.sources.roots import FolderSources
-from prowess.host.sources.roots_part import Folders, expand
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.workspace import Workspace
+from prowess.host.config import file as config
+from prowess.host.config.file import ConfigFile
+from prowess.host.processes.facts import LocalFacts
+from prowess.host.sources.roots import Folders, FolderSources, expand
+from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.skills.model import Tier
 
 if TYPE_CHECKING:
@@ -31,12 +29,11 @@ if TYPE_CHECKING:
     )
     from prowess.runtime.route.answer import RoutingService
     from prowess.runtime.route.examples import ExampleService
-    from prowess.runtime.run import RunContext
-    from prowess.runtime.run_tools import RunTools
+    from prowess.runtime.run import RunContext, RunTools
     from prowess.runtime.scan import ScanService
-    from prowess.runtime.sessions_part import Sessions
+    from prowess.runtime.service import Sessions
     from prowess.runtime.usage import UsageLog
-    from prowess.runtime.watching import Watching
+    from prowess.runtime.watch import Watching
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.skills.explanation import Explanation
 
@@ -103,10 +100,10 @@ class Runtime:
                 examples=files.ExamplesFile(self.folders.state),
                 calibrated=files.ThresholdsFile(self.folders.state).read,
                 seconds=time.monotonic,
-                indexes=import_module("prowess.host.store.index_files").IndexFiles.of(
+                indexes=import_module("prowess.host.store.routing").IndexFiles.of(
                     self.folders.state
                 ),
-                tidy=import_module("prowess.host.store.memory").give_back,
+                tidy=import_module("prowess.host.store.routing").give_back,
             )
             made: RoutingService = service.RoutingService(self.skills, tools)
             self._routing = made
@@ -137,7 +134,7 @@ class Runtime:
                 trusted_names=self._trusted_names,
                 seconds=time.perf_counter,
                 now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                deadline=import_module("prowess.host.deadline").deadline,
+                deadline=import_module("prowess.host.safety").deadline,
             )
             made: ScanService = service.ScanService(tools)
             self._scanning = made
@@ -158,7 +155,7 @@ class Runtime:
         Raises:
             ModelError: none is configured, or it cannot be used.
         """
-        opened: LanguageModel = import_module("prowess.host.models.language_model").open_model(
+        opened: LanguageModel = import_module("prowess.host.models.endpoint").open_model(
             self.skills.settings.skills.model, self.environ
         )
         return opened
@@ -176,14 +173,12 @@ class Runtime:
         if which == "off":
             return None
         folder = expand(which, self.folders.home, self.folders.home)
-        opened: Judge = import_module("prowess.host.models.judge_onnx").OnnxJudge(folder)
+        opened: Judge = import_module("prowess.host.models.local").OnnxJudge(folder)
         return opened
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
-        kept: Sessions = import_module("prowess.runtime.sessions_part").Sessions(
-            self.skills, self.store
-        )
+        kept: Sessions = import_module("prowess.runtime.service").Sessions(self.skills, self.store)
         return kept
 
     @property
@@ -219,7 +214,7 @@ class Runtime:
     def watching(self) -> "Watching":
         """Return what keeps the service up to date while the process lives."""
         watcher = import_module("prowess.host.sources.watcher").FolderWatcher()
-        made: Watching = import_module("prowess.runtime.watching").Watching(
+        made: Watching = import_module("prowess.runtime.watch").Watching(
             self.skills, watcher, config_path=self.config.path
         )
         return made

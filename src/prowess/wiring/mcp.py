@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 from prowess import __version__
 from prowess.errors import ProwessError
-from prowess.runtime.workshop.workshop_sight import sight_of
+from prowess.runtime.workshop.tool import sight_of
 from prowess.wiring.library import Runtime, open_runtime
 
 if TYPE_CHECKING:
     from prowess.gateway.hub import Hub
-    from prowess.gateway.options import GatewayOptions
+    from prowess.gateway.limits import GatewayOptions
     from prowess.mcp.http import McpEndpoint
     from prowess.mcp.service import Desk
-    from prowess.runtime.watching import Watching
+    from prowess.runtime.watch import Watching
     from prowess.runtime.workshop.service import WorkshopService
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def open_desk(
     tools = import_module("prowess.wiring.run").open_runs(runtime)
     world = desk.World(
         tools=replace(tools, workshop=functools.cache(lambda: _workshop(runtime))),
-        files=import_module("prowess.host.sources.skill_reading").SkillReading(),
+        files=import_module("prowess.host.sources.skill_files").SkillReading(),
         scanning=lambda: runtime.scanning,
         has_workshop=lambda: runtime.skills.settings.workshop.active,
         look=look,

@@ -7,10 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess.host.config.secrets import ConfigSecrets
-from prowess.host.safety_log import SafetyLog
-from prowess.runtime.environment_overlay import EnvironmentOverlay
-from prowess.runtime.run_environment import EnvironmentTools
-from prowess.runtime.run_tools import RunTools
+from prowess.host.safety import SafetyLog
+from prowess.runtime.environment import EnvironmentOverlay
+from prowess.runtime.run import EnvironmentTools, RunTools
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Processes
@@ -59,7 +58,7 @@ def _usage(runtime: "Runtime") -> "UsageLog":
 
 def open_texts(runtime: "Runtime") -> "SkillTexts":
     """Return what hands out the texts of skills, once the scanner has looked."""
-    files = import_module("prowess.host.sources.skill_reading").SkillReading()
+    files = import_module("prowess.host.sources.skill_files").SkillReading()
     opened: SkillTexts = import_module("prowess.runtime.skill_texts").SkillTexts(
         files, lambda: runtime.scanning
     )

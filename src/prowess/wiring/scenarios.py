@@ -19,12 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prowess.evaluation.scenario_steps import DEFAULT_SESSION, Say
-from prowess.evaluation.scenarios import PLUGIN, Scenario
+from prowess.evaluation.scenarios import DEFAULT_SESSION, PLUGIN, Say, Scenario
 from prowess.evaluation.stage import Played, Seen, play
-from prowess.host.config import config
-from prowess.host.files.private_files import write_private
-from prowess.wire import wire_workshop
+from prowess.host.config import file as config
+from prowess.host.files.state_files import write_private
+from prowess.wire import workshop as wire_workshop
 from prowess.wiring.library import Runtime, open_runtime
 
 _LOGGER = "prowess.workshop"

@@ -1,57 +1,177 @@
-"""The gateway with real adapters: every service, one process, one state folder."""
+"""The gateway with real adapters: every service, one process, one state folder.
+
+What clients of the gateway must know: the token or the password, as somebody gave it.
+
+Whatever was given wrongly is refused. Passed over, it would start a gateway that asks nothing of
+anybody, and whoever gave it would believe otherwise.
+
+The studio with real adapters: its files, and what its own methods call.
+"""
 
 import asyncio
 import errno
 import hashlib
+import os
+import re
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.applications import Starlette
 
 from prowess import __version__
 from prowess.errors import GatewayStartError
+from prowess.evaluation.routing import RoutingTests, Tools
 from prowess.gateway.app import build_app
 from prowess.gateway.calls import Client, Scope
 from prowess.gateway.dispatch import MethodTable
+from prowess.gateway.http import PAGE, StudioFiles, page_files
 from prowess.gateway.hub import Hub
+from prowess.gateway.limits import GatewayOptions
 from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
-from prowess.gateway.methods.services import Installs
-from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.services import Installs, Services
 from prowess.gateway.methods.skills import skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import health, snapshot, system_methods
-from prowess.gateway.options import GatewayOptions
 from prowess.gateway.server import gateway_server
-from prowess.host.config.config_store import ConfigStore
 from prowess.host.config.file import to_settings
+from prowess.host.config.writer import ConfigStore
 from prowess.host.files.state_files import only_instance
+from prowess.host.sources.skill_files import read_inside
 from prowess.host.store.chats import ChatSessions
-from prowess.host.writers.skill_removal import SkillRemoval
+from prowess.host.store.saved_tests import RoutingTestsFile
+from prowess.host.writers.trash import SkillRemoval
 from prowess.mcp.http import McpEndpoint
 from prowess.runtime.config.edits import ConfigEdits
-from prowess.runtime.last_settings import LastGoodSettings
-from prowess.runtime.removing import Removals
-from prowess.runtime.watch import Nodes, WithNodes
-from prowess.runtime.workshop.proposal_outlook import Outlooks
-from prowess.runtime.workshop.proposal_renewal import Renewals
-from prowess.runtime.workshop.proposals import Proposals
+from prowess.runtime.library import Libraries, Removals
+from prowess.runtime.sessions import MissedActivations
+from prowess.runtime.watch import LastGoodSettings, Nodes, WithNodes
+from prowess.runtime.workshop.apply import Renewals
+from prowess.runtime.workshop.proposals import Outlooks, Proposals
 from prowess.settings import SpecMode
 from prowess.skills.validation import Report
 from prowess.wiring.events import News, OneAtATime
 from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.mcp import open_endpoint
-from prowess.wiring.serving_auth import TOKEN_VARIABLE, configured_secrets, usable_secret
-from prowess.wiring.studio import has_page, open_studio, studio_files
-from prowess.wiring.transfer import open_installing
+from prowess.wiring.sessions import open_sessions
+from prowess.wiring.transfer import open_budgets, open_installing
 from prowess.wiring.usage import open_usage
 from prowess.wiring.validate import candidates, report_on
 from prowess.wiring.warm_hook import serving_hooks
 from prowess.wiring.workshop import workshop_tools
+
+# The name of a variable, not a token.
+TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105
+_LONGEST = 4_096
+_REFERENCE = re.compile(r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})")
+_SECRETS = ("token", "password")
+
+
+def usable_secret(where: str, given: str) -> str:
+    """Return a secret that clients can send; nothing given is nothing asked.
+
+    Raises:
+        GatewayStartError: it is blank, or no header can carry it.
+    """
+    found = given.strip()
+    if given and not found:
+        raise GatewayStartError(f"{where} is blank: give a token, or leave it out.")
+    if not found.isascii() or not found.isprintable() or len(found) > _LONGEST:
+        raise GatewayStartError(
+            f"{where} cannot be sent by every client: use up to {_LONGEST} letters, digits and"
+            " signs of ASCII."
+        )
+    return found
+
+
+def configured_secrets(runtime: Runtime) -> tuple[str, str]:
+    """Return the token and the password of the config; settings hold no secrets, so here.
+
+    Raises:
+        GatewayStartError: the config asks for one, and does not say which.
+    """
+    gateway = _object(runtime, runtime.config.values(), "gateway")
+    for name in _SECRETS:
+        if gateway.get(name) is not None:
+            raise _wrong(runtime, f"gateway.{name}", f"belongs to gateway.auth.{name}: move it")
+    auth = _object(runtime, gateway, "auth")
+    found = {name: _secret(runtime, name, auth.get(name)) for name in _SECRETS}
+    mode = auth.get("mode")
+    if mode not in (None, "none", *_SECRETS):
+        raise _wrong(runtime, "gateway.auth.mode", "is neither none, token nor password: change it")
+    if mode in _SECRETS and not found[mode]:
+        raise _wrong(runtime, "gateway.auth.mode", f"asks for gateway.auth.{mode}: set it")
+    return found["token"], found["password"]
+
+
+def _object(runtime: Runtime, outer: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = outer.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        key = name if name == "gateway" else f"gateway.{name}"
+        raise _wrong(runtime, key, "is not an object: write gateway.auth.token")
+    return found
+
+
+def _secret(runtime: Runtime, name: str, found: object) -> str:
+    key = f"gateway.auth.{name}"
+    if found is None:
+        return ""
+    if not isinstance(found, str) or _REFERENCE.fullmatch(found.strip()):
+        raise _wrong(runtime, key, "is not the text itself, and references are not followed here")
+    if not found.strip():
+        raise _wrong(runtime, key, "is blank: give it, or remove it")
+    return usable_secret(f"{key} in {runtime.config.path}", found)
+
+
+def _wrong(runtime: Runtime, key: str, problem: str) -> GatewayStartError:
+    return GatewayStartError(
+        f"{key} in {runtime.config.path} {problem}, or set {TOKEN_VARIABLE} instead."
+    )
+
+
+STUDIO_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "studio")
+
+
+def studio_files(folder: str = STUDIO_FOLDER) -> StudioFiles | None:
+    """Return what serves the page; None where the package came without it."""
+    files = page_files(folder)
+    return StudioFiles(files) if PAGE in files else None
+
+
+def has_page() -> bool:
+    """Return whether the package came with the studio."""
+    return os.path.isfile(STUDIO_FOLDER + PAGE)
+
+
+def open_studio(runtime: Runtime) -> StudioServices:
+    """Return what the studio's methods call; nothing is read before it is asked for."""
+    store = RoutingTestsFile(runtime.folders.state)
+    # Made before there are threads: two first calls at once would make two of it.
+    routing = runtime.routing
+    tools = Tools(
+        store=store,
+        now=time.time,
+        seconds=time.perf_counter,
+        new_id=lambda: secrets.token_hex(6),
+    )
+    return StudioServices(
+        libraries=Libraries(runtime.skills, os.path.isdir, read_inside),
+        tests=RoutingTests(runtime.skills, lambda: routing, tools),
+        tests_path=store.path,
+        budgets=open_budgets(runtime),
+        missed=MissedActivations(
+            open_sessions(runtime).report, lambda: time.time_ns() // 1_000_000
+        ),
+    )
+
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 18789
 _LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))

@@ -1,20 +1,58 @@
-"""Installing with real adapters: the scanner, child processes, downloads and the tools folder."""
+"""Installing with real adapters: the scanner, child processes, downloads and the tools folder.
+
+Puts the prediction of what harnesses show together with the uses that Prowess has noted.
+
+Puts the export of skills together; it writes only where a person says.
+
+Puts the copy of skills to a sandbox together; what it writes lies under its target alone.
+"""
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from prowess.errors import PathError
 from prowess.host.config.secrets import referred_variables
 from prowess.host.package_managers import Machine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
-from prowess.host.processes.facts_part import LocalFacts
-from prowess.host.sources.skill_files import place_of, read
+from prowess.host.processes.facts import LocalFacts
+from prowess.host.sources.skill_files import SkillFolders, place_of, read
 from prowess.host.tool_downloads import ToolDownloads
+from prowess.host.writers.export import ExportPlaces, SkillMaterial
+from prowess.host.writers.sync import FolderTargets
+from prowess.runtime.harness.budget import Budgets
+from prowess.runtime.harness.export import Exporting
 from prowess.runtime.install import InstallService, Tools
 from prowess.runtime.scan import failed
+from prowess.runtime.sync import SyncService
 from prowess.safety.model import ScanReport
 from prowess.skills.model import Skill
-from prowess.wiring.library import Runtime
+from prowess.wiring.library import Runtime, last_used
+
+
+def open_budgets(runtime: Runtime) -> Budgets:
+    """Return what says which descriptions a harness will show."""
+    return Budgets(runtime.skills, lambda: last_used(runtime), runtime.environ)
+
+
+def open_exporting(runtime: Runtime) -> Exporting:
+    """Return what builds skills for others.
+
+    Raises:
+        PathError: the current folder is gone.
+    """
+    try:
+        current = os.getcwd()
+    except OSError as error:
+        raise PathError("the current folder", "no longer exists: change to another one.") from error
+    places = ExportPlaces(runtime.folders.home, current)
+    return Exporting(runtime.skills, SkillMaterial(), runtime.scanning, places)
+
+
+def open_syncing(runtime: Runtime, waiting: Callable[[], None] | None = None) -> SyncService:
+    """Return what copies skills; `waiting` is called when another sync holds the target long."""
+    targets = FolderTargets(runtime.folders.home, waiting=waiting or (lambda: None))
+    return SyncService(runtime.skills, SkillFolders(), runtime.scanning, targets)
 
 
 def open_installing(runtime: Runtime) -> InstallService:

@@ -3,8 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 
-from prowess.host.sources.documents import Candidate, inside, named
-from prowess.host.sources.roots_part import allowed_targets
+from prowess.host.sources.roots import Candidate, allowed_targets, inside, named
 from prowess.skills.validation import Report, validate
 from prowess.wiring.library import Runtime
 

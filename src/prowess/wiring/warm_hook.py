@@ -3,6 +3,8 @@
 Agents work in any folder, so a runtime is kept for each of the last few; all share the encoder of
 the gateway, which is what takes memory. Files are looked at again at each call: an answer is the
 same as that of a hook on its own.
+
+Learning from turns that a hook saw end, with the real workshop, sessions and marks.
 """
 
 import logging
@@ -13,20 +15,63 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from prowess.errors import PathError
 from prowess.hooks.answers import answer
-from prowess.hooks.payloads import Incoming, read
-from prowess.host.harness.hook_marks import HookMarks
+from prowess.hooks.payloads import Incoming, read, unpacked
+from prowess.host.harness.call_records import HookMarks
 from prowess.host.harness.hook_socket import Asked, HookSocket
-from prowess.host.sources.harness_folders import workspace_of
+from prowess.host.harness.transcripts import read_transcript
+from prowess.host.sources.harness_folders import is_in_roots, session_roots, workspace_of
 from prowess.runtime.harness.hook import HookService, Said
 from prowess.runtime.usage import Use
+from prowess.runtime.workshop.service import LearningTools, TurnLearning
+from prowess.transcripts.turns import Transcript, transcript
 from prowess.wiring.hook import ENDINGS, Watched, folder_of, is_worth_loading, learns
-from prowess.wiring.hook_learning import open_turn_learning
 from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.usage import open_usage
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder
+
+
+def open_turn_learning(runtime: Runtime) -> TurnLearning:
+    """Return what learns from turns of the runtime's folder."""
+    return TurnLearning(
+        LearningTools(
+            workshop=lambda: runtime.workshop,
+            session=lambda incoming: _session(runtime, incoming),
+            is_first=HookMarks(runtime.folders.state).is_first,
+        )
+    )
+
+
+def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
+    """Read the session that a payload names, if it lies where that harness keeps its own."""
+    path = incoming.transcript_path
+    if path.startswith("~/"):
+        path = runtime.folders.home + path[1:]
+    roots = session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
+    if not is_in_roots(path, roots):
+        return None
+    try:
+        raw = read_transcript(path)
+    except PathError:
+        # Not written yet, or cleared away: then there is nothing to learn from.
+        return None
+    return transcript(raw.records, None, raw.skipped)
+
+
+def learn_alone(raw: bytes, folder: str) -> None:
+    """Learn from one call in a process that was started for it.
+
+    Raises:
+        ProwessError: the session or the store cannot be used.
+        ValueError: `raw` is no call.
+    """
+    incoming = unpacked(raw)
+    with open_runtime(folder) as runtime:
+        open_turn_learning(runtime).learn(incoming)
+
 
 log = logging.getLogger(__name__)
 

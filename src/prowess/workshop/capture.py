@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from prowess.transcripts.turns_part import Role, Turn
+from prowess.transcripts.turns import Role, Turn
 
 SHORTEST, LONGEST = 24, 1200
 

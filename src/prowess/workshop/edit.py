@@ -4,19 +4,170 @@ A section is a heading and the text below it up to the next heading, never a lin
 like one. Of the frontmatter of a skill that exists nothing but its description is edited: what it
 asks for and who it says it is from were decided by its author. Text is literal; only line ends
 follow those of the file.
+
+The description of a skill that exists, changed in its frontmatter and nothing else with it.
+
+By it agents decide when to use the skill, so that a better one is worth proposing. All the other
+lines of the frontmatter stay byte for byte; where that cannot be made sure, nothing is changed.
+
+Blocks of Markdown that never end: code or a comment that swallows all that comes after it.
+
+A fence in a list ends with the list for a parser, and still a reader takes what follows for code:
+whatever has no end of its own counts as open.
 """
 
 import re
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.skills import frontmatter, yaml_text
-from prowess.skills.field_reader import FieldReader
-from prowess.workshop.description_edit import described, description_line, sound
-from prowess.workshop.open_blocks import LEFT_OPEN, is_open, parsed, refuse_open
+from prowess.skills.frontmatter import FieldReader, squeeze
+from prowess.skills.parse import MAX_DESCRIPTION
+
+_LINES = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+_KEY = re.compile(r"([\"']?)([A-Za-z]+)\1[ \t]*:(?=\s|\Z)")
+_END = re.compile(r"[\r\n]+\Z")
+_BY_HAND = "description: the frontmatter of this skill cannot be changed safely: edit it by hand"
+
+
+def description_line(text: str) -> str:
+    """Return a description as one line.
+
+    Raises:
+        ProposalInputError: there is none, or it is too long.
+    """
+    line = " ".join(sound(text).split())
+    if not line:
+        raise ProposalInputError("description required", field="description")
+    if len(line) > MAX_DESCRIPTION:
+        problem = f"description exceeds {MAX_DESCRIPTION} characters"
+        raise ProposalInputError(problem, field="description")
+    return line
+
+
+def described(content: bytes, description: str) -> bytes:
+    """Return a `SKILL.md` with another description.
+
+    Raises:
+        ProposalInputError: the description is none, or the frontmatter cannot be changed safely.
+    """
+    line = description_line(description)
+    old = frontmatter.read(frontmatter.decode(content).text)
+    if not old.present or not old.readable:
+        raise ProposalInputError(_BY_HAND, field="description")
+    if FieldReader(old).text("description") == line:
+        return content
+    found = _with(content.decode(), f"description: {yaml_text.quoted(line)}").encode()
+    new = frontmatter.read(frontmatter.decode(found).text)
+    if (_others(old), old.body) != (_others(new), new.body) or _said(new) != line:
+        raise ProposalInputError(_BY_HAND, field="description")
+    return found
+
+
+def sound(text: str) -> str:
+    """Return `text` if a file can hold it.
+
+    Raises:
+        ProposalInputError: it holds a NUL or half of a character.
+    """
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ProposalInputError("text must be valid Unicode without NUL")
+    return text
+
+
+def _with(text: str, line: str) -> str:
+    """Return the text with that line in place of the one that was, or right below the dashes."""
+    lines = [part for part in _LINES.split(text) if part]
+    newline = "".join(_END.findall(lines[0])) or "\n"
+    start = next((at for at, one in enumerate(lines) if at and _key(one) == "description"), 0)
+    if not start or any(one.rstrip() == "---" for one in lines[1:start]):
+        return "".join([lines[0], line + newline, *lines[1:]])
+    end = start + 1
+    # What is indented below it is still the old description, and so are blank lines among it.
+    while end < len(lines) and (lines[end][:1] in " \t" or not lines[end].strip()):
+        end += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return "".join([*lines[:start], line + newline, *lines[end:]])
+
+
+def _key(line: str) -> str:
+    found = _KEY.match(line)
+    return squeeze(found[2]) if found else ""
+
+
+def _others(front: frontmatter.Frontmatter) -> dict[str, object]:
+    return {key: value for key, value in front.fields.items() if squeeze(key) != "description"}
+
+
+def _said(front: frontmatter.Frontmatter) -> str:
+    return FieldReader(front).text("description") if front.readable else ""
+
+
+LEFT_OPEN = "leaves code or a comment open: close it"
+
+# What begins the blocks of HTML that go on over blank lines, and what ends them.
+_ENDS = (
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+    (
+        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
+)
+_CODE_SPAN = re.compile(r"(?<!`)(?P<ticks>`{1,8})(?!`)[^`]{1,2000}(?P=ticks)(?!`)")
+
+
+def parsed(lines: list[str]) -> list[Token]:
+    """Return the blocks of a text; what stands inside a line is left as it is."""
+    # That is not needed, and can be slow on hostile text.
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.disable("inline")
+    return parser.parse("\n".join(lines))
+
+
+def refuse_open(text: str, name: str = "body") -> None:
+    """Refuse a text in which code or a comment goes on to its end.
+
+    Raises:
+        ProposalInputError: one does.
+    """
+    lines = text.split("\n")
+    if is_open(lines, parsed(lines)):
+        raise ProposalInputError(f"{name} {LEFT_OPEN}")
+
+
+def is_open(lines: list[str], tokens: list[Token]) -> bool:
+    """Return whether code or a comment of these lines, parsed as `tokens`, has no end."""
+    return any(_is_open_token(token, lines) for token in tokens)
+
+
+def _is_open_token(token: Token, lines: list[str]) -> bool:
+    if token.type == "fence":
+        return _is_open_fence(token, lines)
+    if token.type == "html_block":
+        begun = token.content.lstrip()
+        return any(start.match(begun) and not end.search(begun) for start, end in _ENDS)
+    if token.type == "inline":
+        _, opened, rest = _CODE_SPAN.sub("", token.content).rpartition("<!--")
+        return bool(opened) and "-->" not in rest
+    return False
+
+
+def _is_open_fence(token: Token, lines: list[str]) -> bool:
+    if token.map is None:
+        return False
+    start, end = token.map
+    last = lines[end - 1].lstrip(" \t>").rstrip()
+    is_closed = end - 1 > start and len(last) >= len(token.markup)
+    return not (is_closed and set(last) == {token.markup[0]})
+
 
 DEFAULT_SECTION = "Workflow"
 # The key under `metadata` that marks what the workshop wrote.
@@ -243,8 +394,8 @@ class _Page:
 
     def find(self, section: str) -> _Place | None:
         """Return where a section is; a heading of the usual level comes before others."""
-        wanted = _key(section)
-        found = [head for head in self.headings if _key(head.title) == wanted]
+        wanted = _key_edit(section)
+        found = [head for head in self.headings if _key_edit(head.title) == wanted]
         found.sort(key=lambda head: head.level != _SECTION_LEVEL)
         if not found:
             return None
@@ -324,7 +475,7 @@ def _covers(token: Token, line: int) -> bool:
     return token.map is not None and token.map[0] <= line < token.map[1]
 
 
-def _key(title: str) -> str:
+def _key_edit(title: str) -> str:
     return " ".join(title.split()).casefold()
 
 

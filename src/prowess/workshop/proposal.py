@@ -2,23 +2,52 @@
 
 A change is known by its content. Title and reason are no part of it, so a payload that was refused
 once is the same payload under any other title.
+
+Who did something to a proposal, as its log tells it.
+
+What a proposal would change, as a unified difference against the files as they are now.
+
+Nothing is cleaned away: whoever shows the lines spells out what cannot be seen in them.
 """
 
+import difflib
 import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from prowess.errors import ProposalInputError
 from prowess.safety.model import Finding
-from prowess.secrets.secret_guard import refuse_secrets
-from prowess.workshop.acts import NOBODY, Actor, By
+from prowess.secrets.credentials import refuse_secrets
 from prowess.workshop.edit import Edit, kept_parts
+
+
+class Actor(StrEnum):
+    """What kind of one it was."""
+
+    AGENT = "agent"
+    GATEWAY = "gateway"
+    PLUGIN = "plugin"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """Who it was, and by what a client knows its own deed again."""
+
+    # None where nobody said it, as in logs of old.
+    actor: Actor | None = None
+    correlation_id: str = ""
+
+
+NOBODY = By()
+ITSELF = By(actor=Actor.SYSTEM)
+
 
 # The first bytes that are hashed: a later way to write things down must not meet an older hash.
 _CHANGE = b"prowess change 1"
@@ -388,3 +417,43 @@ def _digest(skill: str, files: Mapping[str, bytes | None]) -> str:
         digest.update(len(path).to_bytes(8, "big") + path + mark)
         digest.update(len(body).to_bytes(8, "big") + body)
     return digest.hexdigest()
+
+
+# The bytes of a file, None where there is none, or the reason why it cannot be read.
+Live: TypeAlias = bytes | str | None
+
+_NO_FILE = "/dev/null"
+_NO_END = "\\ No newline at end of file"
+
+
+def difference(proposal: Proposal, live: Callable[[str], Live]) -> Iterator[str]:
+    """Yield the lines, without line ends.
+
+    Args:
+        proposal: what would be written.
+        live: reads a file by its path from the workspace on, such as `skills/a/SKILL.md`.
+    """
+    for path, body in proposal.change.files.items():
+        named = f"skills/{proposal.skill}/{path}"
+        before = live(named)
+        if isinstance(before, str):
+            # Applying looks at it again, and refuses what is no plain file.
+            yield f"! {named} {before}"
+            continue
+        if before == body:
+            continue
+        yield from difflib.unified_diff(
+            _lines(before),
+            _lines(body),
+            fromfile=_NO_FILE if before is None else f"a/{named}",
+            tofile=_NO_FILE if body is None else f"b/{named}",
+            lineterm="",
+        )
+
+
+def _lines(body: bytes | None) -> list[str]:
+    if not body:
+        return []
+    lines = body.decode(errors="replace").split("\n")
+    # A file ends with a line end; one that does not differs from one that does.
+    return lines[:-1] if not lines[-1] else [*lines, _NO_END]

@@ -13,9 +13,8 @@ import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
 from prowess.host.writers.change import SkillFolder
-from prowess.runtime.workshop.applying import Applied, FolderLimits, apply_change
-from prowess.safety.contents import content_hash
-from prowess.safety.model import ScanReport, ScanVerdict
+from prowess.runtime.workshop.ports import Applied, FolderLimits, apply_change
+from prowess.safety.model import ScanReport, ScanVerdict, content_hash
 from prowess.workshop.proposal import Change, change_hash
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n", "scripts/run.sh": b"echo a\n"}

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files.archives_part import ArchiveLimits, Member, extract, read_archive
+from prowess.host.files.archives import ArchiveLimits, Member, extract, read_archive
 from prowess.host.files.containment import Root
 
 SKILL = ("SKILL.md", b"harmless")

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.runtime.environment import SkillVariables, child_environment
-from prowess.runtime.environment_overlay import EnvironmentOverlay
-from prowess.safety.environment_policy import judge
+from prowess.runtime.environment import EnvironmentOverlay, SkillVariables, child_environment
+from prowess.safety.environment import judge
 
 SHOWN_NOWHERE = "do-not-show-this"
 PRINT = "import os, sys; print(*(os.environ.get(name, '-') for name in sys.argv[1:]), sep='|')"

@@ -67,7 +67,7 @@ def test_g35_a_missing_part_is_an_error_and_not_a_clean_skill(
     def missing(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'tree_sitter_javascript'")
 
-    monkeypatch.setattr("prowess.safety.reading.read_javascript", missing)
+    monkeypatch.setattr("prowess.safety.survey.read_javascript", missing)
 
     report = scan({"SKILL.md": b"Run it.", "scripts/run.js": b"console.log(1)"})
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agents.arguments import Arguments, ArgumentsRefused, as_object, closed, read_arguments
+from prowess.agents.tools import Arguments, ArgumentsRefused, as_object, closed, read_arguments
 
 SCHEMA = closed(
     {

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.cli.runs.chat_text import StreamCleaner
+from prowess.cli.runs.chat_screen import StreamCleaner
 from prowess.skills.text import clean
 
 ODD = st.text(alphabet="ab[]0;m\x1b\x07\\\x9b\u200d\u200c\r\n\u202e😀 ", max_size=60)

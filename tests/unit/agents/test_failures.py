@@ -3,7 +3,7 @@
 import pytest
 from pydantic_ai import exceptions as provider
 
-from prowess.agents.failures import TooMuch, internal_trouble, trouble_of
+from prowess.agents.chat import TooMuch, internal_trouble, trouble_of
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agents.framing import framed, skill_block, words_of
+from prowess.agents.conversation import framed, skill_block, words_of
 
 
 def test_without_skills_the_model_gets_the_words_alone() -> None:

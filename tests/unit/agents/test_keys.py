@@ -1,6 +1,6 @@
 """Keys of model providers: commands do not see them, unless a skill declares them."""
 
-from prowess.agents.keys import for_commands, provider_keys
+from prowess.agents.chat_tools import for_commands, provider_keys
 
 ENVIRON = {
     "PATH": "/bin",

@@ -6,8 +6,8 @@ import json
 import pytest
 from pydantic_ai import Agent
 
-from prowess.agents.framing import framed, skill_block
-from prowess.agents.script import scripted_model
+from prowess.agents.conversation import framed, skill_block
+from prowess.agents.models import scripted_model
 from prowess.errors import ModelError
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agents.showing import (
+from prowess.agents.approval import (
     COLUMNS,
     ROWS,
     NotShown,

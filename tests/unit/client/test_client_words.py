@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.client.connection import Pace, read_frame, request_text
-from prowess.client.device import DeviceIdentity
+from prowess.client.connection import Backoff, Pace, read_frame, request_text
 from prowess.client.fields import Fields
-from prowess.client.handshake import Credentials, address, connect_params, hello, scopes_of
-from prowess.client.line import Backoff
+from prowess.client.handshake import (
+    Credentials,
+    DeviceIdentity,
+    address,
+    connect_params,
+    hello,
+    scopes_of,
+)
 from prowess.client.methods import Inspection
 from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, refusal
 from prowess.client.results import SkillsStatus
-from prowess.gateway.device import DeviceClaim, device_problem
+from prowess.gateway.handshake import DeviceClaim, device_problem
 
 CANARY = "canary-9f0c2b"
 _JSON = st.recursive(

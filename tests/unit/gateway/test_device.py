@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from prowess.gateway.device import DeviceClaim, device_problem, signed_texts
+from prowess.gateway.handshake import DeviceClaim, device_problem, signed_texts
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 RAW = KEY.public_key().public_bytes_raw()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.gateway.hub import Outbox
 from prowess.gateway.limits import FailureTable, TokenBucket
-from prowess.gateway.outbox import Outbox
 
 
 class Clock:

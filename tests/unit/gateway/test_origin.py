@@ -2,8 +2,8 @@
 
 import pytest
 
-from prowess.gateway.options import GatewayOptions
-from prowess.gateway.origin import Admission, Knock, is_loopback, refusal
+from prowess.gateway.gate import Admission, Knock, is_loopback, refusal
+from prowess.gateway.limits import GatewayOptions
 
 OPEN = Admission(
     allowed_hosts=("Gateway.example", "box.lan:18789"),

@@ -7,8 +7,16 @@ import pytest
 from prowess.hooks.answers import answer, can_speak
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import Incoming, read
-from prowess.hooks.samples import SAMPLES, Sample
-from prowess.hooks.schemas import CONTEXT, INLINE_CHARS, appended, shaped, silence, specific
+from prowess.hooks.samples import (
+    CONTEXT,
+    INLINE_CHARS,
+    SAMPLES,
+    Sample,
+    appended,
+    shaped,
+    silence,
+    specific,
+)
 
 _PROMPTED = (
     '{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "c"}}'

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.context import (
-    LONGEST,
-    Hint,
-    index_context,
-    is_command,
-    prompt_context,
-)
+from prowess.hooks.answers import LONGEST, Hint, index_context, is_command, prompt_context
 
 
 def _hint(name: str = "pdf-forms", **fields: str) -> Hint:

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.handover import packed, unpacked
 from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, read
+from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, packed, read, unpacked
 from prowess.hooks.samples import SAMPLES, Sample
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "1", "cwd": "/w", "prompt": "hi"}

@@ -6,20 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.commands import (
+from prowess.hooks.edits import applied
+from prowess.hooks.harness import Harness
+from prowess.hooks.registrations import (
     MODULE,
     Program,
+    Scope,
+    ShapeError,
+    Target,
     is_hook_command,
     is_mcp_entry,
     is_misled,
     program_of,
-)
-from prowess.hooks.edits import applied
-from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import (
-    Scope,
-    ShapeError,
-    Target,
     registered,
     registering,
     unregistering,

@@ -8,9 +8,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from prowess.hooks.harness import Harness, HookCall, Moment
-from prowess.host.harness.call_records import FILE_NAME, MOST_BYTES, HookLog
-from prowess.host.harness.hook_marks import FOLDER, MOST_MARKS, HookMarks
-from prowess.host.harness.hook_slots import PLACES, place_to_learn
+from prowess.host.harness.call_records import (
+    FILE_NAME,
+    FOLDER,
+    MOST_BYTES,
+    MOST_MARKS,
+    PLACES,
+    HookLog,
+    HookMarks,
+    place_to_learn,
+)
 
 
 def _call(at_ms: int = 1, harness: Harness = Harness.CODEX, problem: str = "") -> HookCall:

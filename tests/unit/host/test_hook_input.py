@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 import pytest
 
-from prowess.host.harness.hook_input import read_input
+from prowess.host.harness.hook_client import read_input
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it reads to the end there")
 

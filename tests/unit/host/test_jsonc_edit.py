@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied
-from prowess.host.harness.jsonc import edited
-from prowess.host.harness.jsonc_text import DocumentError, JsoncText
+from prowess.host.harness.jsonc import DocumentError, JsoncText, edited
 
 GAPS = (
     "",

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.hooks.edits import Edit, Insert, Remove, Replace
-from prowess.host.harness.jsonc_text import DocumentError
-from prowess.host.harness.toml_edit import edited, read
+from prowess.host.harness.jsonc import DocumentError
+from prowess.host.harness.settings_files import edited, read
 
 SERVER = {"command": "prowess", "args": ["mcp"]}
 LINES = st.sampled_from(

@@ -14,11 +14,11 @@ from prowess.experience.lessons.goals import grouped
 from prowess.experience.lessons.skill import MOST_BODY, LearnedSkill, learned_skill
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
+from prowess.skills.invocation import fill
 from prowess.skills.model import Document, Severity, Source, Tier
-from prowess.skills.placeholders import fill
-from prowess.skills.standard import is_name
+from prowess.skills.parse import is_name
 from prowess.skills.validation import validate
-from prowess.transcripts.traces_part import Trace
+from prowess.transcripts.traces import Trace
 from prowess.workshop.edit import new_skill
 
 HEADINGS = (

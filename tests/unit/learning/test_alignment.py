@@ -9,7 +9,7 @@ from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, touch, trace
 
 from prowess.experience.lessons.alignment import MOST_ALIGNED, Aligned, align
-from prowess.transcripts.traces_part import Trace
+from prowess.transcripts.traces import Trace
 
 CONVERTED = [
     "Read `data/{csv_file}`.",

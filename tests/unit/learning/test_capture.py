@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.transcripts.turns_part import Role, Turn
+from prowess.transcripts.turns import Role, Turn
 from prowess.workshop.capture import LONGEST, SHORTEST, capture, topic_of
 
 

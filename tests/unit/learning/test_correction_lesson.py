@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.workshop.correction_lesson import lesson
+from prowess.workshop.missed_activations import lesson
 
 
 @pytest.mark.parametrize(

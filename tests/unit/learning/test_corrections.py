@@ -5,9 +5,8 @@
 
 import pytest
 
-from prowess.language.corrections_part import Correction, correction, speaks_of_using_a_skill
-from prowess.language.trace_objections import objects
-from prowess.transcripts.session_turns import corrects
+from prowess.language.corrections import Correction, correction, objects, speaks_of_using_a_skill
+from prowess.transcripts.sessions import corrects
 
 WHY = [
     "Why didn't you use the skill we have for that?",

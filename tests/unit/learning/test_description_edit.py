@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from prowess.errors import ProposalInputError
 from prowess.skills import frontmatter
-from prowess.skills.field_reader import FieldReader
-from prowess.skills.standard import MAX_DESCRIPTION
-from prowess.workshop.description_edit import described
-from prowess.workshop.edit import Replace, edited, kept_parts
+from prowess.skills.frontmatter import FieldReader
+from prowess.skills.parse import MAX_DESCRIPTION
+from prowess.workshop.edit import Replace, described, edited, kept_parts
 from prowess.workshop.proposal import payload_hash
 
 WRITTEN = [

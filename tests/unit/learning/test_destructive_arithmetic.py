@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.experience.gate.destructive import danger_of
+from prowess.experience.gate.command_line import danger_of
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from prowess.experience.gate.destructive import danger_of, judged
-from prowess.experience.gate.destructive_scene import Scene
-from prowess.experience.gate.destructive_written import RUNS_WRITTEN, Written
+from prowess.experience.gate.command_line import Scene, danger_of, judged
+from prowess.experience.gate.tables import RUNS_WRITTEN, Written
 
 
 def after(*names: str) -> Scene:

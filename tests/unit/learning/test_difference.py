@@ -1,7 +1,6 @@
 """The difference that a proposal makes: against the files as they are now."""
 
-from prowess.workshop.difference import difference
-from prowess.workshop.proposal import Change, Proposal, Source, State
+from prowess.workshop.proposal import Change, Proposal, Source, State, difference
 
 
 def _proposal(files: dict[str, bytes | None]) -> Proposal:

@@ -17,14 +17,14 @@ from prowess.experience.draft import (
     promoted,
     same_draft,
 )
-from prowess.experience.slugs import mixed_slug, stem, strict_slug
+from prowess.experience.draft_facts import mixed_slug, stem, strict_slug
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.settings import SpecMode
 from prowess.skills.model import Document, Severity, Source, Tier
 from prowess.skills.parse import parse
 from prowess.skills.validation import Report, validate
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 from prowess.workshop.edit import new_skill
 
 AT = "2025-01-02T03:04:05Z"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from prowess.experience.fingerprint import behaviour, command_shape, flow, programs
-from prowess.transcripts.traces_part import Action, Json, Step, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, UiTarget
 
 
 def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> Step:

@@ -10,7 +10,7 @@ from tests.unit.learning.trace_heaps import bash, tap, tool, touch, trace
 
 from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.goals import grouped
-from prowess.transcripts.traces_part import Trace
+from prowess.transcripts.traces import Trace
 
 NAMES = ("alpha", "bravo", "carol")
 

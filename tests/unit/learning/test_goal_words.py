@@ -2,15 +2,15 @@
 
 import pytest
 
-from prowess.experience.lessons.goal_words import (
+from prowess.experience.lessons.parameters import (
     GAP,
+    Parameter,
     name_of_skill,
     plain_goal,
     title_of,
     without_values,
 )
-from prowess.experience.lessons.parameters import Parameter
-from prowess.skills.placeholders import fill
+from prowess.skills.invocation import fill
 
 
 def phrase(goal: str, *names: str) -> str:

@@ -10,7 +10,7 @@ from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, trace
 
 from prowess.experience.lessons.goals import FEWEST_TRACES, grouped, masked_task, words_alike
-from prowess.transcripts.traces_part import Trace
+from prowess.transcripts.traces import Trace
 
 
 def sizes(traces: list[Trace]) -> list[int]:

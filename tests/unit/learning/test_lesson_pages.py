@@ -5,7 +5,7 @@ from tests.unit.learning.trace_heaps import bash, tap, touch, trace
 
 from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.skill import LearnedSkill, learned_skill
-from prowess.transcripts.traces_part import Trace
+from prowess.transcripts.traces import Trace
 
 
 def learned(*traces: Trace) -> LearnedSkill:

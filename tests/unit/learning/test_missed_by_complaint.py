@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.transcripts.session_model import Session, Turn
+from prowess.transcripts.sessions import Session, Turn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, missed
 
 SURE = Sure(skill="pdf-forms", score=0.83)

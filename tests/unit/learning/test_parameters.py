@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.lessons.derived_values import Derivation, derived
-from prowess.experience.lessons.parameter_names import Source
+from prowess.experience.lessons.moves import bounded
+from prowess.experience.lessons.parameter_names import Derivation, Source, derived
 from prowess.experience.lessons.parameters import Parametrized, Varying, parametrized
-from prowess.experience.lessons.short_traces import bounded
 from prowess.experience.redaction import HIDDEN
-from prowess.transcripts.deeds import Deed
-from prowess.transcripts.traces_part import UiTarget
+from prowess.transcripts.traces import Deed, UiTarget
 
 
 def field(

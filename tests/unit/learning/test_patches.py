@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.patches import (
+from prowess.experience.fingerprint import (
     Change,
     PatchedFile,
     patch_in_command,

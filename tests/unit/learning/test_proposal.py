@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.contents import content_hash
+from prowess.safety.model import content_hash
 from prowess.workshop.proposal import (
     DEFAULT_CAPS,
     Change,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from prowess.experience.commands import comment_word, quoted, visible
 from prowess.experience.replay import replay_script
-from prowess.experience.shell_words import comment_word, quoted, visible
-from prowess.transcripts.traces_part import MOST_FIELD, Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import MOST_FIELD, Action, Json, Step, Trace, UiTarget
 
 
 def step(number: int, kind: str, /, **fields: Json) -> Step:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from prowess.experience.replay import replay_script
-from prowess.experience.replay_taps import touch_danger
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.experience.replay import replay_script, touch_danger
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 TAP = Action("tap", {"x": 1, "y": 2})
 

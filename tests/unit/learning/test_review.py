@@ -8,23 +8,21 @@ from hypothesis import strategies as st
 
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.review import (
+    DEFAULT_REASON,
+    LONGEST_REPLY,
     MOST_EXCERPT,
     MOST_SKILLS,
     MOST_TRANSCRIPT,
-    excerpts,
-    instructions,
-    question,
-    topic,
-    transcript,
-    without_secrets,
-)
-from prowess.workshop.review_reply import (
-    DEFAULT_REASON,
-    LONGEST_REPLY,
     NoUpdate,
     Suggestion,
     Unreadable,
+    excerpts,
+    instructions,
+    question,
     read_reply,
+    topic,
+    transcript,
+    without_secrets,
 )
 
 FENCE = "f0e1d2c3b4a5968778695a4b"

@@ -4,17 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.evaluation.scenario_match import Names, filled, follows, match, missing
-from prowess.evaluation.scenario_steps import (
+from prowess.evaluation.scenarios import (
+    Broken,
     Call,
     Configure,
     Expect,
     FileWanted,
+    Names,
     Reply,
     Say,
+    Scenario,
     WriteFile,
+    filled,
+    follows,
+    match,
+    missing,
+    read_scenario,
 )
-from prowess.evaluation.scenarios import Broken, Scenario, read_scenario
 
 EXPECT = '```json expect\n{"proposals": []}\n```\n'
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from prowess.experience.redaction import HIDDEN, without_secrets
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget, as_record
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget, as_record
 
 TYPED = "geheim99x"
 

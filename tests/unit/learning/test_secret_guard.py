@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.errors import ProposalSecretError
-from prowess.secrets.secret_guard import refuse_known_secrets, refuse_secrets
+from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.workshop.review import without_secrets
 
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"

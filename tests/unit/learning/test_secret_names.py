@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.secrets.secret_names import names_secret_text, names_setting
+from prowess.secrets.names import names_secret_text, names_setting
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.experience.fields import means_secret, names_secret
 from prowess.experience.redaction import HIDDEN, is_secret_step, without_secrets
-from prowess.experience.secret_fields import means_secret, names_secret
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget, as_record
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget, as_record
 
 TYPED = "correct horse 42"
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.integration.sessions_world import PROMPT, Line, Recorder, recorded
 
+from prowess.transcripts.claude_code import read_claude_sessions
+from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.session_claude_code import read_claude_sessions
-from prowess.transcripts.session_codex import read_codex_sessions
-from prowess.transcripts.session_listing import listing, skill_files
-from prowess.transcripts.session_model import Session
+from prowess.transcripts.sessions import Session, listing, skill_files
 from prowess.transcripts.turns import Record
 
 Reader = Callable[..., tuple[Session, ...]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.transcripts.session_model import Session, Turn
+from prowess.transcripts.sessions import Session, Turn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, asks_for, missed
 
 DESCRIPTION = "Fill in PDF forms and verify each value that was set."

@@ -14,13 +14,10 @@ from tests.integration.sessions_world import (
     recorded,
 )
 
+from prowess.transcripts.claude_code import read_claude_sessions
+from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.session_claude_code import read_claude_sessions
-from prowess.transcripts.session_codex import read_codex_sessions
-from prowess.transcripts.session_listing import listing, skill_files
-from prowess.transcripts.session_model import Session
-from prowess.transcripts.session_transcript import as_transcript
-from prowess.transcripts.session_turns import moment_ms
+from prowess.transcripts.sessions import Session, as_transcript, listing, moment_ms, skill_files
 from prowess.transcripts.turns import Record
 
 _JSON = st.recursive(

@@ -2,8 +2,7 @@
 
 from tests.unit.learning.trace_heaps import bash, tool, trace
 
-from prowess.experience.lessons.moves import moves_of
-from prowess.experience.lessons.short_traces import MOST_STEPS, shortened
+from prowess.experience.lessons.moves import MOST_STEPS, moves_of, shortened
 
 
 def test_what_can_be_a_move_survives() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.slugs import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
-from prowess.skills.standard import is_name, slug
+from prowess.experience.draft_facts import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
+from prowess.skills.parse import is_name, slug
 
 CHINESE = "\u6253\u5f00\u8bbe\u7f6e"
 OTHER_CHINESE = "\u53d1\u9001\u90ae\u4ef6"

@@ -6,11 +6,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
 
-from prowess.experience.lessons.moves import Move, Shape, moves_of
-from prowess.experience.lessons.step_orders import code, fenced, order_of
-from prowess.skills.placeholders import COMMANDS_NOT_RUN, fill
-from prowess.transcripts.deeds import Deed
-from prowess.transcripts.traces_part import Step
+from prowess.experience.lessons.moves import Move, Shape, code, fenced, moves_of, order_of
+from prowess.skills.invocation import COMMANDS_NOT_RUN, fill
+from prowess.transcripts.traces import Deed, Step
 
 LINES = "\n".join(f"line {at}" for at in range(6))
 

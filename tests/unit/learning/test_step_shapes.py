@@ -6,10 +6,8 @@ import pytest
 from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
 
 from prowess.experience.commands import command_at_heart, command_parts, programs_of
-from prowess.experience.lessons.moves import MOST_MOVES, failures_of, moves_of
-from prowess.experience.lessons.short_traces import shortened
-from prowess.transcripts.deeds import Deed
-from prowess.transcripts.traces_part import Action
+from prowess.experience.lessons.moves import MOST_MOVES, failures_of, moves_of, shortened
+from prowess.transcripts.traces import Action, Deed
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.plain_words import in_quotes, plain
+from prowess.experience.draft import intent, observed, summary, target_words
+from prowess.experience.draft_facts import in_quotes, plain
 from prowess.experience.redaction import without_secrets
-from prowess.experience.step_words import intent, observed, summary, target_words
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 
 def step(kind: str, **fields: Json) -> Step:

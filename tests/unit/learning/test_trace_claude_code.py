@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prowess.transcripts.claude_code import SUB_AGENT, TWICE
 from prowess.transcripts.documents import ADMITTED
 from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.sessions import (
@@ -16,8 +17,7 @@ from prowess.transcripts.sessions import (
     REJECTED,
     SERVICE_FAILED,
 )
-from prowess.transcripts.trace_claude_code import SUB_AGENT, TWICE
-from prowess.transcripts.traces_part import MOST_WORDS, Trace, TraceShape
+from prowess.transcripts.traces import MOST_WORDS, Trace, TraceShape
 from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 
 Line = dict[str, Any]

@@ -17,7 +17,7 @@ from prowess.transcripts.sessions import (
     SERVICE_FAILED,
     TWO_WAYS,
 )
-from prowess.transcripts.traces_part import TraceShape
+from prowess.transcripts.traces import TraceShape
 from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
 
 Line = dict[str, Any]

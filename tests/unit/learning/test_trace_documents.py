@@ -20,6 +20,10 @@ from prowess.transcripts.documents import (
 from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.traces import (
     MOST_BATCH,
+    MOST_FIELD,
+    MOST_STEPS,
+    MOST_TASK,
+    MOST_WORDS,
     NO_ACTION,
     NO_NUMBER,
     NO_STEPS,
@@ -29,12 +33,6 @@ from prowess.transcripts.traces import (
     TOO_MUCH,
     TOO_NESTED,
     LeftOut,
-)
-from prowess.transcripts.traces_part import (
-    MOST_FIELD,
-    MOST_STEPS,
-    MOST_TASK,
-    MOST_WORDS,
     TraceShape,
     as_record,
 )

@@ -6,9 +6,8 @@ import pytest
 
 from prowess.transcripts.documents import NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_markdown
-from prowess.transcripts.openpocket import NOT_A_SESSION, TWO_WAYS
-from prowess.transcripts.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
-from prowess.transcripts.traces_part import TraceShape
+from prowess.transcripts.openpocket import NO_JSON_ACTION, NOT_A_SESSION, SAYS_FAILED, TWO_WAYS
+from prowess.transcripts.traces import TraceShape
 
 FENCE = "```"
 HEAD = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.language.trace_objections import objects
+from prowess.language.corrections import objects
 
 OBJECTIONS = [
     "that broke everything",

@@ -7,8 +7,8 @@ import pytest
 
 from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_records
-from prowess.transcripts.trace_openpocket import NO_JSON_ACTION, SAYS_FAILED
-from prowess.transcripts.traces_part import TraceShape
+from prowess.transcripts.openpocket import NO_JSON_ACTION, SAYS_FAILED
+from prowess.transcripts.traces import TraceShape
 from prowess.transcripts.turns import Record
 
 Line = dict[str, Any]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.transcripts.formats import read_markdown, read_records
-from prowess.transcripts.traces_part import TraceShape, as_record
+from prowess.transcripts.traces import TraceShape, as_record
 from prowess.transcripts.turns import Record
 
 _LEAVES = (

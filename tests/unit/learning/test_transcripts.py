@@ -12,8 +12,8 @@ from prowess.transcripts.turns import (
     Shape,
     Transcript,
     transcript,
+    turns,
 )
-from prowess.transcripts.turns_part import turns
 from prowess.workshop.capture import capture
 
 SAID = "next time make sure to verify the frames of the GIF"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from prowess.transcripts.turns_part import Role, Turn, calls, turns
+from prowess.transcripts.turns import Role, Turn, calls, turns
 
 ASKED = "Please make a GIF."
 

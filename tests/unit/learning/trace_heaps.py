@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prowess.transcripts.traces_part import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 YOUTUBE = "com.google.android.youtube"
 Part = tuple[int, Step]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.mcp.cursors import Cursors
-from prowess.mcp.refusals import NotThere
+from prowess.mcp.protocol import Cursors, NotThere
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]))
 

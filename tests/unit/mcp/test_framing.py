@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.mcp.framing import framed
+from prowess.mcp.manifest import framed
 
 PIECES = st.sampled_from(
     ["<", "/", ">", "skill", "SKILL", "remote_skill", " ", "\n", "\x1b", "\u200b", '"', "words"]

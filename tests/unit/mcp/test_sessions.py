@@ -5,7 +5,7 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from prowess.mcp.sessions import Sessions
+from prowess.mcp.http import Sessions
 
 MOST = 2
 

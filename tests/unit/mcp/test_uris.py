@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.mcp.uris import SkillUri, file_uri, parse
+from prowess.mcp.protocol import SkillUri, file_uri, parse
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.mcp.client import RemoteSkill, described, from_base64, from_text, verified
 from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
-from prowess.mcp.refusals import RemoteSkillError
-from prowess.mcp.verification import RemoteSkill, described, from_base64, from_text, verified
+from prowess.mcp.protocol import RemoteSkillError
 
 ROOT = "skill://far/ships/"
 FIELDS = {"name": "ships", "description": "Names ships."}

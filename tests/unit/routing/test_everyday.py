@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.background import ERRANDS, EVERYDAY
+from prowess.routing.background import ERRANDS, EVERYDAY, Everyday, texts
 from prowess.routing.dense import Floats
-from prowess.routing.everyday import Everyday, texts
 
 _WORK, _TALK, _ELSE = np.eye(4, dtype=np.float32)[:3]
 # Every text a little apart from the next, as real vectors are.

@@ -11,8 +11,7 @@ from tests.unit.routing.vectors import ask, make_index
 
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
-from prowess.routing.index import SkillIndex
-from prowess.routing.index_pack import packed, unpacked
+from prowess.routing.index import SkillIndex, packed, unpacked
 from prowess.routing.router import Choice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
-from prowess.routing.background import EVERYDAY
-from prowess.routing.everyday import Everyday
+from prowess.routing.background import EVERYDAY, Everyday
 from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
 from prowess.routing.model import Decision, Route, Status, Thresholds
 from prowess.routing.passages import Evidence, evidence_of

@@ -17,10 +17,8 @@ from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
 from prowess.routing.router import Context, Query
 from prowess.runtime.ports import Encoder, Judge, Vectors
-from prowess.runtime.route.answer import RoutingService, Tools
-from prowess.runtime.route.routing_index import IndexBuilder
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.route.answer import IndexBuilder, RoutingService, Tools
+from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill
 from prowess.testing import (

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
-from prowess.runtime.workshop.applying import DEFAULT_LIMITS, Applied, FolderLimits, apply_change
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
+from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Applied, FolderLimits, apply_change
+from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.workshop.proposal import Change, change_hash
 
 SKILL = {"SKILL.md": b"# Notes\n", "references/a.md": b"a\n"}

@@ -17,8 +17,8 @@ from prowess.errors import (
     ConfigSyntaxError,
     ProwessError,
 )
-from prowess.host.config.config import ConfigFile
-from prowess.host.config.config_store import ConfigStore, problems
+from prowess.host.config.file import ConfigFile
+from prowess.host.config.writer import ConfigStore, problems
 from prowess.runtime.config.edits import ConfigEdits
 from prowess.runtime.config.redaction import REDACTED
 

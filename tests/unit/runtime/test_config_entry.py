@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.config_entry import changed_entry, checked_key, given_variables
+from prowess.runtime.config.edits import changed_entry, checked_key, given_variables
 from prowess.runtime.config.redaction import REDACTED
 
 STORED: dict[str, Any] = {

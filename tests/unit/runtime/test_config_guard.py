@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.config_guard import GUARDED, MOST_AGENTS, refuse_crowds, refuse_guarded
+from prowess.runtime.config.guard import GUARDED, MOST_AGENTS, refuse_crowds, refuse_guarded
 
 OTHERS = {"gateway": {"port": 1}, "skills": {"pinned": ["a"]}}
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.config_paths import Item, dotted, matches
 from prowess.runtime.config.guard import changed_paths, merged
-from prowess.runtime.config.redaction import REDACTED
+from prowess.runtime.config.redaction import REDACTED, Item, dotted, matches
 
 SCALARS = st.booleans() | st.integers(0, 2) | st.sampled_from(("", "x"))
 KEYS = st.sampled_from("abcd")

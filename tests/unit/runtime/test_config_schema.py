@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prowess.runtime.config.config_schema import config_schema
+from prowess.runtime.config.edits import config_schema
 from prowess.settings_table import SETTINGS, Setting
 
 

@@ -9,8 +9,16 @@ from prowess.errors import StoreError
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import Sample
-from prowess.runtime.harness.doctor import Installed, ago, examine_harness
-from prowess.runtime.harness.doctor_part import Check, Examination, Finding, Level, examine
+from prowess.runtime.harness.doctor import (
+    Check,
+    Examination,
+    Finding,
+    Installed,
+    Level,
+    ago,
+    examine,
+    examine_harness,
+)
 
 EVENTS = ("SessionStart", "UserPromptSubmit")
 FULL = Registered(events=EVENTS, commands=("'/opt/my tools/prowess' hook",))

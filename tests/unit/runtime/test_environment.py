@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from prowess.errors import SecretError
 from prowess.runtime.environment import (
     ChildEnvironment,
+    EnvironmentOverlay,
+    OverlayRun,
     SkillVariables,
     Variables,
     child_environment,
 )
-from prowess.runtime.environment_overlay import EnvironmentOverlay, OverlayRun
 
 HIDDEN = "do-not-show-this"
 

@@ -1,7 +1,7 @@
 import pytest
 
-from prowess.evaluation.evaluation import calibrate
 from prowess.evaluation.metrics import Outcome
+from prowess.evaluation.routing import calibrate
 
 
 def _case(confidence: float, *, right: bool = True, meant: bool = True) -> Outcome:

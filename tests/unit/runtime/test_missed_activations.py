@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prowess.runtime.missed_activations import MissedActivations
-from prowess.runtime.sessions import SessionsReport
+from prowess.runtime.sessions import MissedActivations, SessionsReport
 
 DAY_MS = 86_400_000
 

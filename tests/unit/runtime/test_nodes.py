@@ -5,8 +5,7 @@ import threading
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.runtime.last_settings import LastGoodSettings
-from prowess.runtime.watch import Nodes, WithNodes
+from prowess.runtime.watch import LastGoodSettings, Nodes, WithNodes
 from prowess.settings import NodeSettings, Settings, SkillsSettings
 
 

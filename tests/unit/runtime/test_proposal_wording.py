@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from prowess.errors import ProposalInputError
-from prowess.runtime.workshop.proposal_wording import Part, Wording, reworded, wording_of
+from prowess.runtime.workshop.drafts import Part, Wording, reworded, wording_of
 from prowess.workshop.edit import Append, Create, Edit, Replace, edited
 from prowess.workshop.proposal import Change, Proposal, Source, State
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ConfigError, RemovalError, UnknownAgentError
+from prowess.runtime.library import KEPT_DAYS, Removals, RemovedSkill
 from prowess.runtime.ports import Scan
-from prowess.runtime.removing import KEPT_DAYS, Removals, RemovedSkill
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import AgentSettings, Settings
 from prowess.skills.model import DRAFTS, Invocation, Skill, Source, Tier
 from prowess.testing import FixedFacts, make_skill

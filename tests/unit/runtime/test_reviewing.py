@@ -8,10 +8,9 @@ import pytest
 
 from prowess.errors import ModelError
 from prowess.runtime.ports import LanguageModel
-from prowess.runtime.reviewing import Reviewer
+from prowess.runtime.scan import Reviewer
 from prowess.safety.model import Profile, ScanReport, ScanVerdict
-from prowess.safety.review import ReviewOutcome, ReviewStatus
-from prowess.safety.review_prompt import Question
+from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
 from prowess.safety.scan import scan
 
 FILES = {

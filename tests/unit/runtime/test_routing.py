@@ -15,13 +15,12 @@ from tests.unit.routing.vectors import (
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router
+from prowess.routing.background import texts
 from prowess.routing.decision import DEFAULT
-from prowess.routing.everyday import texts
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Choice, Context
 from prowess.runtime.ports import Examples
-from prowess.runtime.route.answer import NO_ENCODER, Asked
-from prowess.runtime.route.routing_index import text_key
+from prowess.runtime.route.answer import NO_ENCODER, Asked, text_key
 from prowess.settings import AgentSettings, Limits, Settings
 from prowess.testing import make_skill
 

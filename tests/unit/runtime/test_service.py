@@ -3,8 +3,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import (
     AgentSettings,
     EntrySettings,
@@ -14,9 +13,9 @@ from prowess.settings import (
     Settings,
     SkillsSettings,
 )
-from prowess.skills.agent_filter import MatchedBy
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Tier
+from prowess.skills.snapshot import MatchedBy
 from prowess.testing import (
     FixedFacts,
     FixedSettings,

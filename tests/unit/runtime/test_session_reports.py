@@ -14,7 +14,7 @@ from prowess.runtime.sessions import (
     SessionReports,
     Tools,
 )
-from prowess.transcripts.session_model import Session, Turn
+from prowess.transcripts.sessions import Session, Turn
 
 
 class ManyFiles:

@@ -1,7 +1,6 @@
 import pytest
 
-from prowess.runtime.service import SkillsService
-from prowess.runtime.sessions_part import Sessions
+from prowess.runtime.service import Sessions, SkillsService
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import MemorySources, MemoryStore, make_skill, open_memory
 

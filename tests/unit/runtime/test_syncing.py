@@ -36,7 +36,7 @@ from prowess.runtime.sync_plan import (
     remaining,
 )
 from prowess.safety.paths import collision_key
-from prowess.safety.rules.acceptance import Acceptance
+from prowess.safety.rules.levels import Acceptance
 from prowess.settings import AgentSettings, NodeSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill, Tier
 from prowess.testing import make_skill, open_memory

@@ -6,9 +6,8 @@ import pytest
 
 from prowess.errors import ConfigError
 from prowess.runtime.ports import Scan, WatchTargets
-from prowess.runtime.service import Places, SkillsService
-from prowess.runtime.watching import Watching
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.service import Places, SkillsService, Workspace
+from prowess.runtime.watch import Watching
 from prowess.settings import LoadSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import (

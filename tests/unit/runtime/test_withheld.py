@@ -5,7 +5,7 @@ from tests.unit.routing.vectors import RoutingWorld, make_world
 
 from prowess.routing.model import Decision
 from prowess.runtime.route.answer import Asked
-from prowess.runtime.route.withheld import Withheld, withheld
+from prowess.runtime.route.why_not import Withheld, withheld
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import make_skill
 from prowess.wire import routing as wire_routing

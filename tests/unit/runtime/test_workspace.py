@@ -1,6 +1,6 @@
 import pytest
 
-from prowess.runtime.workspace import Workspace
+from prowess.runtime.service import Workspace
 from prowess.settings import EntrySettings, LoadSettings, Precedence, Settings, SkillsSettings
 from prowess.skills.model import InstallSpec, Metadata, Requirements, Tier
 from prowess.testing import FixedFacts, MemorySources, make_skill

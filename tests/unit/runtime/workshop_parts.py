@@ -5,11 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from prowess.errors import PathError, StaleChangeError
-from prowess.runtime.workshop.applying import DEFAULT_LIMITS, FolderLimits
-from prowess.runtime.workshop.ports import Answer, WorkshopTools
+from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Answer, FolderLimits, WorkshopTools
 from prowess.runtime.workshop.service import WorkshopService
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
+from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.settings import WorkshopSettings
 from prowess.testing import MemoryProposals
 from prowess.workshop.proposal import Proposal, State

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Confidence, Finding, Level
-from prowess.safety.rules.acceptance import SCANNER, Acceptance, accepted_by
+from prowess.safety.model import Confidence, Finding, Level, content_hash
+from prowess.safety.rules.levels import SCANNER, Acceptance, accepted_by
 
 FINDING = Finding(
     rule_id="shell-pipe-to-shell",

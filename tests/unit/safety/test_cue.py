@@ -3,10 +3,18 @@
 import pytest
 
 from prowess.safety.model import Confidence, Level
-from prowess.safety.prose.cue import Pattern, Row, Window, cues, pattern
-from prowess.safety.prose.lexicon_part import LEXICON
-from prowess.safety.prose.prose_cues import COMPOUNDS, CUES, HIDDEN_CUES
-from prowess.safety.rules.table import RULES
+from prowess.safety.prose.cues import (
+    COMPOUNDS,
+    CUES,
+    HIDDEN_CUES,
+    Pattern,
+    Row,
+    Window,
+    cues,
+    pattern,
+)
+from prowess.safety.prose.lexicon import LEXICON
+from prowess.safety.rules.table import TABLE_RULES as RULES
 
 # Concepts that come from what a word is, not from the lexicon.
 KINDS = {

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.environment import GROUPS, MOST_VALUE_BYTES, Group
-from prowess.safety.environment_policy import (
+from prowess.safety.environment import (
+    GROUPS,
+    MOST_VALUE_BYTES,
+    Group,
     denied_group,
     is_secret_like,
     judge,

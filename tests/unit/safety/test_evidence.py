@@ -1,6 +1,6 @@
 """Evidence is at most a line, visible, and without secrets."""
 
-from prowess.safety.evidence import evidence_of
+from prowess.safety.secrets import evidence_of
 from prowess.safety.views import Spot, View
 
 SECRET = "ghp_" + "a8F3kQ9zT1" * 3 + "bX7pLm"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.safety.facts import Act, Reading
-from prowess.safety.languages.javascript.javascript_facts import read_javascript
+from prowess.safety.languages.javascript.facts import read_javascript
 from prowess.safety.views import View
 
 HOST = "https://collector.example.invalid"

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.safety.model import Level, Profile
-from prowess.safety.rules.levels_part import CONTEXTS, level_of
-from prowess.safety.rules.table import RULES
-from prowess.safety.sighting import Sighting
+from prowess.safety.model import Level, Profile, Sighting
+from prowess.safety.rules.levels import CONTEXTS, level_of
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.safety.views import Spot, View
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.official_installers import INSTALLERS, is_official
+from prowess.safety.hosts import INSTALLERS, is_official
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.safety.facts import Act, Fact, Reading
-from prowess.safety.languages.python.python_facts import read_python
+from prowess.safety.languages.python.facts import read_python
 from prowess.safety.views import Lines, View
 
 

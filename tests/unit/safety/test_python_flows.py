@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.facts import Act, Fact
-from prowess.safety.languages.python.python_facts import read_python
+from prowess.safety.languages.python.facts import read_python
 from prowess.safety.views import View
 
 URL = "https://c.example.invalid/e"

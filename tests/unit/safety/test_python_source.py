@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python.python_facts import read_python
+from prowess.safety.languages.python.facts import read_python
 from prowess.safety.languages.python.source import MAX_SOURCE
 from prowess.safety.views import Lines, View
 

@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.facts import Act, Snippet
-from prowess.safety.reading import fence_language, is_code, language_of, readings
+from prowess.safety.survey import fence_language, is_code, language_of, readings
 from prowess.safety.views import View
 
 

@@ -16,8 +16,16 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
-from prowess.safety.review import REVIEWER, Review, raised, read_review
-from prowess.safety.review_prompt import MOST_BYTES, Prompt, Question, make_prompt
+from prowess.safety.review import (
+    MOST_BYTES,
+    REVIEWER,
+    Prompt,
+    Question,
+    Review,
+    make_prompt,
+    raised,
+    read_review,
+)
 
 NONCE = "7f3a9c5e1b8d2046aa10"
 BEGINS, ENDS = f"\u27e6skill data {NONCE} begins\u27e7", f"\u27e6skill data {NONCE} ends\u27e7"

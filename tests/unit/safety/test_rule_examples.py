@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.model import Example, Level, Profile
-from prowess.safety.rules.table import RULES
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.safety.scan import ScanOptions, scan
 
 _TRUSTED = ("github", "claude-code", "slack", "notion", "skill-creator")

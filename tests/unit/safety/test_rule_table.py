@@ -5,11 +5,26 @@ from collections.abc import Iterator
 
 import pytest
 
-from prowess.safety.hosts import drop_host, host_of, is_local, known_service, paste_host, short_link
+from prowess.safety.hosts import (
+    INSTALLERS,
+    drop_host,
+    host_of,
+    is_local,
+    known_service,
+    paste_host,
+    short_link,
+)
 from prowess.safety.model import Example, Level, Rule
-from prowess.safety.official_installers import INSTALLERS
-from prowess.safety.rules.example_text import as_base64, as_hex, as_selectors, as_tags, folder
-from prowess.safety.rules.table import RULES, joined, rule
+from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import (
+    as_base64,
+    as_hex,
+    as_selectors,
+    as_tags,
+    folder,
+    joined,
+    rule,
+)
 
 ROWS = list(RULES.values())
 FAMILIES = {

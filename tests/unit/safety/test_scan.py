@@ -2,9 +2,8 @@
 
 import pytest
 
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Handling, LedgerEntry, Level, Profile, ScanVerdict
-from prowess.safety.rules.acceptance import SCANNER, Acceptance
+from prowess.safety.model import Handling, LedgerEntry, Level, Profile, ScanVerdict, content_hash
+from prowess.safety.rules.levels import SCANNER, Acceptance
 from prowess.safety.scan import ScanOptions, scan
 
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n"

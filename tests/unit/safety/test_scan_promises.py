@@ -6,9 +6,8 @@ from itertools import product
 
 import pytest
 
-from prowess.safety.contents import content_hash
-from prowess.safety.model import Finding, Level, Profile, ScanVerdict
-from prowess.safety.rules.acceptance import SCANNER, Acceptance
+from prowess.safety.model import Finding, Level, Profile, ScanVerdict, content_hash
+from prowess.safety.rules.levels import SCANNER, Acceptance
 from prowess.safety.scan import ScanOptions, scan
 
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n# Tides\n\n"

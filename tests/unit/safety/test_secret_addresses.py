@@ -3,8 +3,7 @@
 import pytest
 
 from prowess.runtime.config.redaction import REDACTED, shown
-from prowess.safety.secret_addresses import ADDRESSES
-from prowess.safety.secrets import mask
+from prowess.safety.secrets import ADDRESSES, mask
 from prowess.secrets.mask import hidden_in
 
 CANARY = "canary0123456789abcdef"

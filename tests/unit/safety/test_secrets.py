@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 
 from prowess.safety.model import Confidence, Level
-from prowess.safety.secret_formats import FORMATS
-from prowess.safety.secrets import literal_secrets, mask
+from prowess.safety.secrets import FORMATS, literal_secrets, mask
 from prowess.safety.views import View
 
 # Made up on the spot, so that no file of the project ever holds something that looks like one.

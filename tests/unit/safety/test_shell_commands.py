@@ -3,8 +3,8 @@
 import pytest
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.shell.shell_decode import decode_base, decode_hex, translate
-from prowess.safety.languages.shell.shell_facts import read_shell
+from prowess.safety.languages.shell.facts import read_shell
+from prowess.safety.languages.shell.text import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.words import unescape
 from prowess.safety.views import View
 

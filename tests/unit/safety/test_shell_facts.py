@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.facts import Act, Fact, Reading
-from prowess.safety.languages.shell.shell_facts import looks_like_shell, read_shell
+from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
 from prowess.safety.views import Lines, View
 
 HOST = "https://c.example.invalid"

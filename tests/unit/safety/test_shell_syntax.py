@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.safety.languages.powershell import read_powershell, read_script
-from prowess.safety.languages.shell.shell_facts import looks_like_shell, read_shell
-from prowess.safety.languages.shell.shell_tree import Command
+from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
 from prowess.safety.languages.shell.syntax import parse
+from prowess.safety.languages.shell.words import Command
 from prowess.safety.views import View
 
 PIECES = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.safety.prose.tongues import tongue_marks
+from prowess.safety.prose.patterns import tongue_marks
 from prowess.safety.views import View
 
 OVERRIDE = "prompt-injection-ignore-instructions"

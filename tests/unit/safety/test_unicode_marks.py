@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 
-from prowess.safety.intake.confusables import loose, strict
+from prowess.safety.intake.folding import loose, strict
 from prowess.safety.intake.unicode_marks import hidden_texts, marks
 from prowess.safety.model import Level
 from prowess.safety.views import View

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import READY, Verdict
@@ -15,9 +14,10 @@ from prowess.skills.explanation import (
     explain_shadowed,
     explain_unreached,
 )
-from prowess.skills.install_specs import InstallOption
+from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Invocation, Requirements, Source, Tier
 from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")

@@ -1,16 +1,16 @@
 import pytest
 
-from prowess.skills.field_reader import (
+from prowess.skills.frontmatter import (
     FieldReader,
     UnreadableError,
     as_flag,
     as_text,
     keyed,
     mapping,
+    read,
     squeeze,
     strings,
 )
-from prowess.skills.frontmatter import read
 from prowess.skills.model import Fields, Value
 
 

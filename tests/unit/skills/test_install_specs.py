@@ -1,7 +1,7 @@
 import pytest
 
 from prowess.settings import InstallSettings
-from prowess.skills.install_specs import InstallOption, offered, read_install
+from prowess.skills.metadata import InstallOption, offered, read_install
 from prowess.skills.model import InstallSpec, Value
 
 BREW = InstallSpec(kind="brew", target="jq", id="brew-0")

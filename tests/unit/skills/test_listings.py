@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.settings import Limits
-from prowess.skills.harness.listing_fix import SHORTEST, cheapest_fix
 from prowess.skills.harness.listings import (
+    SHORTEST,
     ClaudePage,
     CodexPage,
     Fate,
@@ -18,6 +18,7 @@ from prowess.skills.harness.listings import (
     Page,
     PromptPage,
     Use,
+    cheapest_fix,
     holds,
     tokens_of,
 )

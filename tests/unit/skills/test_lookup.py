@@ -1,7 +1,7 @@
 import pytest
 
 from prowess.errors import SkillNotFoundError
-from prowess.skills.lookup import find
+from prowess.skills.catalog import find
 from prowess.testing import make_skill
 
 

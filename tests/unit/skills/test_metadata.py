@@ -1,7 +1,6 @@
 import pytest
 
-from prowess.skills.field_reader import FieldReader
-from prowess.skills.frontmatter import read
+from prowess.skills.frontmatter import FieldReader, read
 from prowess.skills.metadata import Resolved, platform_name, resolve
 from prowess.skills.model import Metadata, Requirements, Triggers
 

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.skills.placeholders import (
-    COMMANDS_NOT_RUN,
-    TOO_MUCH,
-    argument_names,
-    fill,
-    split_words,
-)
+from prowess.skills.invocation import COMMANDS_NOT_RUN, TOO_MUCH, argument_names, fill, split_words
 from prowess.testing import make_skill
 
 TRICKY = st.text(

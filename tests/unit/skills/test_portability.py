@@ -5,8 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from prowess.settings import SpecMode
-from prowess.skills.harness.portability import SIDECAR, Note, Weight, hiding_sidecar, notes_for
-from prowess.skills.harness.portable import Portable, build
+from prowess.skills.harness.portable import (
+    SIDECAR,
+    Note,
+    Portable,
+    Weight,
+    build,
+    hiding_sidecar,
+    notes_for,
+)
 from prowess.skills.harness.rules import RULES, Reader
 from prowess.skills.model import Document, Source, Tier
 from prowess.skills.parse import parse

@@ -11,8 +11,7 @@ from prowess.settings import SpecMode
 from prowess.skills import frontmatter
 from prowess.skills.harness.portable import Portable, build, flat_text, portable_name
 from prowess.skills.model import Document, Skill, Source, Tier
-from prowess.skills.parse import parse
-from prowess.skills.standard import is_name
+from prowess.skills.parse import is_name, parse
 from prowess.skills.validation import validate
 
 SOURCE = Source(tier=Tier.WORKSPACE, root="/work/skills")

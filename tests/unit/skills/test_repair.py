@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from prowess.skills.frontmatter import Frontmatter, decode, read
 from prowess.skills.model import Document, Fields, Source, Tier
-from prowess.skills.repair import Repair, plan
+from prowess.skills.validation import Repair, plan
 
 FOLDERS = st.sampled_from(("deploy", "De Ploy", "été", "--", "true", "123", "a" * 70))
 LINES = st.sampled_from(

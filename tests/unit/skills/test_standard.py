@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.skills.field_reader import FieldReader
-from prowess.skills.frontmatter import read
-from prowess.skills.standard import check, is_name, required, slug
+from prowess.skills.frontmatter import FieldReader, read
+from prowess.skills.parse import check, is_name, required, slug
 
 
 def found(*lines: str, path: str = "/skills/deploy/SKILL.md") -> list[tuple[str, int | None]]:

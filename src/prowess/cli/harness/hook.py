@@ -13,8 +13,8 @@ import click
 
 from prowess.cli.harness import hook_lane
 from prowess.errors import ProwessError
+from prowess.host.harness.call_records import place_to_learn
 from prowess.host.harness.hook_client import current_folder, state_folder
-from prowess.host.harness.hook_slots import place_to_learn
 
 _MOST_BYTES = 8 * 1024 * 1024
 # Far above what a review by a model may take; nobody else ends a process that hangs.
@@ -45,7 +45,7 @@ def hook_command(*, learn: bool) -> int:
 
 
 def _learn(current: str) -> None:
-    learning = import_module("prowess.wiring.hook_learning")
+    learning = import_module("prowess.wiring.warm_hook")
     # Nobody reads what a process in the background says; the workshop has its own log.
     with suppress(ProwessError, ValueError, OSError):
         learning.learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current)

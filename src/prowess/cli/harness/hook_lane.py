@@ -11,8 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from prowess.host.harness.hook_client import ask, current_folder, state_folder
-from prowess.host.harness.hook_input import read_input
+from prowess.host.harness.hook_client import ask, current_folder, read_input, state_folder
 
 _MOST_BYTES = 1024 * 1024
 # No harness waits longer for a prompt; a hook that hangs must not outlive its caller for ever.

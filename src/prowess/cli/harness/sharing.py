@@ -1,21 +1,154 @@
-"""`budget`: which descriptions a harness will show its model, and how to have all of them shown."""
+"""`budget`: which descriptions a harness will show its model, and how to have all of them shown.
+
+`export`: one skill as a strict, portable build, with a word on what each harness ignores.
+"""
 
 from collections.abc import Sequence
 
 import click
 
-from prowess.cli.options import common
-from prowess.cli.render import Cell, Column, print_json, print_table, print_text
+from prowess.cli.options import common, complete_skill
+from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
+from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.skills.harness.listings import Entry, Fate
-from prowess.skills.harness.rules import ALIASES, Reader, reader_named
-from prowess.skills.model import Skill
+from prowess.skills.harness.portable import Note, Weight
+from prowess.skills.harness.rules import ALIASES, RULES, Reader, reader_named
+from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
 from prowess.wiring import open_runtime
-from prowess.wiring.budgets import open_budgets
+from prowess.wiring.transfer import open_budgets, open_exporting
+
+_TARGETS = (
+    "claude",
+    *(reader.value for reader in Reader if reader is not Reader.PROWESS),
+    wire_sharing.EVERYBODY,
+)
+_STYLES = {Weight.LOST: "yellow", Weight.IGNORED: "dim", Weight.UNKNOWN: "dim"}
+_SEVERITIES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_DONE = {
+    Placed.ADDED: "was written to",
+    Placed.REPLACED: "replaced what was in",
+    Placed.UNCHANGED: "is up to date in",
+}
+
+
+@click.command("export")
+@click.argument("name", shell_complete=complete_skill)
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(_TARGETS),
+    default=wire_sharing.EVERYBODY,
+    show_default=True,
+    help="Whose reader it is for; `standard` reports on all of them.",
+)
+@click.option("--to", "folder", metavar="DIR", help="Write it as a folder below DIR.")
+@click.option("--zip", "archive", metavar="FILE", help="Write it as one .skill file.")
+@click.option("--force", is_flag=True, help="Replace a skill of that name that is there already.")
+@common
+def export_command(
+    name: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    target: str,
+    folder: str | None,
+    archive: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Build the skill NAME as every strict reader takes it, and say what each harness ignores.
+
+    Only the six keys of the standard are left at the top; everything else stands under metadata as
+    plain text. Hidden files stay behind; what the scanner finds critical, and a secret in any file,
+    is refused. Without --to and --zip nothing is written: the report is all you get.
+
+    Example: prowess export deploy --for claude --to ~/.claude/skills
+
+    Exit code 0 when the build is fine, 1 when it was refused or something was in the way.
+    """
+    _check_place(folder, archive, force=force)
+    reader = None if target == wire_sharing.EVERYBODY else reader_named(target)
+    request = ExportRequest(
+        name=name,
+        reader=reader,
+        folder=folder or "",
+        archive=archive or "",
+        force=force,
+        agent_id=agent,
+    )
+    with open_runtime(workspace) as runtime:
+        report = open_exporting(runtime).export(request)
+    if as_json:
+        print_json(wire_sharing.export_report(report, reader))
+    else:
+        _print_report(report)
+    return 1 if report.refusal else 0
+
+
+def _check_place(folder: str | None, archive: str | None, *, force: bool) -> None:
+    if folder is not None and archive is not None:
+        raise click.UsageError("--to and --zip do not go together: give one of them")
+    if force and folder is None and archive is None:
+        raise click.UsageError("--force belongs to --to or --zip")
+    if "" in (folder, archive):
+        raise click.UsageError("--to and --zip need a path")
+
+
+def _print_report(report: ExportReport) -> None:
+    if report.refusal:
+        # Whoever gets nothing need not know what others would make of it.
+        print_error(report.refusal)
+        return
+    _print_changes(report)
+    for left in report.left_out:
+        print_text(f"left out {left.path}: {left.reason}.", "yellow")
+    for found in report.diagnostics:
+        print_text(f"note     {found.message}. {found.fix}", _SEVERITIES[found.severity])
+    for doubt in report.doubts:
+        print_text(
+            f"found    {doubt.rule_id} in {doubt.file}:{doubt.line}: {doubt.message}", "yellow"
+        )
+    for reader, notes in (report.notes or {}).items():
+        _print_notes(reader, notes)
+    if report.placed is not None:
+        print_text(f"{report.name} ({_count(report)}) {_DONE[report.placed]} {report.written_to}.")
+    else:
+        print_text(f"{report.name} ({_count(report)}) is strict and portable.")
+        print_text("Nothing was written: give --to DIR or --zip FILE.skill.")
+
+
+def _count(report: ExportReport) -> str:
+    count = len(report.files or {})
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _print_changes(report: ExportReport) -> None:
+    """Print what was said in other words, one line for all that share one fate."""
+    subjects: dict[str, list[str]] = {}
+    for change in report.changes:
+        subjects.setdefault(change.detail, []).append(change.subject)
+    for detail, names in subjects.items():
+        print_text(f"changed  {', '.join(names)}: {detail}.")
+
+
+def _print_notes(reader: Reader, notes: tuple[Note, ...]) -> None:
+    rules = RULES[reader]
+    print_text(f"{rules.title} (put it into {rules.places[0]} or {rules.places[1]})", "bold")
+    grouped: dict[tuple[Weight, str], list[str]] = {}
+    for note in notes:
+        grouped.setdefault((note.weight, note.detail), []).append(note.subject)
+    for (weight, detail), subjects in grouped.items():
+        print_text(f"  {weight.value:<8} {', '.join(subjects)}: {detail}.", _STYLES[weight])
+    if not notes:
+        print_text("  reads all of it.")
+    if rules.remark:
+        print_text(f"  {rules.remark}", "dim")
+
 
 _NAMES = (*(reader.value for reader in Reader), *ALIASES)
-_STYLES = {Fate.SHOWN: "", Fate.CUT: "yellow", Fate.NAME_ONLY: "red", Fate.DROPPED: "red"}
+_SHARING_STYLES = {Fate.SHOWN: "", Fate.CUT: "yellow", Fate.NAME_ONLY: "red", Fate.DROPPED: "red"}
 _WORDS = {
     Fate.SHOWN: "shown",
     Fate.CUT: "cut",
@@ -68,11 +201,11 @@ def budget_command(
     if as_json:
         print_json(wire_sharing.budget_report(report))
     else:
-        _print_report(report, detailed=reader is not None)
+        _print_report_sharing(report, detailed=reader is not None)
     return 0 if report.is_whole else 1
 
 
-def _print_report(report: BudgetReport, *, detailed: bool) -> None:
+def _print_report_sharing(report: BudgetReport, *, detailed: bool) -> None:
     if not detailed:
         _print_overview(report.harnesses)
     for harness in report.harnesses:
@@ -90,7 +223,7 @@ def _print_overview(harnesses: Sequence[HarnessBudget]) -> None:
             (
                 Cell(harness.reader.value),
                 Cell(str(len(harness.entries))),
-                *(_count(harness, fate) for fate in Fate),
+                *(_count_sharing(harness, fate) for fate in Fate),
                 Cell(f"{harness.used:,}"),
                 Cell("unknown" if harness.limit is None else f"{harness.limit:,} {harness.unit}"),
                 Cell(f"~{harness.tokens:,}"),
@@ -100,9 +233,9 @@ def _print_overview(harnesses: Sequence[HarnessBudget]) -> None:
     )
 
 
-def _count(harness: HarnessBudget, fate: Fate) -> Cell:
+def _count_sharing(harness: HarnessBudget, fate: Fate) -> Cell:
     count = harness.count(fate)
-    return Cell(str(count), _STYLES[fate] if count else "")
+    return Cell(str(count), _SHARING_STYLES[fate] if count else "")
 
 
 def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
@@ -152,7 +285,7 @@ def _print_entries(entries: Sequence[tuple[int, Entry]]) -> None:
             (
                 Cell(str(place)),
                 Cell(entry.skill.name),
-                Cell(_WORDS[entry.fate], _STYLES[entry.fate]),
+                Cell(_WORDS[entry.fate], _SHARING_STYLES[entry.fate]),
                 Cell(_size(entry)),
                 Cell(entry.skill.path),
             )

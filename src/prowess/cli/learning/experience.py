@@ -1,4 +1,7 @@
-"""`experience list`, `promote`, `clean` and `restore`: what becomes of drafts."""
+"""`experience list`, `promote`, `clean` and `restore`: what becomes of drafts.
+
+`experience`: what an agent did well becomes a draft, and what it did often a proposal.
+"""
 
 import time
 from collections.abc import Sequence
@@ -7,9 +10,10 @@ import click
 
 from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text, shortened
+from prowess.cli.terminal import LazyGroup
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import ProwessError
-from prowess.runtime.experience_ports import Cleaned, Removed, TrashedDraft
+from prowess.runtime.experience_drafts import Cleaned, Removed, TrashedDraft
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
 from prowess.wiring.experience import open_experience
@@ -181,3 +185,24 @@ def _print_trash(trashed: Sequence[TrashedDraft]) -> None:
     ]
     print_table(columns, rows)
     next_steps(["`prowess experience restore CODE` brings one back."])
+
+
+# name -> module, one-line help. The order is that of `prowess experience --help`.
+_COMMANDS = {
+    "build": ("learning.experience_build", "Make drafts and lessons of traces."),
+    "list": ("learning.experience", "List the drafts that wait for you."),
+    "promote": ("learning.experience", "Turn a draft that you have read into a skill."),
+    "clean": ("learning.experience", "Move drafts that are not needed any more to the trash."),
+    "restore": ("learning.experience", "Bring back what was replaced, promoted or cleaned away."),
+}
+
+
+@click.group("experience", cls=LazyGroup, table=_COMMANDS, prefix="prowess.cli.")
+def experience_command() -> None:
+    """Learn from what agents did: traces, sessions and transcripts.
+
+    A task that went well becomes a draft under skills/auto with a replay script, which no model
+    sees until you promote it. Three or more runs of one goal become one proposal in the workshop.
+
+    Example: prowess experience build ~/.claude/projects/my-app --dry-run
+    """

@@ -13,10 +13,10 @@ from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import PathError
 from prowess.experience.redaction import without_secrets
 from prowess.host.harness.transcripts import reasons
-from prowess.host.store.trace_files import read_trace_file, read_trace_stream, trace_files_below
-from prowess.runtime.experience_ports import Built, DraftOutcome, DraftStatus, Lesson, LessonStatus
+from prowess.host.store.traces import read_trace_file, read_trace_stream, trace_files_below
+from prowess.runtime.experience_drafts import Built, DraftOutcome, DraftStatus, Lesson, LessonStatus
 from prowess.transcripts.formats import TraceReading
-from prowess.transcripts.traces_part import Trace, TraceShape
+from prowess.transcripts.traces import Trace, TraceShape
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
 from prowess.wiring.experience import open_experience

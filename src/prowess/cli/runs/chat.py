@@ -102,7 +102,7 @@ class _Talk:
         self._chat, self._screen, self._runner = chat, screen, runner
         # Whether a person stopped the last turn.
         self._stopped = False
-        commands = import_module("prowess.cli.runs.chat_commands")
+        commands = import_module("prowess.cli.runs.chat_screen")
         self._commands = commands.ChatCommands(chat, screen)
         self._leave: type[Exception] = commands.Leave
         self._answered, self._for_agent = commands.Taken.ANSWERED, commands.Taken.FOR_AGENT

@@ -1,9 +1,20 @@
-"""`install`: the programs that a skill needs, shown before, watched meanwhile, checked after."""
+"""`install`: the programs that a skill needs, shown before, watched meanwhile, checked after.
 
+What a person sees while something is installed: on the error stream, cleaned, and dim.
+
+A program's output comes in pieces that end anywhere, also in the middle of an escape sequence, so
+only whole lines are cleaned and shown. Where nobody reads them any more, the install goes on.
+
+`sync`: the agent's skills as plain files in a sandbox.
+"""
+
+import os
 import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 import click
 
@@ -11,19 +22,108 @@ from prowess.cli.options import common, complete_skill
 from prowess.cli.render import (
     Cell,
     Column,
+    ProgressBar,
     asks,
     print_error,
     print_json,
     print_table,
     print_text,
     silence,
+    silence_errors,
 )
-from prowess.cli.runs.install_live import Live
 from prowess.runtime.install import InstallRequest, InstallResult, InstallService, Prepared, Watch
+from prowess.runtime.sync import SyncReport, SyncRequest
+from prowess.runtime.sync_plan import Action, Step
 from prowess.skills.eligibility import missing_text
+from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs
 from prowess.wiring import Runtime, open_runtime
-from prowess.wiring.transfer import open_installing
+from prowess.wiring.transfer import open_installing, open_syncing
+
+_MIB = 1 << 20
+_BAR, _EVERY_S, _MOST_LINE = 30, 0.1, 4000
+
+
+class Live:
+    """Shows the output of programs and the progress of downloads; `quiet` shows nothing."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._stream = None if quiet else sys.stderr
+        self._is_terminal = self._stream is not None and self._stream.isatty()
+        self._pending = {"stdout": "", "stderr": ""}
+        self._started = self._drawn_at = time.monotonic()
+        self._drawn = False
+
+    @property
+    def elapsed(self) -> str:
+        """How long it has taken."""
+        return f"{time.monotonic() - self._started:.1f} s"
+
+    def tell(self, lines: Iterable[str]) -> None:
+        """Show lines of our own."""
+        for line in lines:
+            self._write(one_line(line), "")
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Show what should be known before."""
+        for warning in warnings:
+            self._write(f"note: {one_line(warning)}", "33")
+
+    def output(self, stream: str, text: str) -> None:
+        """Take a piece of a program's output, and show the lines that are whole."""
+        *lines, rest = (self._pending[stream] + text).replace("\r", "\n").split("\n")
+        # A program that never ends its line is shown all the same.
+        if len(rest) > _MOST_LINE:
+            lines, rest = [*lines, rest], ""
+        self._pending[stream] = rest
+        for line in lines:
+            self._show(line)
+
+    def progress(self, done: int, total: int | None) -> None:
+        """Draw how much has arrived."""
+        now = time.monotonic()
+        if not self._is_terminal or (now - self._drawn_at < _EVERY_S and done != total):
+            return
+        self._drawn_at = now
+        size = f"{done / _MIB:.1f}"
+        if total:
+            filled = min(_BAR * done // total, _BAR)
+            bar = "#" * filled + "-" * (_BAR - filled)
+            size = f"[{bar}] {size}/{total / _MIB:.1f}"
+        self._draw(f"\r\x1b[Kdownloading {size} MiB, {self.elapsed} ")
+        self._drawn = True
+
+    def __enter__(self) -> Self:
+        self._started = self._drawn_at = time.monotonic()
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        for stream, rest in self._pending.items():
+            self._pending[stream] = ""
+            self._show(rest)
+        if self._drawn:
+            self._draw("\r\x1b[K")
+            self._drawn = False
+
+    def _show(self, line: str) -> None:
+        text = clean(line).rstrip()
+        if text:
+            self._write(text, "2")
+
+    def _write(self, text: str, code: str) -> None:
+        plain = not code or not self._is_terminal or os.environ.get("NO_COLOR")
+        self._draw(f"{text}\n" if plain else f"\x1b[{code}m{text}\x1b[0m\n")
+
+    def _draw(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
+            silence_errors()
+
 
 _FAILED = 1
 
@@ -202,3 +302,105 @@ def _list(service: InstallService, request: InstallRequest, *, as_json: bool) ->
         rows.append([Cell(text, style) for text in texts])
     print_table(columns, rows)
     return 0
+
+
+_STYLES = {
+    Action.ADD: "green",
+    Action.UPDATE: "green",
+    Action.REMOVE: "yellow",
+    Action.CONFLICT: "red",
+    Action.REFUSED: "red",
+    Action.SKIPPED: "dim",
+    Action.KEEP: "dim",
+}
+_COUNTED = (
+    (Action.ADD, "added"),
+    (Action.UPDATE, "updated"),
+    (Action.REMOVE, "removed"),
+    (Action.KEEP, "unchanged"),
+    (Action.CONFLICT, "conflicts"),
+    (Action.REFUSED, "refused"),
+    (Action.SKIPPED, "skipped"),
+)
+
+
+@click.command("sync")
+@click.argument("target", type=click.Path())
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace copies that were changed since; the changed ones are kept in .prowess-kept.",
+)
+@common
+def sync_command(
+    target: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Copy the agent's usable skills into TARGET/skills, for a sandbox to read.
+
+    Each skill is a folder named after its own folder. Links, .git and node_modules stay behind, and
+    what the scanner finds critical is refused. Only what sync wrote is ever replaced or removed.
+
+    Example: prowess sync ./sandbox --dry-run
+
+    Exit code 0 when the copy is complete, 1 when something was in the way or was refused.
+    """
+    bar = ProgressBar()
+    request = SyncRequest(target=target, agent_id=agent, dry_run=dry_run, force=force)
+    with open_runtime(workspace) as runtime:
+        try:
+            report = open_syncing(runtime, waiting=_waiting).sync(request, bar)
+        finally:
+            bar.clear()
+    if as_json:
+        print_json(wire_runs.sync_report(report))
+    else:
+        _print_report(report)
+    return 0 if report.is_clean else 1
+
+
+def _waiting() -> None:
+    print_error("another sync is at work on this target: waiting for it.")
+
+
+def _print_report(report: SyncReport) -> None:
+    rows = [step for step in report.steps if report.dry_run or step.action is not Action.KEEP]
+    if rows:
+        _print_steps(rows)
+    for warning in report.warnings:
+        print_text(f"! {warning.skill}: {warning.path} {warning.reason}: left out.", "yellow")
+    counts = ", ".join(
+        f"{len(report.of(action))} {word}" for action, word in _COUNTED if report.of(action)
+    )
+    print_text(f"{report.target}/skills: {counts or 'no skills to copy'}.")
+    if report.dry_run:
+        print_text("This was a dry run: nothing was written.")
+    elif not report.changes_anything:
+        print_text("Nothing was written." if not report.is_clean else "Everything is up to date.")
+
+
+def _print_steps(steps: Sequence[Step]) -> None:
+    print_table(
+        (Column("Action"), Column("Folder"), Column("Skill"), Column("Note", flexible=True)),
+        [
+            (
+                Cell(step.action.value, _STYLES[step.action]),
+                Cell(step.folder or "-"),
+                Cell(step.skill),
+                Cell(_note(step)),
+            )
+            for step in steps
+        ],
+    )
+
+
+def _note(step: Step) -> str:
+    if step.kept_at:
+        return f"the changed version is in {step.kept_at}"
+    return step.reason or step.source

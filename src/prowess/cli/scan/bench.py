@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 
 from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_table, print_text
-from prowess.cli.scan.scan_words import FINDING
+from prowess.cli.scan.report import FINDING
 from prowess.evaluation.scanning import (
     FIGURES,
     Figures,
@@ -22,7 +22,7 @@ from prowess.evaluation.scanning import (
     tabulate,
     trial_of,
 )
-from prowess.host.scan_sets import read_set
+from prowess.host.evaluation import read_set
 from prowess.safety.model import Level, Profile
 from prowess.wire import safety as wire_safety
 from prowess.wire.safety import visible

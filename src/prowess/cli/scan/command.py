@@ -1,26 +1,288 @@
-"""`scan`: what could harm you in skills, on their exact lines, and how well that is found."""
+"""`scan`: what could harm you in skills, on their exact lines, and how well that is found.
 
+`scan accept`, `accepted` and `revoke`: the operator's own word on single findings.
+
+`scan explain`: what a rule looks for, why it matters, and what to do about a finding.
+
+The second look of `scan --review`: the person's own language model, and when it cannot.
+"""
+
+import difflib
+import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import click
 
 from prowess.cli.options import common
-from prowess.cli.render import ProgressBar, print_error, print_json, silence
+from prowess.cli.render import (
+    Cell,
+    Column,
+    ProgressBar,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+    silence,
+)
 from prowess.cli.scan.bench import Bounds, bound, run_bench
-from prowess.cli.scan.report import Printer
-from prowess.cli.scan.scan_accept import accept_command, accepted_command, revoke_command
-from prowess.cli.scan.scan_explain import explain_command
-from prowess.cli.scan.scan_review import Review, review_of
-from prowess.cli.scan.scan_sarif import to_sarif
-from prowess.cli.scan.scan_words import ERROR, FINDING, profile_option, target_places
-from prowess.errors import ProwessError
+from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
+from prowess.errors import AcceptanceError, ModelError, ProwessError
 from prowess.host.sources.skill_files import Place, read
-from prowess.runtime.scan import Scanned, worst
-from prowess.safety.model import Profile, ScanVerdict
+from prowess.runtime.scan import Reviewer, Scanned, worst
+from prowess.safety.model import Example, Profile, Rule, ScanVerdict
+from prowess.safety.rules.levels import SCANNER
+from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.skills.text import one_line
 from prowess.wire import safety as wire_safety
+from prowess.wire.safety import levels, visible
 from prowess.wire.skills import error as wire_error
 from prowess.wiring import Runtime, open_runtime
+
+
+@click.command("accept")
+@click.argument("path", type=click.Path())
+@click.option("--rule", required=True, metavar="RULE", help="The rule whose finding is fine here.")
+@click.option("--evidence", default="", metavar="HASH", help="Which finding, where it has several.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is fine; it is kept.")
+@profile_option
+@common
+def accept_command(
+    path: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    rule: str,
+    evidence: str,
+    reason: str,
+    profile: str | None,
+) -> int:
+    """Accept one finding of RULE in the skill at PATH, as the operator.
+
+    It holds for exactly this skill, rule, evidence and content, and this version of the scanner:
+    any change makes it void. A scan that failed is never accepted. Every acceptance is logged.
+    """
+
+    def accept(runtime: Runtime) -> int:
+        scanned = _only(runtime, path, agent, None if profile is None else Profile(profile))
+        given = runtime.scanning.accept(scanned, rule, reason, evidence)
+        now = runtime.scanning.scan_target(scanned.target, scanned.profile).report.verdict
+        if as_json:
+            shown = [wire_safety.acceptance(one) for one in given]
+            print_json({"accepted": shown, "verdict": now.value})
+        else:
+            for one in given:
+                print_text(f"accepted {one.rule_id} in {one.skill} (evidence {one.evidence_hash})")
+            print_text(f"the verdict is now {now.value}; any change of the skill makes it void.")
+        return 0
+
+    return _answered(workspace, accept, as_json=as_json)
+
+
+@click.command("accepted")
+@common
+def accepted_command(workspace: str | None, agent: str | None, *, as_json: bool) -> int:
+    """List what the operator accepted."""
+    del agent
+
+    def show(runtime: Runtime) -> int:
+        found = runtime.scanning.accepted()
+        if as_json:
+            print_json({"accepted": [wire_safety.acceptance(one) for one in found]})
+        elif not found:
+            print_text("Nothing is accepted.")
+        else:
+            titles = ("Skill", "Rule", "Evidence", "When", "State")
+            print_table(
+                [*map(Column, titles), Column("Reason", flexible=True)],
+                [
+                    (
+                        Cell(one.skill, "bold"),
+                        Cell(one.rule_id),
+                        Cell(one.evidence_hash),
+                        Cell(one.accepted_at),
+                        Cell("for this scanner" if one.scanner == SCANNER else "void"),
+                        Cell(one.reason),
+                    )
+                    for one in found
+                ],
+            )
+        return 0
+
+    return _answered(workspace, show, as_json=as_json)
+
+
+@click.command("revoke")
+@click.argument("skill")
+@click.option("--rule", default="", metavar="RULE", help="Only what was accepted of this rule.")
+@click.option("--evidence", default="", metavar="HASH", help="Only this finding.")
+@common
+def revoke_command(
+    skill: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    rule: str,
+    evidence: str,
+) -> int:
+    """Take back what was accepted of SKILL, by the name that `accepted` shows."""
+    del agent
+
+    def revoke(runtime: Runtime) -> int:
+        taken = runtime.scanning.revoke(skill, rule, evidence)
+        if as_json:
+            print_json({"revoked": [wire_safety.acceptance(one) for one in taken]})
+        else:
+            for one in taken:
+                print_text(f"revoked {one.rule_id} in {one.skill} (evidence {one.evidence_hash})")
+        return 0
+
+    return _answered(workspace, revoke, as_json=as_json)
+
+
+def _only(runtime: Runtime, path: str, agent: str | None, profile: Profile | None) -> Scanned:
+    """Scan what must be one skill."""
+    targets = [target for place in target_places(runtime, (path,), agent) for target in read(place)]
+    if len(targets) != 1:
+        raise AcceptanceError(path, f"holds {len(targets)} skills: give the path of one.")
+    return runtime.scanning.scan_target(targets[0], profile)
+
+
+def _answered(workspace: str | None, answer: Callable[[Runtime], int], *, as_json: bool) -> int:
+    """Run one command; a path that cannot be read is an error, anything else a finding."""
+    try:
+        with open_runtime(workspace) as runtime:
+            return answer(runtime)
+    except ProwessError as error:
+        if as_json:
+            print_json(wire_error(error.code, str(error)))
+        else:
+            print_error(str(error))
+        return FINDING if isinstance(error, AcceptanceError) else ERROR
+
+
+_MOST_LINES = 12
+
+
+def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in RULES if name.startswith(incomplete)]
+
+
+@click.command("explain")
+@click.argument("rule", required=False, shell_complete=_complete)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def explain_command(rule: str | None, *, as_json: bool) -> int:
+    """Say what RULE looks for, why, and what to do; without RULE list them all."""
+    if rule is None:
+        _list(as_json=as_json)
+        return 0
+    found = RULES.get(rule)
+    if found is None:
+        return _unknown(rule, as_json=as_json)
+    if as_json:
+        print_json(wire_safety.rule(found))
+    else:
+        _print(found)
+    return 0
+
+
+def _unknown(name: str, *, as_json: bool) -> int:
+    near = [rule for rule in RULES if name and name in rule][:3]
+    near += [rule for rule in difflib.get_close_matches(name, RULES, n=3) if rule not in near]
+    hint = f"did you mean {', '.join(near)}?" if near else "`prowess scan explain` lists all."
+    message = f"no rule is called {name!r}: {hint}"
+    if as_json:
+        print_json(wire_error("rule.not_found", message))
+    else:
+        print_error(message)
+    return ERROR
+
+
+def _list(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"rules": [wire_safety.rule(rule) for rule in RULES.values()]})
+        return
+    columns = (Column("Rule"), Column("Family"), Column("Level"), Column("Title", flexible=True))
+    print_table(
+        columns,
+        [
+            (Cell(rule.id, "bold"), Cell(rule.family), Cell(_level(rule)), Cell(rule.title))
+            for rule in RULES.values()
+        ],
+    )
+
+
+def _level(rule: Rule) -> str:
+    own = "" if rule.proposal in {None, rule.level} else f", proposal {rule.proposal}"
+    return f"{rule.level.value}{own}"
+
+
+def _print(rule: Rule) -> None:
+    print_text(f"{rule.id}  ({rule.family})", "bold")
+    print_text(f"  {rule.title}")
+    found = ", ".join(f"{profile} {level}" for profile, level in levels(rule).items())
+    print_text(f"  levels: {found}")
+    print_text(f"  why: {rule.why}")
+    print_text(f"  fix: {rule.fix}")
+    if rule.references:
+        print_text(f"  see: {', '.join(rule.references)}")
+    for title, examples in (("fires on", rule.fires), ("quiet on", rule.quiet)):
+        if examples:
+            print_text(f"  {title}", "bold")
+            _print_example(examples[0])
+
+
+def _print_example(example: Example) -> None:
+    files = {"": example} if isinstance(example, str) else dict(example)
+    for path, text in files.items():
+        if path:
+            print_text(f"    {visible(path)}", "dim")
+        lines = text.rstrip("\n").split("\n")
+        for line in lines[:_MOST_LINES]:
+            print_text(f"    | {visible(line)}")
+        if len(lines) > _MOST_LINES:
+            print_text(f"    | … {len(lines) - _MOST_LINES} lines more", "dim")
+
+
+Review = Callable[[Scanned], Scanned]
+
+
+def review_of(runtime: Runtime, *, asked: bool) -> Review:
+    """Return the second look that was asked for, by the option or by the settings.
+
+    Raises:
+        ModelError: the option asks for a model, and none can be used.
+    """
+    if not asked and not runtime.skills.settings.skills.safety.review:
+        return _unchanged
+    try:
+        reviewer = Reviewer(runtime.language_model(), lambda: secrets.token_hex(16))
+    except ModelError as error:
+        if asked:
+            raise
+        # A setting must not stop the scan that needs no model.
+        _note(f"not reviewed: {error}")
+        return _unchanged
+
+    def look(scanned: Scanned) -> Scanned:
+        outcome = reviewer.review(scanned.target.files, scanned.report, scanned.profile)
+        if outcome.problem:
+            _note(f"{scanned.target.name or scanned.target.path}: {outcome.problem}")
+        return replace(scanned, report=outcome.report)
+
+    return look
+
+
+def _unchanged(scanned: Scanned) -> Scanned:
+    return scanned
+
+
+def _note(text: str) -> None:
+    # Beside the report, never inside it: a program may be reading that.
+    click.echo(f"note: {one_line(text)}", err=True)
 
 
 class _Paths(click.Command):
@@ -138,7 +400,7 @@ def paths_command(
             found = _scan(runtime, places, chosen, printer, review_of(runtime, asked=review))
     except ProwessError as error:
         return _refused(error, as_json=style != "text")
-    return _answered(found, style, fail_on)
+    return _answered_command(found, style, fail_on)
 
 
 scan_command = ScanGroup(paths_command)
@@ -183,7 +445,7 @@ def _told(printer: Printer, scanned: Scanned) -> Printer:
     return printer
 
 
-def _answered(found: Sequence[Scanned], style: str, fail_on: str) -> int:
+def _answered_command(found: Sequence[Scanned], style: str, fail_on: str) -> int:
     """Print what a program reads and return the exit code."""
     try:
         if style != "text":

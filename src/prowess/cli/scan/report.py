@@ -2,17 +2,30 @@
 
 A report about hostile text must not become a stage for it: what cannot be seen is spelled out, long
 lines are cut around the place, and secrets are masked before anything is cut.
+
+Scan reports as SARIF 2.1.0, for code hosts that show findings beside the lines.
+
+What the commands of `scan` share: exit codes, the profile, and what a word on the line means.
 """
 
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
 
 from prowess.cli.render import print_text
+from prowess.cli.sarif import log, uri
+from prowess.errors import PathError, SkillNotFoundError
+from prowess.host.sources.skill_files import Place, is_there, place_of, places
 from prowess.runtime.scan import Scanned
-from prowess.safety.model import Finding, Handling, Level, ScanVerdict
+from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
+from prowess.safety.rules.table import TABLE_RULES as RULES
 from prowess.safety.secrets import mask
 from prowess.wire.safety import visible
+from prowess.wire.skills import Json
+from prowess.wiring import Runtime
 
 _STYLES = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
 _VERDICTS = {
@@ -163,3 +176,113 @@ def _text(data: bytes) -> str:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
     return ""
+
+
+_LEVELS = {Level.CRITICAL: "error", Level.WARN: "warning", Level.INFO: "note"}
+# What code hosts sort security findings by.
+_SEVERITIES = {Level.CRITICAL: "9.0", Level.WARN: "5.0", Level.INFO: "1.0"}
+
+
+def to_sarif(found: Sequence[Scanned]) -> Json:
+    """Return all reports as one SARIF log."""
+    pairs = [(scanned, finding) for scanned in found for finding in scanned.report.findings]
+    names = sorted({finding.rule_id for _, finding in pairs})
+    results = [_result(scanned, finding, names) for scanned, finding in pairs]
+    failed = [scanned.report.error for scanned in found if scanned.report.error]
+    made = log([_rule(RULES[name]) for name in names], results)
+    made["runs"][0]["invocations"] = [
+        {
+            "executionSuccessful": not failed,
+            "toolExecutionNotifications": [
+                {"level": "error", "message": {"text": visible(problem)}} for problem in failed
+            ],
+        }
+    ]
+    return made
+
+
+def _rule(rule: Rule) -> Json:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": f"{rule.why} {rule.fix}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.level]},
+        "properties": {
+            "tags": ["security", rule.family],
+            "security-severity": _SEVERITIES[rule.level],
+        },
+    }
+
+
+def _result(scanned: Scanned, finding: Finding, names: Sequence[str]) -> Json:
+    views = f" (read as {' -> '.join(finding.views)})" if finding.views else ""
+    return {
+        "ruleId": finding.rule_id,
+        "ruleIndex": names.index(finding.rule_id),
+        "level": _LEVELS[finding.level],
+        "message": {"text": f"{visible(finding.message)}{views}. {finding.fix}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": uri(_path(scanned, finding))},
+                    "region": {
+                        "startLine": finding.line,
+                        "startColumn": finding.column,
+                        "snippet": {"text": visible(finding.evidence)},
+                    },
+                }
+            }
+        ],
+        # Stays the same when lines move, so that a host recognises the finding.
+        "partialFingerprints": {"prowessEvidence/v1": finding.evidence_hash},
+        "properties": {
+            "confidence": finding.confidence.value,
+            "skill": scanned.target.name,
+            "views": list(finding.views),
+            "loweredBy": list(finding.lowered_by),
+        },
+    }
+
+
+def _path(scanned: Scanned, finding: Finding) -> str:
+    """Return the file on disk: of a file inside another one, the one around it."""
+    outer = scanned.target.path.partition("!")[0]
+    inner = finding.file.partition("!")[0]
+    return str(Path(outer) / inner) if inner and Path(outer).is_dir() else outer
+
+
+FINDING, ERROR = 1, 2
+
+profile_option = click.option(
+    "--profile",
+    type=click.Choice([profile.value for profile in Profile]),
+    help="Whose text it is; by default package, and bundled for what Prowess brings along.",
+)
+
+
+def target_places(runtime: Runtime, words: Sequence[str], agent: str | None) -> tuple[Place, ...]:
+    """Return what to scan: paths, names of skills, or every skill that there is.
+
+    Raises:
+        PathError: a word is neither.
+    """
+    if not words:
+        state = runtime.skills.workspace(agent).state(runtime.skills.settings)
+        found = [place_of(skill) for skill in state.scan.skills]
+        if not found:
+            folder = runtime.skills.workspace(agent).folder
+            raise PathError(folder, "holds no skill: give a PATH.")
+        return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(one for word in words for one in _meant(runtime, word, agent)))
+
+
+def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[Place]:
+    if is_there(word) or "/" in word or not word:
+        return places(word)
+    try:
+        return (place_of(runtime.skills.find(word, agent).skill),)
+    except SkillNotFoundError as error:
+        hint = f"did you mean {', '.join(error.candidates)}?" if error.candidates else ""
+        problem = "is neither a path nor the name of a skill"
+        raise PathError(word, f"{problem}: {hint or 'run `prowess list` to see all.'}") from error

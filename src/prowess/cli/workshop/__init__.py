@@ -8,25 +8,25 @@ import os
 
 import click
 
-from prowess.cli.lazy import LazyGroup
+from prowess.cli.terminal import LazyGroup
 from prowess.cli.workshop.proposals import log_to_terminal
 
 # name -> module, one-line help. The order is that of `prowess workshop --help`.
 _COMMANDS = {
     "enable": (
-        "workshop.workshop_switch",
+        "workshop.status",
         "Switch the workshop on, with a profile or as it is set.",
     ),
-    "disable": ("workshop.workshop_switch", "Switch the workshop off."),
+    "disable": ("workshop.status", "Switch the workshop off."),
     "status": (
         "workshop.status",
         "Count proposals, show the settings, and explain what seems wrong.",
     ),
-    "list": ("workshop.workshop_review", "List proposals, newest first."),
-    "show": ("workshop.workshop_review", "Show one proposal: difference, findings, evidence."),
+    "list": ("workshop.review", "List proposals, newest first."),
+    "show": ("workshop.review", "Show one proposal: difference, findings, evidence."),
     "suggest": ("workshop.review", "Propose a skill or a change to one."),
-    "apply": ("workshop.workshop_review", "Write a pending proposal to its skill."),
-    "reject": ("workshop.workshop_review", "Refuse a proposal."),
+    "apply": ("workshop.review", "Write a pending proposal to its skill."),
+    "reject": ("workshop.review", "Refuse a proposal."),
     "revise": ("workshop.review", "Change what a pending proposal says."),
     "rollback": ("workshop.history", "Take back what was applied last to a skill."),
     "history": ("workshop.history", "Say what happened to proposals and skills."),

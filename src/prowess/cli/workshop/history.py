@@ -17,7 +17,7 @@ from prowess.cli.workshop.proposals import (
     yes_option,
 )
 from prowess.errors import ProposalNotFoundError
-from prowess.wire import wire_workshop
+from prowess.wire import workshop as wire_workshop
 from prowess.wiring import open_runtime
 from prowess.workshop.proposal import Event, EventKind, Proposal, Subject
 

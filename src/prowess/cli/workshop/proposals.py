@@ -11,7 +11,7 @@ import click
 
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.errors import ProposalInputError, ProposalNotFoundError, ProwessError
-from prowess.wire import wire_workshop
+from prowess.wire import workshop as wire_workshop
 from prowess.wiring import open_runtime
 from prowess.workshop.proposal import Proposal, State
 

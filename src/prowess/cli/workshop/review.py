@@ -1,32 +1,141 @@
-"""`workshop suggest`, `revise` and `tool`: proposals by hand, and the agent's tool as a program."""
+"""`workshop suggest`, `revise` and `tool`: proposals by hand, and the agent's tool as a program.
+
+One proposal for a person who must decide: what it changes, why, and what the scanner says.
+
+What is shown must be what would be written. So nothing is cleaned away from the difference: what
+cannot be seen is spelled out, and a secret-looking text would not have been stored at all.
+
+`workshop list`, `show`, `apply` and `reject`: what was proposed, for the one who decides.
+"""
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from prowess.cli.options import common
-from prowess.cli.render import print_json, print_text
+from prowess.cli.render import Cell, Column, is_terminal, print_json, print_table, print_text
+from prowess.cli.scan.report import around
 from prowess.cli.workshop.proposals import (
     FAILED,
+    STYLES,
+    confirmed,
     find_proposal,
     identified,
+    need_answer,
     next_steps,
     revision_option,
     say,
+    tell,
+    yes_option,
 )
-from prowess.cli.workshop.workshop_show import print_findings
 from prowess.errors import PathError, ProposalInputError, ProwessError
 from prowess.host.files.read import Content, read_bounded
 from prowess.runtime.workshop.tool import revised
+from prowess.safety.model import Finding, Level
 from prowess.skills.model import Diagnostic
-from prowess.wire import wire_workshop
+from prowess.wire import workshop as wire_workshop
+from prowess.wire.safety import visible
 from prowess.wiring import open_runtime
-from prowess.workshop.proposal import Proposal, Source, State, skill_name
+from prowess.workshop.proposal import Live, Proposal, Source, State, difference, skill_name
 
+_LEVELS = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
 _MOST_BYTES = 1_000_000
+
+
+def print_proposal(proposal: Proposal, *, diff: bool) -> None:
+    """Print all there is to know about a proposal."""
+    print_text(f"{visible(proposal.title)}", "bold")
+    print_text(f"{proposal.state.value} {proposal.skill}  [{proposal.id}]", STYLES[proposal.state])
+    for label, text in _labelled(proposal):
+        if text:
+            print_text(f"  {label + ':':<13}{visible(text)}")
+    for one in proposal.evidence:
+        print_text(f"  {'Evidence:':<13}{one.role}, message {one.place + 1} of the turn")
+        print_text(f'    "{visible(one.quote)}"', "dim")
+    for near in proposal.similar:
+        print_text(f"  {'Similar:':<13}{visible(near.skill)} ({near.score:.2f})", "yellow")
+    print_findings(proposal)
+    if diff:
+        print_text()
+        print_diff(proposal)
+
+
+def _labelled(proposal: Proposal) -> Iterator[tuple[str, str]]:
+    yield "Reason", proposal.reason
+    yield "Source", proposal.source.value
+    yield "Session", proposal.session_id
+    shown = wire_workshop.proposal(proposal)
+    yield "Made", shown["createdAt"]
+    if proposal.updated_at > proposal.created_at + 1:
+        yield "Changed", shown["updatedAt"]
+    yield "Kind", "support files" if proposal.edit is None else proposal.edit.kind
+    yield "Files", ", ".join(proposal.change.files)
+    yield "Revision", proposal.revision
+    yield "Quarantined", proposal.quarantine_reason
+
+
+def print_findings(proposal: Proposal) -> None:
+    """Print what the scanner found, each with its line and the place underlined."""
+    told: set[str] = set()
+    for finding in sorted(proposal.findings, key=lambda one: one.level.rank):
+        style = _LEVELS[finding.level]
+        place = f"{visible(finding.file)}:{finding.line}:{finding.column}"
+        message = f"{finding.rule_id}  {visible(finding.message)}"
+        print_text(f"  {finding.level.value:<9}{place}  {message}", style)
+        _print_source(finding, proposal, style)
+        if finding.rule_id not in told and finding.fix:
+            told.add(finding.rule_id)
+            print_text(f"      fix: {finding.fix}", "dim")
+
+
+def _print_source(finding: Finding, proposal: Proposal, style: str) -> None:
+    body = proposal.change.files.get(finding.file)
+    lines = [] if body is None else body.decode(errors="replace").split("\n")
+    if not 0 < finding.line <= len(lines):
+        if finding.evidence:
+            print_text(f"      {visible(finding.evidence)}")
+        return
+    text, before, marked = around(lines[finding.line - 1], finding.column)
+    print_text(f"      {finding.line} | {text}")
+    margin = " " * (len(str(finding.line)) + 6)
+    print_text(f"{margin} | {' ' * before}^{'~' * (marked - 1)}", style)
+
+
+def print_diff(proposal: Proposal) -> None:
+    """Print what would change against the files as they are now."""
+    lines = list(diff_lines(proposal))
+    if proposal.state is State.STALE:
+        print_text("The skill changed since this was made: it cannot be applied.", "yellow")
+    if not lines:
+        print_text("No difference: the skill says this already.", "dim")
+    for line in lines:
+        print_text("\t".join(map(visible, line.split("\t"))), _style_of(line))
+
+
+def _style_of(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    if line.startswith("@@"):
+        return "dim"
+    return {"+": "green", "-": "red", "!": "yellow"}.get(line[:1], "")
+
+
+def diff_lines(proposal: Proposal) -> Iterator[str]:
+    """Return the unified difference between the live files and the proposal, without line ends."""
+    return difference(proposal, lambda named: _live(str(Path(proposal.workspace) / named)))
+
+
+def _live(path: str) -> Live:
+    found = read_bounded(path, _MOST_BYTES)
+    if isinstance(found, Diagnostic):
+        return found.message
+    return None if found is None else found.data
+
+
 _F = TypeVar("_F", bound=Callable[..., object])
 
 _OPTIONS = (
@@ -217,3 +326,139 @@ def _arguments() -> dict[str, object]:
     if not isinstance(found, dict):
         raise ProposalInputError("standard input must be one JSON object")
     return found
+
+
+_WAITING = (State.PENDING, State.QUARANTINED)
+
+
+@click.command("list")
+@click.option(
+    "--status",
+    type=click.Choice([*(state.value for state in State), "all"]),
+    help="Only those; by default the pending and the quarantined ones.",
+)
+@common
+def list_command(
+    workspace: str | None, agent: str | None, *, as_json: bool, status: str | None
+) -> int:
+    """List proposals, newest first.
+
+    Example: prowess workshop list --status applied
+    """
+    with open_runtime(workspace) as runtime:
+        wanted = _WAITING if status is None else tuple(State) if status == "all" else (status,)
+        found = [one for one in runtime.workshop.list(agent_id=agent or "") if one.state in wanted]
+    if as_json:
+        print_json({"proposals": [wire_workshop.proposal(one) for one in found]})
+        return 0
+    if not found:
+        print_text("No proposals." if status else "No proposals wait for you.")
+        return 0
+    titles = (Column("Id", flexible=True), Column("State"), Column("Skill", flexible=True))
+    rows = [_row(one) for one in found]
+    print_table((*titles, Column("Kind"), Column("Source"), Column("Title", flexible=True)), rows)
+    if is_terminal():
+        next_steps(["`prowess workshop show ID --diff` shows one; the start of an id is enough."])
+    return 0
+
+
+def _row(one: Proposal) -> list[Cell]:
+    kind = "files" if one.edit is None else one.edit.kind
+    return [
+        Cell(one.id, "bold"),
+        Cell(one.state.value, STYLES[one.state]),
+        Cell(one.skill),
+        Cell(kind),
+        Cell(one.source.value),
+        Cell(one.quarantine_reason or one.title),
+    ]
+
+
+@click.command("show")
+@identified
+@click.option("--diff", is_flag=True, help="Show what would change against the live files.")
+@common
+def show_command(
+    proposal_id: str, workspace: str | None, agent: str | None, *, as_json: bool, diff: bool
+) -> int:
+    """Show all about a proposal: reason, evidence, similar skills, findings with their lines.
+
+    The start of an ID is enough, or of its last part.
+
+    Example: prowess workshop show animated-gif-workflow-1f0c --diff
+    """
+    with open_runtime(workspace) as runtime:
+        found = find_proposal(runtime.workshop, proposal_id, agent)
+    if as_json:
+        shown = {"proposal": wire_workshop.proposal(found)}
+        print_json({**shown, "diff": "\n".join(diff_lines(found))} if diff else shown)
+        return 0
+    print_proposal(found, diff=diff)
+    if is_terminal() and found.state is State.PENDING:
+        print_text()
+        next_steps([f"`prowess workshop apply {found.id}` writes it, `reject` refuses it."])
+    return 0
+
+
+@click.command("apply")
+@identified
+@yes_option
+@revision_option
+@common
+def apply_command(
+    proposal_id: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    yes: bool,
+    revision: str,
+) -> int:
+    """Write a pending proposal to its skill, after showing the difference and asking once.
+
+    What is shown is what is written: if it changes meanwhile, nothing is.
+
+    Example: prowess workshop apply animated-gif-workflow-1f0c --yes
+    """
+    need_answer(yes=yes, as_json=as_json)
+    with open_runtime(workspace) as runtime:
+        service = runtime.workshop
+        found = find_proposal(service, proposal_id, agent)
+        if not yes and found.state is State.PENDING:
+            print_findings(found)
+            print_diff(found)
+            if not confirmed(f"Write this to {found.skill}?", yes=yes):
+                print_text("Nothing was written.")
+                return FAILED
+        done = service.apply(found.id, revision=revision or found.revision, agent_id=agent or "")
+        code = tell(done, as_json=as_json)
+        if not as_json:
+            skill = f"{done.workspace}/skills/{done.skill}"
+            next_steps([f"{skill}; `prowess workshop rollback {done.skill}` takes it back."])
+    return code
+
+
+@click.command("reject")
+@identified
+@revision_option
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept in the history.")
+@common
+def reject_command(
+    proposal_id: str,
+    workspace: str | None,
+    agent: str | None,
+    *,
+    as_json: bool,
+    revision: str,
+    reason: str,
+) -> int:
+    """Refuse a pending or quarantined proposal: the same one is not taken again.
+
+    Example: prowess workshop reject learned-workflows-9ab2
+    """
+    with open_runtime(workspace) as runtime:
+        service = runtime.workshop
+        found = find_proposal(service, proposal_id, agent)
+        seen = revision or found.revision
+        done = service.reject(found.id, revision=seen, reason=reason, agent_id=agent or "")
+        return tell(done, as_json=as_json)

@@ -2,22 +2,59 @@
 
 The reader of shell text that is used here was made to find what is bad, and forgives what it cannot
 read. A gate must not: so whatever it reads otherwise than a shell might needs a confirmation.
+
+Where a command line runs, and what reading it brings to light: folders, files, programs.
+
+A folder that a command may have gone to is never left again: whether a `cd` took place depends on
+more than its text, so what is written is judged in each of them.
+
+Command lines as words: the program that is run, what it runs in turn, and what it writes.
+
+Whoever reads shell text hands each command over as the words that the shell would pass on. A text
+that a program runs as a shell would is handed back to be read.
+
+Whether a command line may be repeated unasked: why it needs a confirmation, or an empty text.
+
+Whatever is read otherwise than a shell might read it, and every program of which nothing is known,
+needs a confirmation. That a command needs none says only that it is of a kind that looks, builds or
+tests; a script that was there before may do anything.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from prowess.experience.gate.destructive_builtins import CODE, DECLARES, ODD, opens_names
-from prowess.experience.gate.destructive_options import UNKNOWN, overwrites
-from prowess.experience.gate.destructive_places import behaviour_danger, nearness_danger
-from prowess.experience.gate.destructive_runs import Runs
-from prowess.experience.gate.destructive_scene import Seen
-from prowess.experience.gate.destructive_sums import Sums
-from prowess.experience.gate.destructive_variables import assigned_danger, exported_danger
-from prowess.experience.gate.destructive_written import names_of
-from prowess.experience.shell_words import visible
-from prowess.safety.languages.shell.shell_tree import (
+from prowess.experience.commands import visible
+from prowess.experience.gate.interpreters import (
+    CODE,
+    DECLARES,
+    ODD,
+    Sums,
+    assigned_danger,
+    builtin_danger,
+    exported_danger,
+    inner_command,
+    opens_names,
+    script_danger,
+)
+from prowess.experience.gate.programs import known_danger, outputs, reached
+from prowess.experience.gate.tables import (
+    BUILTINS,
+    RUNS_WRITTEN,
+    UNKNOWN,
+    Written,
+    behaviour_danger,
+    by_words,
+    has_option,
+    joined,
+    names_of,
+    nearness_danger,
+    operands,
+    overwrites,
+    written_names,
+)
+from prowess.safety.languages.shell.syntax import parse
+from prowess.safety.languages.shell.words import (
     Array,
     Assignment,
     Command,
@@ -30,7 +67,179 @@ from prowess.safety.languages.shell.shell_tree import (
     Variable,
     Word,
 )
-from prowess.safety.languages.shell.syntax import parse
+
+_MOST_FOLDERS = 8
+_PATTERN = re.compile(r"[*?\[\]{}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What is known before a command line runs."""
+
+    # The folder of the trace, and where the command runs; empty where nobody said.
+    root: str = ""
+    folder: str = ""
+    # What earlier steps wrote.
+    written: Written = field(default_factory=Written)
+
+    def seen(self) -> "Seen":
+        """Return what is known before the first word is read."""
+        root = joined("", self.root) if self.root else ""
+        return Seen(root=root, folders=[joined(root, self.folder)], written=self.written.copy())
+
+
+@dataclass(slots=True, kw_only=True)
+class Seen:
+    """What has been met so far; shared by all who read parts of the same text."""
+
+    root: str
+    folders: list[str]
+    written: Written
+    # The files that are written anew by the text itself, and not by something it runs.
+    overwritten: list[str] = field(default_factory=list)
+    ran: list[Sequence[str]] = field(default_factory=list)
+    has_left: bool = False
+
+    def go(self, args: Sequence[str]) -> None:
+        """Take note of a `cd`."""
+        self.has_left = True
+        target = next(iter(operands(args[1:])), "" if args[0] == "pushd" else "~")
+        if args[0] == "popd" or target in ("", "-", "--"):
+            return
+        if len(self.folders) > _MOST_FOLDERS or UNKNOWN in target or _PATTERN.search(target):
+            self._add(UNKNOWN)
+            return
+        for folder in list(self.folders):
+            self._add(joined(folder, target))
+
+    def _add(self, folder: str) -> None:
+        if folder not in self.folders:
+            self.folders.append(folder)
+
+
+_GLOB = re.compile(r"[*?\[\]{}]")
+_SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish"))
+_GOES = frozenset(("cd", "pushd", "popd", "chdir"))
+_TAKES_BRACES = frozenset(("echo", "ls", "mkdir", "touch", "cat", "grep"))
+# Options by which a program works in another folder than the one where it is run.
+_ELSEWHERE = ("-C", "--directory", "--cwd", "--root", "--prefix", "--chdir")
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Judges programs with their arguments."""
+
+    seen: Seen
+    # Reads a text as another shell would, and yields what is dangerous in it.
+    read: Callable[[str], Iterator[str]]
+    # Whether all this is run by another program, so that files may lie elsewhere.
+    is_inner: bool = False
+
+    def of_program(
+        self, args: Sequence[str], *, braces: bool = False, is_own: bool = False
+    ) -> Iterator[str]:
+        """Yield why a program with its arguments is dangerous."""
+        name = args[0].rpartition("/")[2]
+        if UNKNOWN in name or not name or (_GLOB.search(args[0]) and name not in ("[", "[[")):
+            yield "which program it runs is only known when it runs"
+            return
+        if name in _GOES:
+            self.seen.go([name, *args[1:]])
+        inner = self._inner(name, list(args[1:]))
+        if inner is not None:
+            yield from inner
+            return
+        found = self._direct(name, args, is_own=is_own)
+        yield found
+        if braces and not found and name not in _TAKES_BRACES:
+            yield ODD
+        yield from self._writing(name, args)
+
+    def _inner(self, name: str, args: list[str]) -> Iterator[str] | None:
+        """Return the dangers of what a program runs; nothing where it runs nothing else."""
+        if name in _SHELLS:
+            return self._of_shell(name, args)
+        if name == "find":
+            return self._of_find(args)
+        wrapped = inner_command(name, args)
+        return None if wrapped is None else self._of_wrapped(name, wrapped.rest)
+
+    def _direct(self, name: str, args: Sequence[str], *, is_own: bool) -> str:
+        """Judge a program that runs no other; `is_own` says that the text itself defines it."""
+        self.seen.ran.append(args)
+        if name in BUILTINS and (found := builtin_danger([name, *args[1:]])):
+            return found
+        known = known_danger(name, args[1:])
+        if known is not None:
+            return known
+        if is_own or name in BUILTINS:
+            return ""
+        if "/" in args[0] and not args[0].startswith("/"):
+            return by_words([name, *args[1:]], "a script")
+        if list(args[1:]) in (["--version"], ["--help"], ["-V"]):
+            return ""
+        return f"it is not known what {name} does"
+
+    def _writing(self, name: str, args: Sequence[str]) -> Iterator[str]:
+        """Yield what is dangerous about the files that a program is told to write."""
+        self.seen.written.add(written_names(name, args[1:]))
+        is_elsewhere = self.is_inner or any(arg.startswith(_ELSEWHERE) for arg in args[1:])
+        for path in outputs(name, args[1:]):
+            if not is_elsewhere:
+                self.seen.overwritten.append(path)
+            yield overwrites(path)
+            yield behaviour_danger(path, self.seen.folders)
+        for path in reached(name, args[1:]):
+            yield nearness_danger(path, self.seen.folders, self.seen.root)
+
+    def _of_wrapped(self, name: str, rest: list[str] | None) -> Iterator[str]:
+        if rest is None:
+            yield f"it is not known what {name} runs"
+        elif rest and rest[0].endswith(".py"):
+            self.seen.ran.append(["python", *rest])
+            yield script_danger(rest)
+        elif rest and rest[0] in BUILTINS:
+            # `time` and `builtin` let the shell do this itself, but nobody follows the names then.
+            yield ODD
+        elif rest:
+            # What `cd` does inside `command` or `builtin`, it does to the shell itself.
+            yield from Runs(self.seen, self.read, is_inner=True).of_program(rest)
+
+    def _of_shell(self, name: str, args: Sequence[str]) -> Iterator[str]:
+        at = 0
+        is_code = False
+        while at < len(args) and args[at][:1] in ("-", "+") and len(args[at]) > 1:
+            option = args[at]
+            if "s" in option or option.startswith("--"):
+                yield "it runs code that is given to it directly"
+                return
+            is_code = is_code or "c" in option
+            at += 2 if option in ("-o", "+o", "-O") else 1
+        if not is_code:
+            self.seen.ran.append([name, *args[at:]])
+            yield script_danger(args[at:])
+        elif at >= len(args) or UNKNOWN in args[at]:
+            yield "what it runs is only known when it runs"
+        else:
+            yield from self.read(args[at])
+
+    def _of_find(self, args: Sequence[str]) -> Iterator[str]:
+        writes = ("-fprint", "-fprint0", "-fprintf", "-fls")
+        if "-delete" in args:
+            yield "it deletes files"
+        if has_option(args, writes) or any(arg == UNKNOWN for arg in args[1:]):
+            yield "it may write to a file"
+        inner = Runs(self.seen, self.read, is_inner=True)
+        at = 0
+        while at < len(args):
+            at += 1
+            if args[at - 1] in ("-exec", "-execdir", "-ok", "-okdir"):
+                start = at
+                while at < len(args) and args[at] not in (";", "+"):
+                    at += 1
+                known = [word.replace("{}", UNKNOWN) for word in args[start:at]]
+                yield from inner.of_program(known or [UNKNOWN])
+
 
 UNREADABLE = "it cannot be read to its end"
 _DEEPEST = 5
@@ -260,3 +469,54 @@ def _text_of(word: Word) -> str:
 
 def _unquoted(word: Word) -> str:
     return "".join(part.text for part in word.parts if isinstance(part, Text) and not part.quoted)
+
+
+_MOST_REASON = 160
+# A name in which no shell reads anything.
+_PLAIN_FILE = re.compile(r"(?!-)[\w./+@%,-]+")
+_NOWHERE = Scene()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is known of a command line before it is run."""
+
+    # Why it needs a confirmation; empty where it needs none.
+    danger: str = ""
+    # The files that it writes anew, where nothing else in it is dangerous.
+    overwritten: tuple[str, ...] = ()
+    # The names of all files that it writes.
+    written: frozenset[str] = frozenset()
+
+
+def judged(command: str, scene: Scene = _NOWHERE) -> Judgement:
+    """Judge a command line that is run in a scene.
+
+    Where the files that it writes anew are not there yet, it destroys nothing. Only plain names
+    count, in a command that stays in its folder: others may lead to another file than it seems.
+    """
+    seen = scene.seen()
+    try:
+        reasons = [reason for reason in Reader(text=command, seen=seen).dangers() if reason]
+    except RecursionError:
+        return Judgement(danger=UNREADABLE)
+    if any(map(seen.written.is_run_by, seen.ran)):
+        reasons.append(RUNS_WRITTEN)
+    files = tuple(dict.fromkeys(file for file in seen.overwritten if overwrites(file)))
+    is_plain = all(map(_PLAIN_FILE.fullmatch, files)) and not seen.has_left
+    only_these = set(reasons) == {overwrites(file) for file in files}
+    return Judgement(
+        danger=visible(next(iter(reasons), ""))[:_MOST_REASON],
+        overwritten=files if is_plain and only_these else (),
+        written=frozenset(seen.written.names - scene.written.names),
+    )
+
+
+def danger_of(command: str, scene: Scene = _NOWHERE) -> str:
+    """Return why a command needs a confirmation; empty where it needs none."""
+    return judged(command, scene).danger
+
+
+def overwritten(command: str, scene: Scene = _NOWHERE) -> tuple[str, ...]:
+    """Return the files that a command writes anew, where nothing else in it is dangerous."""
+    return judged(command, scene).overwritten

@@ -13,11 +13,16 @@ from typing import NamedTuple
 
 from prowess.experience.commands import is_general
 from prowess.experience.lessons.alignment import Aligned, AlignedStep
-from prowess.experience.lessons.goal_words import name_of_skill, phrases_of, plain_goal, title_of
-from prowess.experience.lessons.parameters import Parameter
-from prowess.experience.lessons.step_orders import code, fenced, unfilled
+from prowess.experience.lessons.moves import code, fenced, unfilled
+from prowess.experience.lessons.parameters import (
+    Parameter,
+    name_of_skill,
+    phrases_of,
+    plain_goal,
+    title_of,
+)
 from prowess.skills.text import one_line
-from prowess.transcripts.deeds import Deed
+from prowess.transcripts.traces import Deed
 from prowess.workshop.proposal import Evidence
 
 MOST_BODY = 20_000

@@ -15,8 +15,7 @@ from prowess.gateway.calls import (
     Scope,
 )
 from prowess.gateway.methods import params as given
-from prowess.gateway.methods.services import Running
-from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.services import Running, Services
 from prowess.runtime.install import InstallRequest, InstallResult
 from prowess.skills.text import clean
 from prowess.wire import runs as wire_runs

@@ -2,6 +2,10 @@
 
 Bounds are part of the contract: what is longer or larger than any honest client sends is refused
 before a service sees it.
+
+The parameters of the methods about proposals, as closed models.
+
+The parameters of the methods that only the studio calls, as closed models.
 """
 
 from typing import Annotated
@@ -160,3 +164,156 @@ class NodeBins(Params):
 
     bins: tuple[Name, ...] = Field(max_length=2_000)
     platform: Name | None = None
+
+
+Content = Annotated[str, StringConstraints(min_length=1, max_length=1_048_576)]
+SupportText = Annotated[str, StringConstraints(max_length=262_144)]
+Words = Annotated[str, StringConstraints(max_length=2_000)]
+Hash = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+
+
+class SupportFile(Params):
+    """One more file of a skill."""
+
+    path: Annotated[str, StringConstraints(min_length=1, max_length=400)]
+    content: SupportText
+
+
+SupportFiles = Annotated[tuple[SupportFile, ...], Field(max_length=64)]
+
+
+class Listed(ForAgent):
+    """`skills.proposals.list`."""
+
+    status: Name | None = None
+
+
+class One(ForAgent):
+    """`skills.proposals.inspect`."""
+
+    proposal_id: Name
+
+
+class Events(ForAgent):
+    """`skills.proposals.events.list`."""
+
+    proposal_id: Name | None = None
+    after_sequence: Sequence = 0
+    limit: int = Field(default=100, ge=1, le=200)
+
+
+class Create(ForAgent):
+    """`skills.proposals.create`."""
+
+    name: Name
+    description: Words
+    content: Content
+    support_files: SupportFiles = ()
+    goal: Words | None = None
+    evidence: Words | None = None
+
+
+class ProposalsUpdate(ForAgent):
+    """`skills.proposals.update`."""
+
+    skill_name: Name
+    content: Content
+    description: Words | None = None
+    support_files: SupportFiles = ()
+    goal: Words | None = None
+    evidence: Words | None = None
+
+
+class Revise(One):
+    """`skills.proposals.revise`."""
+
+    expected_revision_hash: Hash | None = None
+    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    content: Content | None = None
+    description: Words | None = None
+    # In place of those that were proposed.
+    support_files: SupportFiles | None = None
+    goal: Words | None = None
+    evidence: Words | None = None
+
+
+class Decide(One):
+    """`skills.proposals.apply` and `reject`: only what was seen is decided about."""
+
+    expected_revision_hash: Hash
+    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    reason: Words | None = None
+
+
+class MayDecide(One):
+    """`skills.proposals.quarantine` and `rollback`."""
+
+    expected_revision_hash: Hash | None = None
+    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    reason: Words | None = None
+
+
+# Longer messages are routed, but are no test that anybody would read again.
+TestMessage = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000)
+]
+FilePath = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+
+
+class Sources(ForAgent):
+    """`skills.sources`."""
+
+
+class History(ForAgent):
+    """`skills.history`."""
+
+    name: Name
+
+
+class File(ForAgent):
+    """`skills.file`."""
+
+    name: Name
+    path: FilePath
+
+
+class Activity(ForAgent):
+    """`skills.activity`."""
+
+    days: int = Field(default=14, ge=1, le=366)
+
+
+class AddTest(ForAgent):
+    """`skills.tests.add`; without a name no skill at all should be loaded."""
+
+    message: TestMessage
+    name: Name | None = None
+    should: bool = True
+
+
+class RemoveTest(Params):
+    """`skills.tests.remove`."""
+
+    id: Name
+
+
+class RunTests(ForAgent):
+    """`skills.tests.run`."""
+
+
+class Costs(ForAgent):
+    """`skills.costs`; without an agent, of all of them."""
+
+    window: int | None = Field(default=None, ge=1_000, le=100_000_000)
+    # Every description with what becomes of it, and not only how many there are.
+    entries: bool = False
+
+
+class Missed(Params):
+    """`sessions.missed`."""
+
+    days: int = Field(default=14, ge=1, le=90)
+    # What people wrote, secrets hidden; without it no word of theirs leaves the gateway.
+    reveal: bool = False
+    # Reads the sessions again, although they were read a moment ago.
+    fresh: bool = False

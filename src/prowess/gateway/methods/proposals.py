@@ -4,19 +4,17 @@ from collections.abc import Callable, Iterable
 
 from prowess.errors import ProposalInputError, WorkshopDisabledError
 from prowess.gateway.calls import Call, Json, Method, Params, Scope
-from prowess.gateway.methods import params_proposals as given
-from prowess.gateway.methods.services_part import Services
-from prowess.runtime.workshop.applying import SKILL_FILE
-from prowess.runtime.workshop.drafts import Draft, Revision, reason_of
-from prowess.runtime.workshop.proposal_versions import versions, wordings
-from prowess.runtime.workshop.proposal_wording import reworded
+from prowess.gateway.methods import params as given
+from prowess.gateway.methods.services import Services
+from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reworded
+from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
+from prowess.runtime.workshop.service import versions, wordings
 from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter
 from prowess.wire import workshop as wire_proposals
-from prowess.workshop.acts import Actor, By
 from prowess.workshop.edit import Create, Edit, Replace
-from prowess.workshop.proposal import Evidence, Proposal, Source, skill_name
+from prowess.workshop.proposal import Actor, By, Evidence, Proposal, Source, skill_name
 
 
 def proposal_methods(services: Services) -> tuple[Method, ...]:
@@ -35,7 +33,9 @@ def proposal_methods(services: Services) -> tuple[Method, ...]:
         method("inspect", read, given.One, desk.inspect, "One proposal with its whole text."),
         method("events.list", read, given.Events, desk.events, "What happened, with a cursor."),
         method("create", admin, given.Create, desk.create, "Propose a new skill."),
-        method("update", admin, given.Update, desk.update, "Propose another text for a skill."),
+        method(
+            "update", admin, given.ProposalsUpdate, desk.update, "Propose another text for a skill."
+        ),
         method("revise", admin, given.Revise, desk.revise, "Change what waits."),
         method("apply", admin, given.Decide, desk.apply, "Write what was seen to its skill."),
         method("reject", admin, given.Decide, desk.reject, "Refuse it: it does not come again."),

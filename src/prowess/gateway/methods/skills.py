@@ -17,11 +17,10 @@ from prowess.gateway.calls import (
 )
 from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
-from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.services import Services
 from prowess.routing.router import Context
 from prowess.runtime.route.answer import Asked
-from prowess.runtime.route.why_not import why_not
-from prowess.runtime.route.withheld import withheld
+from prowess.runtime.route.why_not import why_not, withheld
 from prowess.runtime.usage import Use
 from prowess.skills.eligibility import needed_bins
 from prowess.skills.sections import sections

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from prowess.evaluation.routing import RoutingTests
 from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
-from prowess.gateway.methods import params_studio as given
-from prowess.gateway.methods.services_part import Services
-from prowess.runtime.activity import activity
+from prowess.gateway.methods import params as given
+from prowess.gateway.methods.services import Services
 from prowess.runtime.harness.budget import Budgets
 from prowess.runtime.library import Libraries
-from prowess.runtime.missed_activations import MissedActivations
+from prowess.runtime.sessions import MissedActivations
+from prowess.runtime.usage import activity
+from prowess.wire import experience as wire_sessions
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import studio as wire_studio
-from prowess.wire import wire_sessions
 
 _MOST_CHANGES = 200
 _MOST_MISSED = 200

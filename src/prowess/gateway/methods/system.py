@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
 from prowess.gateway.methods import params as given
-from prowess.gateway.methods.services_part import Services
+from prowess.gateway.methods.services import Services
 
 MAIN_SESSION = "main"
 

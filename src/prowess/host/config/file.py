@@ -1,18 +1,29 @@
 """The config file's mapping to `Settings`.
 
 What is not understood is reported and never an error: another program may have written it.
+
+Reading the config file: JSON5, bounded, and read again only when it changed.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from prowess.host.config.config_routing import model_settings, routing_settings
-from prowess.host.config.config_safety import safety_settings
-from prowess.host.config.config_workshop import workshop_settings
-from prowess.host.config.sections import NOT_KNOWN, Reader, is_words, strays, switch
+from prowess.errors import ConfigError, ConfigSyntaxError
+from prowess.host.config.sections import (
+    NOT_KNOWN,
+    Reader,
+    is_words,
+    model_settings,
+    routing_settings,
+    safety_settings,
+    strays,
+    switch,
+    workshop_settings,
+)
 from prowess.host.files.read import is_path
-from prowess.host.sources.harnesses import ALIASES, NAMES
+from prowess.host.sources.harness_folders import ALIASES, NAMES
 from prowess.settings import (
     AgentSettings,
     EntrySettings,
@@ -29,6 +40,7 @@ from prowess.settings import (
     SkillsSettings,
     SpecMode,
 )
+from prowess.skills.json_text import RepeatedKeyError, is_plain, relaxed, strict_loads
 
 _KNOWN = {
     "": {"skills", "agents", "agent", "plugins", "experience", "gateway", "$schema", "meta"},
@@ -372,3 +384,97 @@ def _unknown(values: Mapping[str, Any]) -> Iterable[SettingProblem]:
             if name not in known:
                 key = f"{prefix}.{name}" if prefix else name
                 yield SettingProblem(key=key, message=NOT_KNOWN, unknown=True)
+
+
+FILE_NAME = "prowess.json"
+_MAX_BYTES = 4_000_000
+
+
+class ConfigFile:
+    """One `prowess.json`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._settings: Settings | None = None
+
+    def read(self) -> Settings:
+        """Return the settings; a missing file means the defaults.
+
+        Raises:
+            ConfigError: the file cannot be read or is not JSON5.
+        """
+        stamp = self._stat()
+        if self._settings is None or stamp != self._stamp:
+            self._settings, self._stamp = to_settings(self.values()), stamp
+        return self._settings
+
+    def values(self) -> dict[str, Any]:
+        """Return the file's mapping, secrets included; nothing here may be shown as it is."""
+        return parse(self.path, self.text())
+
+    def text(self) -> str:
+        """Return the file's text; a missing file is empty."""
+        try:
+            if os.path.exists(self.path) and not os.path.isfile(self.path):
+                raise ConfigError(self.path, "is not a regular file.")
+            with open(self.path, "rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            raise ConfigError(self.path, f"cannot be read: {error.strerror}.") from error
+        if len(content) > _MAX_BYTES:
+            raise ConfigError(self.path, f"is larger than {_MAX_BYTES} bytes.")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ConfigSyntaxError(self.path, "is not UTF-8 text; save it as UTF-8.") from error
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def parse(path: str, text: str) -> dict[str, Any]:
+    """Read the text of a config file.
+
+    Raises:
+        ConfigSyntaxError: it is not JSON5, or not one object.
+    """
+    if not text.strip():
+        return {}
+    values = _loads(path, text)
+    if not isinstance(values, dict):
+        raise ConfigSyntaxError(path, "must hold one object, such as {}.")
+    if not is_plain(values):
+        raise ConfigSyntaxError(path, "holds a number or a nesting that no setting needs.")
+    return values
+
+
+def _loads(path: str, text: str) -> object:
+    for attempt in (text, relaxed(text)):
+        try:
+            return strict_loads(attempt)
+        except RepeatedKeyError as error:
+            problem = f"repeats a key ({error}): keep one, since only one can count."
+            raise ConfigSyntaxError(path, problem) from error
+        except (ValueError, RecursionError):
+            continue
+    return _parse_json5(path, text)
+
+
+def _parse_json5(path: str, text: str) -> object:
+    # Imported late: most config files are plain JSON and the reader is slow to load.
+    import json5  # noqa: PLC0415
+
+    try:
+        return json5.loads(text, allow_duplicate_keys=True)
+    except (ValueError, RecursionError) as error:
+        problem = str(error).replace("<string>:", "line ").strip() or "too deeply nested"
+        raise ConfigSyntaxError(
+            path, f"is not JSON5 ({problem}); correct it and try again."
+        ) from error

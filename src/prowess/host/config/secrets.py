@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prowess.errors import SecretError
-from prowess.host.config.config import ConfigFile
-from prowess.host.sources.roots_part import expand
+from prowess.host.config.file import ConfigFile
+from prowess.host.sources.roots import expand
 from prowess.runtime.environment import Value
 from prowess.runtime.ports import ChildCommand, EntryValues, Processes
 

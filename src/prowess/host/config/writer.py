@@ -1,22 +1,36 @@
 """Changing the config file: one key at a time, atomically, readable by its owner only.
 
 It is written as JSON. Where the old text had comments, it is kept beside the new one.
+
+The config file for clients of the gateway: its bytes, its lock, and a write that lasts.
+
+The lock is the one of `prowess config set`. What a client sends is read by another reader than the
+file: the quick way to read JSON5 takes minutes for some texts, and a stranger can choose the text.
+
+Switching the workshop on and off in the config file, with one of four ways to work.
+
+A profile sets three keys and leaves the numbers alone: whoever chose another interval keeps it.
 """
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from os.path import realpath
+from types import MappingProxyType
 from typing import Any
 
-from prowess.errors import ConfigError, ConfigKeyError
-from prowess.host.config.config import ConfigFile, parse
-from prowess.host.config.file import to_settings
-from prowess.host.files.private_files import locked, write_private
+from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
+from prowess.host.config.file import ConfigFile, parse, to_settings
+from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.state_files import locked, write_private
 from prowess.runtime.config import redaction as config_redaction
 from prowess.runtime.config.redaction import REDACTED, redacted
+from prowess.settings import SettingProblem
 from prowess.settings_table import SETTINGS
-from prowess.skills.json_text import is_plain
+from prowess.skills.json_text import RepeatedKeyError, is_plain, strict_loads
 
 __all__ = (
     "REDACTED", "check_value", "is_known", "is_text", "keep_comments", "redacted", "replace",
@@ -154,3 +168,218 @@ def is_text(parts: Sequence[str]) -> bool:
 def shown(values: Mapping[str, Any]) -> object:
     """Return the whole config for a person to read; what skills keep for themselves is masked."""
     return config_redaction.shown(values)
+
+
+# As much as the settings are read from: a larger file would be written and never read again.
+_MAX_BYTES = 4_000_000
+_MAX_JSON5_CHARS = 60_000
+_SENT = "raw"
+
+
+def problems(values: Mapping[str, Any]) -> Sequence[SettingProblem]:
+    """Return what the settings would not take, or do not know."""
+    return to_settings(values).problems
+
+
+class ConfigStore:
+    """One `prowess.json`, as text."""
+
+    def __init__(self, config: ConfigFile) -> None:
+        self._path = config.path
+
+    @property
+    def path(self) -> str:
+        """Where it is, or would be."""
+        return self._path
+
+    def read(self) -> bytes | None:
+        """Return its bytes, or None where there is no file.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        found = read_bounded(realpath(self._path), _MAX_BYTES)
+        if found is None or isinstance(found, Content):
+            return None if found is None else found.data
+        raise ConfigError(self._path, f"{found.message}.")
+
+    def stored(self, content: bytes) -> dict[str, Any]:
+        """Understand what the file holds.
+
+        Raises:
+            ConfigSyntaxError: it is not JSON5.
+        """
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            problem = "is not UTF-8 text; save it as UTF-8."
+            raise ConfigSyntaxError(self._path, problem) from error
+        return parse(self._path, text)
+
+    def submitted(self, text: str) -> dict[str, Any]:
+        """Understand what a client sends, in a time that its length bounds.
+
+        Raises:
+            ConfigSyntaxError: it is not JSON5.
+        """
+        values = _loads(text)
+        if not isinstance(values, dict):
+            raise _no_config("must hold one object, such as {}.")
+        if not is_plain(values):
+            raise _no_config("holds a number or a nesting that no setting needs.")
+        return values
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep every other writer out.
+
+        Raises:
+            ConfigError: there can be no lock.
+        """
+        with unwritable(self._path), locked(self._path):
+            yield
+
+    def write(self, text: str, previous: bytes | None) -> None:
+        """Replace the file in one step, for its owner alone; comments of the old one are kept.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        if len(text.encode()) > _MAX_BYTES:
+            raise ConfigError(self._path, f"would become larger than {_MAX_BYTES} bytes.")
+        with unwritable(self._path):
+            keep_comments(self._path, (previous or b"").decode("utf-8-sig"))
+            replace(self._path, text)
+
+
+def _loads(text: str) -> object:
+    try:
+        return strict_loads(text)
+    except RepeatedKeyError as error:
+        raise _no_config("repeats a key: keep one of them.") from error
+    except (ValueError, RecursionError):
+        if len(text) <= _MAX_JSON5_CHARS:
+            return _parse_json5(text)
+    problem = f"is not JSON, and too long for JSON5 ({_MAX_JSON5_CHARS} characters): send JSON."
+    raise _no_config(problem)
+
+
+def _no_config(problem: str) -> ConfigSyntaxError:
+    return ConfigSyntaxError(_SENT, problem, field=_SENT)
+
+
+def _parse_json5(text: str) -> object:
+    # Imported late: what clients send is plain JSON, and the reader is slow to load.
+    import json5  # noqa: PLC0415
+
+    try:
+        return json5.loads(text, allow_duplicate_keys=False)
+    except (ValueError, RecursionError) as error:
+        # Where, and not what: the reader repeats a part of the text in some of its messages.
+        line = str(error).partition(" ")[0].removeprefix("<string>:")
+        where = f" (line {line})" if line.isdigit() else ""
+        raise _no_config(f"is not JSON5{where}: correct it and send it again.") from error
+
+
+ENTRY = ("plugins", "entries", "skill-workshop")
+
+PROFILES: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "conservative": {
+            "autoCapture": False,
+            "approvalPolicy": "pending",
+            "reviewMode": "off",
+        },
+        "review-first": {
+            "autoCapture": True,
+            "approvalPolicy": "pending",
+            "reviewMode": "hybrid",
+        },
+        "trusted": {
+            "autoCapture": True,
+            "approvalPolicy": "auto",
+            "reviewMode": "hybrid",
+        },
+        "low-cost": {
+            "autoCapture": True,
+            "approvalPolicy": "pending",
+            "reviewMode": "heuristic",
+        },
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One key that changes; None stands for a key that is not there."""
+
+    key: str
+    before: object
+    after: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """What would be written, and what is different about it."""
+
+    entry: Mapping[str, object]
+    changes: tuple[Changed, ...]
+
+
+def plan_switch(config: ConfigFile, *, enabled: bool, profile: str = "") -> Switch:
+    """Return what the entry becomes; without a profile its config stays as it is.
+
+    Raises:
+        ConfigError: the file cannot be read.
+        ConfigKeyError: the file has something else where the entry belongs.
+    """
+    before = _entry(config.values())
+    after = deepcopy(before) | {"enabled": enabled}
+    inner = after.get("config")
+    inner = dict(inner) if isinstance(inner, Mapping) else {}
+    inner |= PROFILES.get(profile, {})
+    if enabled and "enabled" in inner:
+        # An entry that is on but says inside that it is off would be off.
+        inner["enabled"] = True
+    if inner or "config" in after:
+        after["config"] = inner
+    old, new = _flat(before), _flat(after)
+    changes = tuple(
+        Changed(".".join((*ENTRY, key)), old.get(key), value)
+        for key, value in new.items()
+        if key not in old or old[key] != value
+    )
+    return Switch(entry=after, changes=changes)
+
+
+def carry_out(config: ConfigFile, switch: Switch) -> str | None:
+    """Write it, and return where the old text was kept if its comments would have been lost.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    return write(config, ENTRY, dict(switch.entry))
+
+
+def profile_of(settings: Mapping[str, object]) -> str:
+    """Return the profile with exactly these three values; empty where there is none."""
+    same = (name for name, values in PROFILES.items() if settings.items() >= values.items())
+    return next(same, "")
+
+
+def _entry(values: Mapping[str, Any]) -> dict[str, Any]:
+    found: Any = values
+    for depth, part in enumerate(ENTRY, start=1):
+        found = found.get(part, {})
+        if not isinstance(found, Mapping):
+            key = ".".join(ENTRY[:depth])
+            raise ConfigKeyError(key, f"must be an object: `prowess config set {key} --unset`.")
+    return dict(found)
+
+
+def _flat(entry: Mapping[str, Any]) -> dict[str, object]:
+    inner = entry.get("config")
+    flat = {key: value for key, value in entry.items() if key != "config"}
+    if isinstance(inner, Mapping):
+        return flat | {f"config.{key}": value for key, value in inner.items()}
+    return flat

@@ -2,13 +2,26 @@
 
 Never a prompt, a path or the words of an error: a line is written at every prompt of every day. The
 file is private and bounded, and where it cannot be written the hook answers all the same.
+
+What hooks remember from one call to the next: empty files with hashed names, and few of them.
+
+A hook is a new process each time, and several run at once: making and removing a file is one step
+for the system, so no lock is needed. No name tells of a session or of what was said.
+
+A few places for processes that learn in the background, and a wait for more of them.
+
+An agent that ends a turn every second would otherwise start work faster than it ends. A place is a
+lock on a file, so that it is free again however its holder ended; where the system has no such
+locks, or the state folder cannot be written, there is always one.
 """
 
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from prowess.hooks.harness import Harness, HookCall, Moment
@@ -76,7 +89,7 @@ class HookLog:
     def _shorten(self) -> None:
         """Keep the newer half; a line that comes meanwhile may be lost, which nobody misses."""
         kept = self._read()[-MOST_BYTES // 2 :].partition(b"\n")[2]
-        files = import_module("prowess.host.files.private_files")
+        files = import_module("prowess.host.files.state_files")
         files.write_private(self._path, kept.decode("utf-8", "replace"))
 
     def _read(self) -> bytes:
@@ -103,3 +116,110 @@ def _call(line: bytes) -> HookCall | None:
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
         # A line of a newer version, cut off, or by a caller that nobody knows.
         return None
+
+
+FOLDER = "hook-marks"
+MOST_MARKS = 512
+_MARKS_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+class HookMarks:
+    """Marks in a private folder of the state folder."""
+
+    def __init__(self, state: str) -> None:
+        self._folder = os.path.join(state, FOLDER)
+
+    def note(self, harness: Harness, session: str) -> None:
+        """Remember that a session was compacted; it never fails."""
+        if session:
+            self._set(_name("compacted", (harness.value, session)))
+
+    def take(self, harness: Harness, session: str) -> bool:
+        """Return whether a session was compacted since this was asked last."""
+        try:
+            os.unlink(os.path.join(self._folder, _name("compacted", (harness.value, session))))
+        except OSError:
+            return False
+        return True
+
+    def is_first(self, key: str) -> bool:
+        """Return whether a turn was not seen before; from now on it was."""
+        return self._set(_name("learned", (key,)))
+
+    def _set(self, name: str) -> bool:
+        path = os.path.join(self._folder, name)
+        try:
+            os.makedirs(self._folder, stat.S_IRWXU, exist_ok=True)
+            os.close(os.open(path, _MARKS_FLAGS, stat.S_IRUSR | stat.S_IWUSR))
+        except OSError:
+            # It is there already, or nothing can be kept: then nothing is done twice either.
+            return False
+        self._forget_oldest()
+        return True
+
+    def _forget_oldest(self) -> None:
+        with suppress(OSError):
+            with os.scandir(self._folder) as entries:
+                found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries]
+            if len(found) <= MOST_MARKS:
+                return
+            for _, path in sorted(found)[: len(found) - MOST_MARKS]:
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def _name(kind: str, parts: Iterable[str]) -> str:
+    text = "\0".join((kind, *parts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
+
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no such locks; there everybody has a place.
+    fcntl = None  # type: ignore[assignment]
+
+PLACES = 4
+_PATIENCE_S, _LOOK_S = 60.0, 0.1
+_SLOTS_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+@contextmanager
+def place_to_learn(state: str, patience: float = _PATIENCE_S) -> Iterator[bool]:
+    """Hold a place meanwhile; gives False where none got free within so many seconds."""
+    if fcntl is None:
+        yield True
+        return
+    try:
+        handle = _waited(state, time.monotonic() + patience)
+    except OSError:
+        # Nothing can be kept here: then nothing can be learned either, which shows by itself.
+        yield True
+        return
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _waited(state: str, until: float) -> int | None:
+    os.makedirs(state, stat.S_IRWXU, exist_ok=True)
+    while True:
+        for number in range(PLACES):
+            handle = _locked(os.path.join(state, f"hook-learning-{number}.lock"))
+            if handle is not None:
+                return handle
+        if time.monotonic() >= until:
+            return None
+        time.sleep(_LOOK_S)
+
+
+def _locked(path: str) -> int | None:
+    handle = os.open(path, _SLOTS_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle

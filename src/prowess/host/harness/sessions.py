@@ -16,13 +16,12 @@ from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.harness.transcripts import read_transcript
-from prowess.host.sources.harnesses import ALIASES, PERSONAL, PROJECT
-from prowess.host.sources.session_roots import session_roots
+from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT, session_roots
 from prowess.runtime.sessions import SessionFile
+from prowess.transcripts.claude_code import read_claude_sessions
+from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.session_claude_code import read_claude_sessions
-from prowess.transcripts.session_codex import read_codex_sessions
-from prowess.transcripts.session_model import Session
+from prowess.transcripts.sessions import Session
 
 READABLE = (Harness.CLAUDE_CODE, Harness.CODEX, Harness.GEMINI)
 

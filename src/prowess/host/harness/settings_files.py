@@ -3,26 +3,295 @@
 They belong to somebody else, who may write them at any time: what is written replaces only the
 bytes that the change was made from. A link stays a link, and the file it leads to is changed. The
 old bytes are kept beside the file, with the file's own permissions, since they may hold secrets.
+
+What connecting made in which settings file, kept in the state folder.
+
+Anything may happen to that file: what cannot be read, or has another shape, is as good as nothing,
+and then taking out goes by what it sees. No contents are kept, only keys, folders and hashes.
+
+How a harness starts this installation: by its name where that finds us, else by its path.
+
+Edits of a TOML file that people write: one table in, out, or with another command.
+
+Only tables of two names (`[mcp_servers.prowess]`) are edited, each as lines of their own. What
+comes out is read again and compared with the document that was asked for: where somebody wrote the
+same in another way (an inline table, dotted keys), that is an error, and no text.
 """
 
 import errno
+import json
 import os
 import re
 import stat
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit
-from prowess.hooks.registrations import Format
-from prowess.host.files.private_files import locked
+from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied
+from prowess.hooks.registrations import MODULE, NAME, Format, Program
 from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.state_files import locked, write_private
 from prowess.host.harness import jsonc as jsonc_edit
-from prowess.host.harness import toml_edit
-from prowess.host.harness.jsonc_text import MARK, DocumentError, JsoncText
+from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, newline_of
+from prowess.host.processes.facts import find_program
+from prowess.runtime.harness.connect import Record
 
-_MOST_BYTES = 16_000_000
+_MOST_BYTES, _MOST_FILES, _MOST_PARTS = 1_000_000, 500, 64
+_HASH = re.compile(r"(?:[0-9a-f]{64})?")
+
+
+class ConnectionRecords:
+    """Keeps records in one file.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def get(self, path: str) -> Record | None:
+        """Return what is known of a settings file; None where nothing is that makes sense."""
+        found = self._read().get(path)
+        return _record(found) if isinstance(found, dict) else None
+
+    def keep(self, path: str, record: Record | None) -> None:
+        """Keep what was made in a settings file, or forget it.
+
+        Raises:
+            PathError: it cannot be kept.
+        """
+        try:
+            with locked(self._path):
+                known = self._read()
+                had = known.pop(path, None) is not None
+                if record is not None:
+                    known[path] = _shown(record)
+                    # The newest stand last; the others were made long ago.
+                    known = dict(list(known.items())[-_MOST_FILES:])
+                if record is not None or had:
+                    write_private(self._path, json.dumps({"files": known}, indent=1) + "\n")
+        except OSError as error:
+            problem = error.strerror or "the system refuses"
+            raise PathError(self._path, f"cannot be written: {problem}.") from error
+
+    def _read(self) -> dict[str, Any]:
+        content = read_bounded(self._path, _MOST_BYTES)
+        if not isinstance(content, Content):
+            return {}
+        try:
+            found = json.loads(content.data)
+        except (ValueError, RecursionError):
+            # As good as none: what was made is then judged by its looks alone.
+            return {}
+        files = found.get("files") if isinstance(found, dict) else None
+        return files if isinstance(files, dict) else {}
+
+
+def _shown(record: Record) -> dict[str, object]:
+    return {
+        "was": record.was,
+        "made": sorted([list(path) for path in record.made]),
+        "folders": list(record.folders),
+    }
+
+
+def _record(found: Mapping[str, object]) -> Record | None:
+    was, made, folders = (found.get(key) for key in ("was", "made", "folders"))
+    if not isinstance(was, str) or not _HASH.fullmatch(was):
+        return None
+    paths = [_keys(one) for one in made] if isinstance(made, list) else [None]
+    names = folders if isinstance(folders, list) else [None]
+    known = [path for path in paths if path]
+    places = [name for name in names if isinstance(name, str) and os.path.isabs(name)]
+    if len(known) != len(paths) or len(places) != len(names) or len(paths) > _MOST_PARTS:
+        return None
+    return Record(was=was, made=frozenset(known), folders=tuple(places))
+
+
+def _keys(found: object) -> Path | None:
+    is_path = isinstance(found, list) and all(isinstance(key, str) for key in found)
+    return tuple(found) if is_path and isinstance(found, list) else None
+
+
+def own_program(environ: Mapping[str, str]) -> Program:
+    """Return the words that start us.
+
+    The name alone is best: it stays true when another version is installed, and the same command
+    line may be shared with others. It counts only where the search path leads to us.
+    """
+    windows = os.name == "nt"
+    script = _own_script()
+    found = find_program(NAME, environ).path
+    if script and found and os.path.realpath(found) == os.path.realpath(script):
+        return Program(words=(NAME,), windows=windows)
+    if script:
+        return Program(words=(script,), windows=windows)
+    return Program(words=(os.path.abspath(sys.executable), *MODULE), windows=windows)
+
+
+def _own_script() -> str:
+    """Return the script beside the interpreter that runs us, or the one we were started by."""
+    ending = ".exe" if os.name == "nt" else ""
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), NAME + ending)
+    started = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
+    for path in (beside, started):
+        if os.path.basename(path) == NAME + ending and os.access(path, os.X_OK):
+            return path if os.path.isfile(path) else ""
+    return ""
+
+
+_HEADER = re.compile(r"\s*\[")
+_BY_HAND = "it is written in a way that is not edited here: change it by hand"
+_LINE = re.compile(r"at line (\d+)")
+
+
+def read(text: str) -> dict[str, Any]:
+    """Return the document.
+
+    Raises:
+        DocumentError: the text is not TOML.
+    """
+    try:
+        return tomllib.loads(text.removeprefix(MARK))
+    except tomllib.TOMLDecodeError as error:
+        line = _LINE.search(str(error))
+        raise DocumentError(str(error), int(line[1]) if line else 0) from error
+    except RecursionError as error:
+        raise DocumentError("it is nested too deeply") from error
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text with every edit done, one after the other.
+
+    Raises:
+        DocumentError: the text is not TOML, or would not say afterwards what was asked for.
+    """
+    for edit in edits:
+        wanted = _without_empty(applied(read(text), [edit]))
+        text = next((one for one in _candidates(text, edit) if _says(one, wanted)), "")
+        if not text and wanted:
+            raise DocumentError(_by_hand(edit))
+    return text
+
+
+def _by_hand(edit: Edit) -> str:
+    """Say what a person has to write where a table is written as it is not edited here."""
+    if not isinstance(edit, Insert):
+        return _BY_HAND
+    names, table = _table(edit)
+    inside = ", ".join(f"{key} = {_value(table[key])}" for key in table)
+    return (
+        f"`{names[0]}` is written in one line or with dotted keys, which is not edited here: add"
+        f" {names[-1]} = {{ {inside} }} to it by hand"
+    )
+
+
+def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return _without_empty(read(text)) == wanted
+    except DocumentError:
+        # A way to write it that is none: there may be another.
+        return False
+
+
+def _without_empty(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document without empty tables at its top: they are there by their name alone."""
+    return {key: value for key, value in document.items() if value != {}}
+
+
+def _candidates(text: str, edit: Edit) -> Iterator[str]:
+    """Yield texts that might say what is wanted; the first that does is taken."""
+    if isinstance(edit, Insert):
+        yield _with_table(text, edit)
+    elif isinstance(edit, Remove):
+        yield from _without_table(text, edit)
+    else:
+        yield from _with_value(text, edit)
+
+
+def _with_table(text: str, edit: Insert) -> str:
+    newline = newline_of(text)
+    names, table = _table(edit)
+    lines = [f"[{'.'.join(names)}]", *(f"{key} = {_value(table[key])}" for key in table)]
+    apart = "" if not text.strip(MARK) else newline
+    if text.strip(MARK) and not text.endswith(("\n", "\r")):
+        apart += newline
+    return text + apart + newline.join(lines) + newline
+
+
+def _table(edit: Insert) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """Return the names of the table that an insertion makes, and what is in it."""
+    names = (*(str(step) for step in edit.path), str(edit.key))
+    value = edit.value
+    while len(names) == 1 and isinstance(value, Mapping) and len(value) == 1:
+        inner = next(iter(value))
+        names, value = (*names, inner), value[inner]
+    if not isinstance(value, Mapping):
+        raise DocumentError(_BY_HAND)
+    return names, value
+
+
+def _value(value: object) -> str:
+    # Text and lists of text are written alike in both.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _without_table(text: str, edit: Remove) -> Iterator[str]:
+    names = [str(step) for step in edit.path]
+    for start, end in _blocks(text, names if len(names) > 1 else [*names, r"[\w-]+"]):
+        lines = text.splitlines(keepends=True)
+        kept = [line for line in lines[start:end] if line.lstrip().startswith("#")]
+        # The empty line that sets our table apart goes with it.
+        first = start - 1 if start > 0 and not lines[start - 1].strip() else start
+        yield "".join((*lines[:first], *kept, *lines[end:]))
+
+
+def _with_value(text: str, edit: Replace) -> Iterator[str]:
+    *names, key = (str(step) for step in edit.path)
+    pattern = re.compile(
+        rf"(\s*{re.escape(key)}\s*=\s*)(?:\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|\[[^\]\n]*+\])"
+    )
+    for start, end in _blocks(text, names):
+        lines = text.splitlines(keepends=True)
+        for index in range(start + 1, end):
+            found = pattern.match(lines[index])
+            if found:
+                rest = lines[index][found.end() :]
+                lines[index] = found[1] + _value(edit.value) + rest
+                yield "".join(lines)
+                break
+
+
+def _blocks(text: str, names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line but one of each table of these names, with what is below.
+
+    What looks like one inside a text of several lines is yielded as well, and is found out later.
+    """
+    dotted = r"\s*\.\s*".join(rf"[\"']?{name}[\"']?" for name in names)
+    header = re.compile(rf"\s*\[\s*{dotted}\s*\]")
+    within = re.compile(rf"\s*\[\s*{dotted}\s*\.")
+    lines = text.removeprefix(MARK).splitlines(keepends=True)
+    for start, line in enumerate(lines):
+        if not header.match(line):
+            continue
+        end = start + 1
+        while end < len(lines) and (within.match(lines[end]) or not _HEADER.match(lines[end])):
+            end += 1
+        # Comments and empty lines before the next table belong to that.
+        while end > start + 1 and _is_apart(lines[end - 1]):
+            end -= 1
+        yield start, end
+
+
+def _is_apart(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+_FILES_MOST_BYTES = 16_000_000
 BACKUP = ".prowess-backup-"
 _KEPT = 3
 _CHANGED = "was changed meanwhile: nothing was written to it; run the command again."
@@ -71,7 +340,7 @@ class HarnessSettings:
             if not os.path.exists(link):
                 # To make what it names would put a file wherever a project's author wants it.
                 raise PathError(link, "is a link that leads nowhere: mend or remove it first.")
-        found = read_bounded(os.path.realpath(path), _MOST_BYTES)
+        found = read_bounded(os.path.realpath(path), _FILES_MOST_BYTES)
         if found is None:
             return None
         if isinstance(found, Content):
@@ -88,7 +357,7 @@ class HarnessSettings:
         text = _decoded(path, content)
         try:
             if kind is Format.TOML:
-                return toml_edit.read(text)
+                return read(text)
             return JsoncText(text).document if text.strip().strip(MARK) else {}
         except DocumentError as error:
             raise _unusable(path, kind, error, "read") from error
@@ -110,7 +379,7 @@ class HarnessSettings:
         """
         if not edits and content is not None:
             return content
-        edit = toml_edit.edited if kind is Format.TOML else jsonc_edit.edited
+        edit = edited if kind is Format.TOML else jsonc_edit.edited
         try:
             return edit(_decoded(path, content), edits).encode()
         except DocumentError as error:
@@ -121,7 +390,9 @@ class HarnessSettings:
 
     def backups(self, path: str) -> Sequence[bytes]:
         """Return what was kept of a file, newest first; what cannot be read is left out."""
-        found = [read_bounded(name, _MOST_BYTES) for name in _backups_of(os.path.realpath(path))]
+        found = [
+            read_bounded(name, _FILES_MOST_BYTES) for name in _backups_of(os.path.realpath(path))
+        ]
         return [one.data for one in found if isinstance(one, Content)]
 
     def missing_folders(self, path: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import EncoderError
 from prowess.host.models.local import OnnxEncoder, find_model
-from prowess.host.sources.roots_part import expand
+from prowess.host.sources.roots import expand
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder
@@ -59,7 +59,7 @@ def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, s
 def _folder(folder: str) -> "Encoder":
     if find_model(folder) is not None:
         return OnnxEncoder(folder, english_only=False)
-    module = import_module("prowess.host.models.encoder_sentence_transformers")
+    module = import_module("prowess.host.models.local")
     if os.path.isfile(os.path.join(folder, module.MARK)):
         made: Encoder = module.SentenceTransformersEncoder(folder)
         return made

@@ -6,6 +6,22 @@ its own (cosine down to 0.98, measured), and a cache would hold what depends on 
 Alone costs little: several texts run side by side, nothing is padded, and memory stays low.
 
 Nothing is loaded before the first text comes.
+
+Loads onnxruntime so that it keeps to itself.
+
+Its official builds report use to their maker from version 1.29 on, and write an identifier of the
+device into the user's cache, as soon as they are loaded. Prowess promises that nothing leaves the
+machine, so both are switched off before: the decision holds for the life of the process.
+
+An encoder from the folder of a sentence-transformers model that has no ONNX file.
+
+The package brings torch with it, so Prowess does not ask for it: it is loaded with the first text,
+by those who have chosen such a folder.
+
+A cross-encoder from a folder: reads a message and a skill's text together and judges the pair.
+
+Off by default. The folder holds `judge.onnx` (inputs ids, mask and kinds; one score a pair) and
+`tokenizer.json`, as `training.export --judge` writes them.
 """
 
 import hashlib
@@ -15,6 +31,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from threading import Lock
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
@@ -22,8 +39,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
-from prowess.host.models import onnx_runtime
 from prowess.runtime.ports import Vectors
+
+# The second name was used for a while before the first.
+_OPT_OUTS = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
+_lock = Lock()
+
+
+def load() -> ModuleType:
+    """Return the module, loaded with its reports switched off.
+
+    Raises:
+        ImportError: it is not installed, or not for this machine.
+    """
+    with _lock:
+        before = {name: os.environ.get(name) for name in _OPT_OUTS}
+        os.environ.update(dict.fromkeys(_OPT_OUTS, "1"))
+        try:
+            module = import_module("onnxruntime")
+        finally:
+            # The environment belongs to the program, and to the children that it starts.
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+    # Windows has a switch of its own, which the variables do not turn.
+    module.disable_telemetry_events()
+    return module
+
 
 _BUNDLED_FILE = "encoder.onnx"
 _MODEL_FILES = (_BUNDLED_FILE, "model.onnx", os.path.join("onnx", "model.onnx"))
@@ -242,7 +286,7 @@ def _files(folder: str) -> tuple[str, str]:
 def _load(folder: str) -> _Model:
     model, tokenizer = _files(folder)
     try:
-        runtime, tokenizers = onnx_runtime.load(), import_module("tokenizers")
+        runtime, tokenizers = load(), import_module("tokenizers")
     except ImportError as error:
         problem = f"cannot be loaded ({error}): pip install onnxruntime tokenizers."
         raise EncoderError(folder, problem) from error
@@ -302,3 +346,153 @@ def _takes_first_token(folder: str) -> bool:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+MARK = "modules.json"
+# What decides a vector; a folder often holds the same weights again in other formats.
+_ENDINGS = (".safetensors", ".bin", ".json", ".txt", ".model")
+_BATCH = 32
+
+
+class _Transformer(Protocol):
+    """What is used of the package's model."""
+
+    def encode(
+        self, texts: list[str], *, batch_size: int, show_progress_bar: bool, convert_to_numpy: bool
+    ) -> Vectors: ...
+
+
+class SentenceTransformersEncoder:
+    """Encodes with the sentence-transformers package, in any language that the model knows."""
+
+    english_only = False
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._model: _Transformer | None = None
+        self._id = ""
+
+    @property
+    def id(self) -> str:
+        """Name the model and its exact weights.
+
+        Raises:
+            EncoderError: the folder cannot be read.
+        """
+        with self._lock:
+            self._id = self._id or self._identify()
+            return self._id
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of unit length for each text, in order.
+
+        Raises:
+            EncoderError: the package or the model cannot be loaded, or does not run.
+        """
+        # The package does not promise to be safe for several threads.
+        with self._lock:
+            self._model = self._model or self._load()
+            try:
+                rows = self._model.encode(
+                    [readable(text) for text in texts or [""]],
+                    batch_size=_BATCH,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                )
+            # What a model of any architecture can raise has no common class.
+            except Exception as error:
+                problem = f"does not run ({error}): choose another `skills.routing.encoder`."
+                raise EncoderError(self._folder, problem) from error
+        return unit_rows(self._folder, np.asarray(rows))[: len(texts)]
+
+    def _load(self) -> _Transformer:
+        try:
+            package = import_module("sentence_transformers")
+        except ImportError as error:
+            problem = (
+                f"needs a package that is missing ({error}): pip install sentence-transformers."
+            )
+            raise EncoderError(self._folder, problem) from error
+        try:
+            made: _Transformer = package.SentenceTransformer(self._folder, local_files_only=True)
+        # As above: a broken folder shows itself in many ways.
+        except Exception as error:
+            problem = f"holds no model that can be loaded ({error}): download it anew."
+            raise EncoderError(self._folder, problem) from error
+        return made
+
+    def _identify(self) -> str:
+        try:
+            paths = [
+                os.path.join(place, name)
+                for place, _, names in os.walk(self._folder)
+                for name in names
+                if name.endswith(_ENDINGS)
+            ]
+            found = content_hash(sorted(paths))
+        except OSError as error:
+            raise EncoderError(self._folder, f"cannot be read ({error.strerror}).") from error
+        return f"{os.path.basename(os.path.abspath(self._folder))}-{found}"
+
+
+_MODEL_FILE, _ONNX_TOKENIZER_FILE = "judge.onnx", "tokenizer.json"
+_ONNX_MAX_TOKENS = 160
+_ONNX_MAX_CHARS = 2_000
+
+
+class OnnxJudge:
+    """Judges how well texts belong to a message; nothing is loaded before the first message."""
+
+    def __init__(self, folder: str, *, threads: int = 2) -> None:
+        self._folder, self._threads = folder, max(1, threads)
+        self._lock = threading.Lock()
+        # Session and tokenizer of libraries that are loaded with them.
+        self._loaded: tuple[Any, Any] | None = None
+
+    def judge(self, message: str, texts: Sequence[str]) -> Vectors:
+        """Return one number for each text: the higher, the better it belongs to the message.
+
+        Raises:
+            EncoderError: the model cannot be loaded or does not run.
+        """
+        with self._lock:
+            self._loaded = self._loaded or self._load()
+            session, tokenizer = self._loaded
+        asked = readable(message[:_ONNX_MAX_CHARS])
+        coded = tokenizer.encode_batch(
+            [(asked, readable(text[:_ONNX_MAX_CHARS])) for text in texts]
+        )
+        feeds = {
+            name: np.array([getattr(pair, field) for pair in coded], np.int64)
+            for name, field in (("ids", "ids"), ("mask", "attention_mask"), ("kinds", "type_ids"))
+        }
+        try:
+            (scores,) = session.run(None, feeds)
+        # The runtime's errors share no class but this one.
+        except Exception as error:
+            raise EncoderError(
+                self._folder, "does not run: check `skills.routing.rerank`."
+            ) from error
+        return np.asarray(scores, np.float32).reshape(len(texts))
+
+    def _load(self) -> tuple[Any, Any]:
+        try:
+            runtime = load()
+            options = runtime.SessionOptions()
+            options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
+            session = runtime.InferenceSession(
+                os.path.join(self._folder, _MODEL_FILE),
+                options,
+                providers=["CPUExecutionProvider"],
+            )
+            found = import_module("tokenizers").Tokenizer.from_file(
+                os.path.join(self._folder, _ONNX_TOKENIZER_FILE)
+            )
+        # Missing files, missing packages and broken models share no class but this one.
+        except Exception as error:
+            problem = f"holds no {_MODEL_FILE} that can be used: check `skills.routing.rerank`."
+            raise EncoderError(self._folder, problem) from error
+        found.enable_truncation(_ONNX_MAX_TOKENS, strategy="longest_first")
+        found.enable_padding(pad_id=0)
+        return session, found

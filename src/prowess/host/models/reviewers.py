@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from prowess.errors import ModelError
-from prowess.host.models.language_model import EndpointModel, open_model
+from prowess.host.models.endpoint import EndpointModel, open_model
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, Reviewer
 from prowess.settings import ModelSettings

@@ -2,17 +2,23 @@
 
 Nothing is parsed here. A folder that holds `SKILL.md` ends its branch: what lies below belongs to
 that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is simply not there.
+
+Plugin folders that contribute skills: three manifests, one result.
+
+A skills path of a plugin must stay inside the plugin; one that does not is refused by itself and
+the others still count.
 """
 
+import json
 import os
 import stat
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.settings import Limits, SpecMode
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic, RootKind, Source, Tier
@@ -388,3 +394,111 @@ def sidecar_of(found: Found) -> bytes | None:
         return None
     # What is there but cannot be read is a NUL to the parser, which then keeps the model away.
     return content.data if isinstance(content, Content) else b"\0"
+
+
+_MANIFESTS = (
+    "plugin.json",
+    ".claude-plugin/plugin.json",
+    ".codex-plugin/plugin.json",
+    "openclaw.plugin.json",
+)
+_MAX_MANIFEST_BYTES = 256_000
+_DEFAULT_FOLDERS = ("skills", "commands")
+
+
+@dataclass(slots=True)
+class PluginSources:
+    """The roots that plugins contribute, and what was wrong with any plugin."""
+
+    sources: list[Source] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> PluginSources:
+    """Read the manifests below `folders`; a folder may be a plugin or hold several."""
+    result = PluginSources()
+    for folder in folders:
+        plugins = [folder] if _manifest_path(folder) else _children(folder)
+        if not plugins:
+            message = "holds no plugin manifest"
+            result.diagnostics.append(diagnose("plugin-invalid", message, path=folder))
+        for plugin in plugins:
+            _add_plugin(plugin, disabled, result)
+    return result
+
+
+def _manifest_path(folder: str) -> str:
+    for name in _MANIFESTS:
+        path = os.path.join(folder, *name.split("/"))
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _children(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    paths = [os.path.join(folder, name) for name in names if not name.startswith(".")]
+    return [path for path in paths if _manifest_path(path)]
+
+
+def _add_plugin(folder: str, disabled: frozenset[str], result: PluginSources) -> None:
+    path = _manifest_path(folder)
+    manifest = _read_manifest(path)
+    if isinstance(manifest, Diagnostic):
+        result.diagnostics.append(manifest)
+        return
+    plugin_id = str(manifest.get("id") or manifest.get("name") or os.path.basename(folder))
+    if plugin_id in disabled:
+        return
+    neutral = os.path.relpath(path, folder) == "plugin.json"
+    # The neutral standard fixes the folder and its depth; the others let the manifest say.
+    wanted = ["skills"] if neutral else _paths(manifest.get("skills"), default="skills")
+    source = Source(
+        tier=Tier.EXTRA, root=folder, label=plugin_id, depth=1 if neutral else 6, boundary=folder
+    )
+    _add_roots(source, wanted, result)
+    if ".claude-plugin" in path:
+        commands = _paths(manifest.get("commands"), default="commands")
+        _add_roots(replace(source, kind=RootKind.COMMANDS), commands, result)
+
+
+def _read_manifest(path: str) -> Mapping[str, Any] | Diagnostic:
+    content = read_bounded(path, _MAX_MANIFEST_BYTES)
+    if isinstance(content, Diagnostic):
+        return diagnose("plugin-invalid", content.message, path=path)
+    try:
+        manifest = json.loads(content.data if isinstance(content, Content) else b"")
+    except (ValueError, RecursionError):
+        return diagnose("plugin-invalid", "is not JSON", path=path)
+    if isinstance(manifest, dict):
+        return manifest
+    return diagnose("plugin-invalid", "is not an object", path=path)
+
+
+def _paths(value: object, *, default: str) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, str)]
+    return [default]
+
+
+def _add_roots(plugin: Source, wanted: Sequence[str], result: PluginSources) -> None:
+    """Add the folders that `plugin` names, each of which must lie inside it."""
+    for relative in wanted:
+        if not is_path(relative):
+            message = f"{relative!r} is not a path"
+            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))
+            continue
+        root = os.path.normpath(os.path.join(plugin.root, relative))
+        if not is_inside(os.path.realpath(root), os.path.realpath(plugin.root)):
+            message = f"{relative!r} leaves the plugin"
+            result.diagnostics.append(diagnose("path-escape", message, path=plugin.root))
+        elif os.path.isdir(root):
+            result.sources.append(replace(plugin, root=root))
+        elif relative not in _DEFAULT_FOLDERS:
+            message = f"{relative!r} is not a folder"
+            result.diagnostics.append(diagnose("plugin-invalid", message, path=plugin.root))

@@ -4,13 +4,126 @@ Agents change folders within a project, and look for skills in parent folders th
 the skills of one folder. What a payload says is not trusted: it never makes the home folder, or one
 above it, a workspace, and on the way up folders of other people do not count, since anybody may put
 skills into a shared one. Only a fixed number of paths is looked at, and no folder is listed.
+
+Where other harnesses keep skills, commands and rules: one table, for people and for projects.
+
+Where each harness keeps its sessions, and whether a path lies there.
+
+A transcript's path arrives from outside, in the payload of a hook: it is followed only where its
+real place, with every link resolved, lies below one of these folders. A link that leads out of
+them is outside, whatever its name says. A harness may keep both: folders that exist, and folders
+that were never made; all are named, and whoever reads looks which are there.
 """
 
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from prowess.host.sources.harnesses import PROJECT
+from prowess.hooks.harness import Harness
+from prowess.skills.model import RootKind
+
+
+class HarnessFolder(NamedTuple):
+    """One folder of one harness, relative to the home folder or to a project."""
+
+    harness: str
+    path: str
+    kind: RootKind = RootKind.SKILLS
+
+
+def _skills(*rows: tuple[str, str]) -> tuple[HarnessFolder, ...]:
+    return tuple(HarnessFolder(harness=harness, path=path) for harness, path in rows)
+
+
+# `.agents/skills` is nobody's and everybody's: it is a source of its own and not listed here.
+PERSONAL = (
+    *_skills(
+        ("claude", ".claude/skills"),
+        ("codex", ".codex/skills"),
+        ("cursor", ".cursor/skills"),
+        ("gemini", ".gemini/skills"),
+        ("antigravity", ".gemini/antigravity/skills"),
+        ("antigravity", ".gemini/antigravity-cli/skills"),
+        ("copilot", ".copilot/skills"),
+        ("opencode", ".config/opencode/skills"),
+        ("openclaw", ".openclaw/skills"),
+        ("hermes", ".hermes/skills"),
+        ("amp", ".config/agents/skills"),
+        ("goose", ".config/goose/skills"),
+        ("windsurf", ".codeium/windsurf/skills"),
+        ("roo", ".roo/skills"),
+        ("kilo", ".kilo/skills"),
+        ("continue", ".continue/skills"),
+        ("augment", ".augment/skills"),
+        ("crush", ".config/crush/skills"),
+        ("factory", ".factory/skills"),
+        ("junie", ".junie/skills"),
+        ("kiro", ".kiro/skills"),
+        ("trae", ".trae/skills"),
+        ("qwen", ".qwen/skills"),
+        ("qoder", ".qoder/skills"),
+        ("openhands", ".openhands/skills"),
+        ("pi", ".pi/agent/skills"),
+        ("deepagents", ".deepagents/agent/skills"),
+        ("letta", ".letta/skills"),
+        ("vibe", ".vibe/skills"),
+        ("grok", ".grok/skills"),
+        ("devin", ".config/devin/skills"),
+        ("tabnine", ".tabnine/agent/skills"),
+        ("rovodev", ".rovodev/skills"),
+        ("iflow", ".iflow/skills"),
+        ("codebuddy", ".codebuddy/skills"),
+        ("zencoder", ".zencoder/skills"),
+    ),
+    HarnessFolder(harness="claude", path=".claude/commands", kind=RootKind.COMMANDS),
+)
+
+PROJECT = (
+    *_skills(
+        ("claude", ".claude/skills"),
+        ("codex", ".codex/skills"),
+        ("cursor", ".cursor/skills"),
+        ("copilot", ".github/skills"),
+        ("gemini", ".gemini/skills"),
+        ("opencode", ".opencode/skills"),
+        ("goose", ".goose/skills"),
+        ("windsurf", ".windsurf/skills"),
+        ("roo", ".roo/skills"),
+        ("continue", ".continue/skills"),
+        ("augment", ".augment/skills"),
+        ("crush", ".crush/skills"),
+        ("junie", ".junie/skills"),
+        ("kiro", ".kiro/skills"),
+        ("trae", ".trae/skills"),
+        ("qwen", ".qwen/skills"),
+        ("qoder", ".qoder/skills"),
+        ("openhands", ".openhands/skills"),
+        ("hermes", ".hermes/skills"),
+        ("pi", ".pi/skills"),
+        ("deepagents", ".deepagents/skills"),
+        ("vibe", ".vibe/skills"),
+        ("grok", ".grok/skills"),
+        ("devin", ".devin/skills"),
+        ("tabnine", ".tabnine/agent/skills"),
+        ("rovodev", ".rovodev/skills"),
+        ("iflow", ".iflow/skills"),
+        ("codebuddy", ".codebuddy/skills"),
+        ("zencoder", ".zencoder/skills"),
+    ),
+    HarnessFolder(harness="claude", path=".claude/commands", kind=RootKind.COMMANDS),
+    HarnessFolder(harness="cursor", path=".cursor/rules", kind=RootKind.RULES),
+)
+
+ALIASES = {
+    "claude-code": "claude",
+    "copilot-cli": "copilot",
+    "gemini-cli": "gemini",
+    "github": "copilot",
+    "vscode": "copilot",
+}
+NAMES = tuple(sorted({folder.harness for folder in (*PERSONAL, *PROJECT)}))
+
 
 _MOST_STEPS = 24
 _LONGEST_PATH = 4096
@@ -107,3 +220,54 @@ def _own_id() -> int:
 
 def _has_skills(folder: str) -> bool:
     return any(os.path.isdir(os.path.join(folder, name)) for name in _SKILL_FOLDERS)
+
+
+_CODEX_FOLDERS = ("sessions", "archived_sessions")
+_CODE_STORAGE = os.path.join("Code", "User", "workspaceStorage")
+
+
+def session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness, tuple[str, ...]]:
+    """Return the folders in which each harness keeps transcripts, whether they exist or not."""
+    claude = _moved(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
+    codex = _moved(environ, "CODEX_HOME", home, ".codex")
+    copilot = _moved(environ, "COPILOT_HOME", home, ".copilot")
+    gemini = os.path.join(_moved(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
+    cursor = os.path.join(home, ".cursor")
+    return {
+        Harness.CLAUDE_CODE: (os.path.join(claude, "projects"),),
+        Harness.CODEX: tuple(os.path.join(codex, name) for name in _CODEX_FOLDERS),
+        Harness.CURSOR: (os.path.join(cursor, "projects"), os.path.join(cursor, "chats")),
+        Harness.GEMINI: (os.path.join(gemini, "tmp"),),
+        Harness.COPILOT: (
+            os.path.join(copilot, "session-state"),
+            os.path.join(copilot, "history-session-state"),
+        ),
+        Harness.VSCODE: _code_folders(home, environ),
+    }
+
+
+def is_in_roots(path: str, roots: tuple[str, ...]) -> bool:
+    """Return whether the real place of `path` lies below one of `roots`."""
+    if not path or "\0" in path or not os.path.isabs(path):
+        return False
+    real = os.path.normcase(os.path.realpath(path))
+    bases = (os.path.normcase(os.path.realpath(root)).rstrip(os.sep) for root in roots)
+    return any(base and real.startswith(base + os.sep) for base in bases)
+
+
+def _moved(environ: Mapping[str, str], variable: str, home: str, usual: str) -> str:
+    """Return the folder that a variable names, or the usual one below the home folder."""
+    given = environ.get(variable, "")
+    if given == "~" or given.startswith(("~/", "~\\")):
+        given = home + given[1:]
+    # A relative one would depend on where the harness happened to be started.
+    return given if os.path.isabs(given) else os.path.join(home, usual)
+
+
+def _code_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    bases = (
+        _moved(environ, "XDG_CONFIG_HOME", home, ".config"),
+        os.path.join(home, "Library", "Application Support"),
+        _moved(environ, "APPDATA", home, os.path.join("AppData", "Roaming")),
+    )
+    return tuple(os.path.join(base, _CODE_STORAGE) for base in dict.fromkeys(bases))

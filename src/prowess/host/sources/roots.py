@@ -2,15 +2,20 @@
 
 Each root remembers what it found and each file its stamp. Naming the changed files skips the walk
 altogether; without that, the walk looks at stamps and parses only files whose stamp moved.
+
+Skill files as documents, for validation: those that people name, or all of a workspace.
+
+Which folders are searched, lowest precedence first: the eight sources of one workspace.
 """
 
 import hashlib
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from prowess.host.files.read import Content, read_bounded
+from prowess.errors import PathError
+from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.sources.discovery import (
     SIDECAR,
     SKIPPED_FOLDERS,
@@ -21,14 +26,212 @@ from prowess.host.sources.discovery import (
     escape_target,
     is_inside,
     is_settled,
+    plugin_sources,
     sidecar_of,
 )
-from prowess.host.sources.roots_part import Folders, allowed_targets, resolve_roots
+from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
 from prowess.runtime.ports import Scan
-from prowess.settings import Settings
+from prowess.settings import Limits, Settings, SpecMode
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Diagnostic, Document, Parsed, Skill, Source, Tier
 from prowess.skills.parse import parse
+
+_MAX_FILES = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A file to validate: its document or the reason why it has none, and its neighbours."""
+
+    path: str
+    document: Document | None
+    problem: Diagnostic | None = None
+    files: tuple[str, ...] = ()
+
+
+def named(
+    paths: Sequence[str], mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+) -> Iterator[Candidate]:
+    """Yield the candidates at `paths`: files, skill folders, or folders of skills.
+
+    Raises:
+        PathError: a path does not exist.
+    """
+    for path in paths:
+        if not path or not is_path(path):
+            raise PathError(repr(path), "is not a path.")
+        absolute = os.path.abspath(path)
+        if os.path.isdir(absolute):
+            source = Source(tier=Tier.WORKSPACE, root=absolute)
+            yield from inside(source, mode, limits, allowed_targets)
+        elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
+            is_skill = os.path.basename(absolute).lower() == "skill.md"
+            source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
+            found = Found(absolute, os.path.dirname(absolute), is_skill)
+            yield from _candidate(source, found, limits)
+        else:
+            problem = "is not a Markdown file" if os.path.isfile(absolute) else "does not exist"
+            raise PathError(
+                path, f"{problem}: give a skill file, a skill's folder or a folder of skills."
+            )
+
+
+def inside(
+    source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
+) -> Iterator[Candidate]:
+    """Yield every candidate of one root, with what the walk itself refused."""
+    walker = RootWalker(source, mode, limits, allowed_targets)
+    own = walker.root_file()
+    if own is None:
+        walker.run()
+    for found in [own] if own is not None else walker.walk.found:
+        yield from _candidate(source, found, limits)
+    for problem in walker.walk.diagnostics:
+        yield Candidate(path=problem.path, document=None, problem=problem)
+
+
+def _candidate(source: Source, found: Found, limits: Limits) -> Iterator[Candidate]:
+    path = os.path.realpath(found.path)
+    bundled = source.tier is Tier.BUNDLED
+    content = read_bounded(path, limits.max_skill_file_bytes, hard_links=bundled)
+    if isinstance(content, Diagnostic):
+        yield Candidate(path=found.path, document=None, problem=content)
+    elif isinstance(content, Content):
+        document = Document(
+            source=source,
+            path=found.path,
+            folder=found.folder,
+            content=content.data,
+            is_skill_file=found.is_skill_file,
+            sidecar=sidecar_of(found._replace(has_sidecar=found.is_skill_file)),
+        )
+        # A stand-alone text has no files of its own.
+        files = _files(found.folder) if found.is_skill_file else ()
+        yield Candidate(path=found.path, document=document, files=files)
+
+
+def _files(folder: str) -> tuple[str, ...]:
+    """Return the files below `folder`, with forward slashes, for checking links."""
+    found: list[str] = []
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        relative = os.path.relpath(base, folder).replace(os.sep, "/")
+        prefix = "" if relative == "." else relative + "/"
+        found += [prefix + name for name in sorted(names)]
+        if len(found) >= _MAX_FILES:
+            break
+    return tuple(found[:_MAX_FILES])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where this installation lives."""
+
+    home: str
+    state: str
+    bundled: str
+    # Some harnesses let a variable move their home; empty where it does not.
+    codex_home: str = ""
+
+    @property
+    def managed(self) -> str:
+        """The folder of skills that Prowess manages for its user."""
+        return os.path.join(self.state, "skills")
+
+    @property
+    def tools(self) -> str:
+        """The folder of programs that were installed for skills."""
+        return os.path.join(self.state, "tools")
+
+    @property
+    def tools_bin(self) -> str:
+        """The folder that ends the search path of skills' programs."""
+        return os.path.join(self.tools, "bin")
+
+
+@dataclass(slots=True)
+class Roots:
+    """The roots of one workspace, existing or not, and problems with configured ones."""
+
+    sources: list[Source] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Roots:
+    """Return every root, lowest precedence first; a folder that is two counts as the higher."""
+    roots = Roots()
+    _add_extra(workspace, folders, settings, roots)
+    roots.sources += [
+        Source(tier=Tier.BUNDLED, root=folders.bundled),
+        Source(tier=Tier.MANAGED, root=folders.managed),
+        *_harness(Tier.HARNESS_PERSONAL, folders.home, PERSONAL, settings),
+        *_codex_home(folders, settings),
+        Source(tier=Tier.AGENTS_PERSONAL, root=os.path.join(folders.home, ".agents", "skills")),
+        *_harness(Tier.HARNESS_PROJECT, workspace, PROJECT, settings),
+        Source(tier=Tier.AGENTS_PROJECT, root=os.path.join(workspace, ".agents", "skills")),
+        Source(tier=Tier.WORKSPACE, root=os.path.join(workspace, "skills")),
+    ]
+    roots.sources = _without_repetition(roots.sources)
+    return roots
+
+
+def expand(path: str, home: str, base: str) -> str:
+    """Return `path` with `~` and relative parts resolved."""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    return os.path.normpath(os.path.join(base, path))
+
+
+def allowed_targets(settings: Settings, folders: Folders, workspace: str) -> tuple[str, ...]:
+    """Return the real folders that links in project roots may lead to."""
+    return tuple(
+        os.path.realpath(expand(path, folders.home, workspace))
+        for path in settings.skills.load.allow_symlink_targets
+    )
+
+
+def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: Roots) -> None:
+    for extra in settings.skills.load.extra_dirs:
+        root = expand(extra, folders.home, workspace)
+        if not os.path.isdir(root):
+            message = "is in skills.load.extraDirs but is not a folder"
+            roots.diagnostics.append(diagnose("root-missing", message, path=root))
+        roots.sources.append(Source(tier=Tier.EXTRA, root=root))
+    paths = [expand(path, folders.home, workspace) for path in settings.plugins.paths]
+    plugins = plugin_sources(paths, settings.plugins.disabled)
+    roots.sources += plugins.sources
+    roots.diagnostics += plugins.diagnostics
+
+
+def _harness(
+    tier: Tier, base: str, table: Sequence[HarnessFolder], settings: Settings
+) -> list[Source]:
+    wanted = settings.skills.load.harnesses
+    return [
+        Source(
+            tier=tier,
+            root=os.path.join(base, *folder.path.split("/")),
+            label=folder.harness,
+            kind=folder.kind,
+        )
+        for folder in table
+        if wanted is None or folder.harness in wanted
+    ]
+
+
+def _codex_home(folders: Folders, settings: Settings) -> list[Source]:
+    wanted = settings.skills.load.harnesses
+    if not folders.codex_home or (wanted is not None and "codex" not in wanted):
+        return []
+    root = os.path.join(folders.codex_home, "skills")
+    return [Source(tier=Tier.HARNESS_PERSONAL, root=root, label="codex")]
+
+
+def _without_repetition(sources: Sequence[Source]) -> list[Source]:
+    """Drop a root that occurs again higher up: where home is the workspace, some do."""
+    last = {source.root: index for index, source in enumerate(sources)}
+    return [source for index, source in enumerate(sources) if last[source.root] == index]
+
 
 _MAX_RESOURCES, _MAX_RESOURCE_DEPTH = 2_000, 8
 

@@ -3,24 +3,239 @@
 A folder that holds a `SKILL.md` is a skill with everything below it. A second `SKILL.md` inside
 makes a skill of its own, too, but takes nothing out of the first: a planted file must not split a
 skill into halves that look harmless alone.
+
+All files of a skill as bytes, for the scanner: nothing is followed and nothing is passed over.
+
+One walker by folder handle. A link, a device or a file that cannot be read becomes an entry of the
+ledger that says so, as does everything beyond the limits; no name or ignore file keeps a file out.
+
+The files of a skill for an agent: all of them at once, for the scanner to look at first.
+
+One file of a skill for people to look at: contained, regular, and not too large.
+
+Reads what is copied of a skill: plain files under portable names, and nothing through a link.
+
+A link, a pipe or a name that some system cannot have is left out and named; whatever makes the
+skill too large, too deep or unreadable refuses it as a whole, since half a skill misleads.
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files.archives_part import ArchiveLimits, read_archive
+from prowess.host.files.archives import ArchiveLimits, read_archive
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import Folder, is_folder, open_file, open_real, step
 from prowess.host.files.read import is_path
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
-from prowess.host.sources.skill_files_part import Gathered, gather, read_file
 from prowess.runtime.scan import Target
+from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOut, SkillCopy
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile
+from prowess.safety.paths import PathRefused, collision_key, segments, shown
 from prowess.skills import frontmatter
 from prowess.skills.model import Skill, Tier
 from prowess.skills.text import plain_name
+
+_CHUNK = 1 << 18
+_MOST_ENTRIES = 20_000
+# Of a repository's insides these take effect by themselves; the rest is its history.
+_GIT = ".git"
+_GIT_FILES = frozenset(("config", "config.worktree", "attributes"))
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISDIR, "a folder that is reached through a link"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The files of a skill by their paths inside it, and what became of all others."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    # Not read: each is a finding.
+    refused: tuple[LedgerEntry, ...] = ()
+    # Not read and no finding: what belongs to the history of a repository.
+    noted: tuple[LedgerEntry, ...] = ()
+
+
+def gather(folder: str, limits: Limits) -> Gathered:
+    """Read every file below `folder`, which itself may be a link.
+
+    Raises:
+        PathError: the folder itself cannot be read.
+    """
+    walker = _Walker(limits)
+    try:
+        top = open_real(os.path.realpath(folder), create=False)
+    except OSError as error:
+        raise PathError(folder, f"cannot be read: {error.strerror}.") from error
+    try:
+        walker.enter(top, "", 0)
+    finally:
+        if top.fd is not None:
+            os.close(top.fd)
+    return walker.result()
+
+
+def read_file(path: str, limits: Limits) -> Gathered:
+    """Read one file as a skill of its own.
+
+    Raises:
+        PathError: it cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise PathError(path, f"cannot be read: {error.strerror}.") from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise PathError(path, "is not a regular file.")
+        return Gathered({os.path.basename(path): _read(handle, limits.file_bytes + 1)})
+    except OSError as error:
+        raise PathError(path, f"cannot be read: {error.strerror}.") from error
+    finally:
+        os.close(handle)
+
+
+def _read(handle: int, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    left = limit
+    while left > 0 and (chunk := os.read(handle, min(left, _CHUNK))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+@dataclass(slots=True)
+class _Walker:
+    """Goes through one skill, in the order of names."""
+
+    limits: Limits
+    files: dict[str, bytes] = field(default_factory=dict)
+    refused: list[LedgerEntry] = field(default_factory=list)
+    bytes_read: int = 0
+    entries_seen: int = 0
+    history_files: int = 0
+    history_bytes: int = 0
+
+    def enter(self, folder: Folder, prefix: str, depth: int) -> None:
+        """Take all that a folder holds."""
+        try:
+            entries = folder.entries(_MOST_ENTRIES)
+        except OSError as error:
+            self.refuse(prefix.removesuffix("/"), 0, f"cannot be listed: {error.strerror}")
+            return
+        except PathError as error:
+            self.refuse(prefix.removesuffix("/"), 0, error.problem.removesuffix("."))
+            return
+        for name, state in entries:
+            if self.is_full(prefix + name):
+                return
+            self.entries_seen += 1
+            try:
+                self.take(folder, name, prefix, state, depth)
+            except PathError as error:
+                self.refuse(prefix + name, 0, error.problem.removesuffix("."))
+            except OSError as error:
+                self.refuse(prefix + name, 0, f"cannot be read: {error.strerror}")
+
+    def is_full(self, path: str) -> bool:
+        """Return whether the skill has more entries than are read; the first left out is named."""
+        if self.entries_seen == _MOST_ENTRIES:
+            self.refuse(path, 0, f"more than {_MOST_ENTRIES} entries: this and the rest is unread")
+            self.entries_seen += 1
+        return self.entries_seen > _MOST_ENTRIES
+
+    def take(
+        self, folder: Folder, name: str, prefix: str, state: os.stat_result, depth: int
+    ) -> None:
+        """Take one entry: go into a folder, read a file, name anything else."""
+        path = prefix + name
+        if stat.S_ISLNK(state.st_mode):
+            self.refuse(path, 0, _link(folder, name))
+        elif is_folder(state):
+            if depth >= self.limits.depth:
+                self.refuse(path, 0, f"lies deeper than {self.limits.depth} folders")
+                return
+            with step(folder, name, path) as inner:
+                self.enter(inner, f"{path}/", depth + 1)
+        elif not stat.S_ISREG(state.st_mode):
+            self.refuse(path, 0, f"is {_kind(state.st_mode)}, not a file")
+        elif _is_history(path):
+            self.history_files += 1
+            self.history_bytes += state.st_size
+        else:
+            self.read(folder, name, path, state.st_size)
+
+    def read(self, folder: Folder, name: str, path: str, size: int) -> None:
+        """Read one file, at most one byte more than the scanner takes."""
+        if len(self.files) >= self.limits.files:
+            self.refuse(path, size, f"the skill has more than {self.limits.files} files")
+            return
+        if self.bytes_read > self.limits.total_bytes:
+            self.refuse(path, size, f"the skill is larger than {self.limits.total_bytes} bytes")
+            return
+        handle = open_file(folder, name, path)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                self.refuse(path, 0, "was swapped while it was opened")
+                return
+            data = _read(handle, self.limits.file_bytes + 1)
+        finally:
+            os.close(handle)
+        self.bytes_read += len(data)
+        self.files[path] = data
+
+    def refuse(self, path: str, size: int, reason: str) -> None:
+        """Name something that was not read."""
+        self.refused.append(LedgerEntry(path or ".", Handling.REFUSED, size, reason))
+
+    def result(self) -> Gathered:
+        """Return what was gathered."""
+        noted: tuple[LedgerEntry, ...] = ()
+        if self.history_files:
+            reason = (
+                f"{self.history_files} files of a repository's history were not read;"
+                " its hooks and its config were"
+            )
+            noted = (LedgerEntry(_GIT, Handling.HARMLESS, self.history_bytes, reason),)
+        return Gathered(self.files, tuple(self.refused), noted)
+
+
+def _is_history(path: str) -> bool:
+    """Return whether a file only records what a repository was; hooks and config act."""
+    parts = path.split("/")
+    if _GIT not in parts[:-1]:
+        return False
+    inside = parts[parts.index(_GIT) + 1 :]
+    return "hooks" not in inside[:-1] and inside[-1] not in _GIT_FILES
+
+
+def _kind(mode: int) -> str:
+    return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "something unknown")
+
+
+def _link(folder: Folder, name: str) -> str:
+    """Say what a link leads to, without opening it."""
+    try:
+        target = os.readlink(folder.at(name), dir_fd=folder.fd)
+        found = os.stat(folder.at(name), dir_fd=folder.fd)
+    except FileNotFoundError:
+        return "is a link to nothing"
+    except OSError as error:
+        return f"is a link that leads nowhere: {error.strerror}"
+    plain = stat.S_ISREG(found.st_mode)
+    kind = "a file" if plain else "a folder" if is_folder(found) else _kind(found.st_mode)
+    away = " outside its folder" if os.path.isabs(target) or ".." in target.split("/") else ""
+    return f"is a link to {kind}{away}, and links are not followed"
+
 
 _ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _SKILL_FILE = "skill.md"
@@ -83,7 +298,7 @@ def read(place: Place) -> Iterator[Target]:
         Kind.FOLDER: _folder,
         Kind.FILE: _file,
         Kind.ARCHIVE: _archive,
-        Kind.LINK: _link,
+        Kind.LINK: _link_files,
     }
     try:
         yield from readers[place.kind](place)
@@ -140,7 +355,7 @@ def _file(place: Place) -> Iterator[Target]:
     yield _target(place, read_file(place.path, _LIMITS))
 
 
-def _link(place: Place) -> Iterator[Target]:
+def _link_files(place: Place) -> Iterator[Target]:
     reason = "is a link to a skill elsewhere, and links are not followed: name its target"
     entry = LedgerEntry(os.path.basename(place.path), Handling.REFUSED, 0, reason)
     yield _target(place, Gathered(refused=(entry,)))
@@ -211,3 +426,134 @@ def _name(files: Mapping[str, bytes]) -> str:
         return ""
     name = frontmatter.read(frontmatter.decode(files[path]).text).fields.get("name")
     return plain_name(name if isinstance(name, str) else "")
+
+
+class SkillReading:
+    """Reads skills where they were found."""
+
+    def target(self, skill: Skill) -> Target:
+        """Return all of a skill, for the scanner."""
+        place = place_of(skill)
+        # A folder is one skill here, whatever other skills lie below it.
+        target = next(iter(read(place)), None)
+        if target is None:
+            return Target(path=place.path, name=skill.name, problem="nothing is there any more")
+        return target
+
+
+def read_inside(folder: str, path: str, limit: int) -> bytes | None:
+    """Return the bytes of a file below `folder`; None where there are more than `limit`.
+
+    Raises:
+        PathError: it is missing, or no regular file.
+        ContainmentError: it is or lies behind a link.
+    """
+    parent, _, name = path.replace("\\", "/").rpartition("/")
+    with Root.open(folder) as root:
+        states = dict(root.list(parent))
+        if name in states and states[name].st_size > limit:
+            return None
+        return root.read(path, limit)
+
+
+SKIPPED = frozenset((".git", "node_modules"))
+_ENTRIES_PER_FILE = 10
+_DEFAULT = Limits()
+
+
+class SkillFolders:
+    """Reads the folders of skills."""
+
+    def __init__(self, limits: Limits = _DEFAULT) -> None:
+        self._limits = limits
+
+    def read(self, skill: Skill) -> SkillCopy:
+        """Return what is copied of a skill.
+
+        Raises:
+            PathError: it cannot be read, or is too large.
+        """
+        with Root.open(skill.folder) as root:
+            walker = _SourcesWalker(root, self._limits)
+            walker.enter("")
+        own = os.path.basename(skill.path)
+        for left in walker.left_out:
+            if left.path.lower() == SKILL_FILE:
+                raise PathError(shown(skill.path), f"{left.reason}: put a real file in its place.")
+        if own not in walker.files:
+            raise PathError(shown(skill.path), "is not there any more.")
+        return SkillCopy(walker.files, tuple(walker.left_out))
+
+    def whole(self, skill: Skill) -> Target:
+        """Return everything in a skill's folder, as a person scans it."""
+        profile = Profile.BUNDLED if skill.bundled else Profile.PACKAGE
+        return next(read(Place(skill.folder, profile=profile)))
+
+
+@dataclass(slots=True)
+class _SourcesWalker:
+    """Goes through one skill, in the order of names."""
+
+    root: Root
+    limits: Limits
+    files: dict[str, CopiedFile] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    bytes_read: int = 0
+    entries_seen: int = 0
+
+    def enter(self, folder: str) -> None:
+        """Take all that a folder holds."""
+        spelled: dict[str, str] = {}
+        for name, state in self.root.list(folder):
+            self.count()
+            # Whatever its case: some systems take `.GIT` for a repository, hooks and all.
+            if collision_key(name) in SKIPPED:
+                continue
+            path = f"{folder}/{name}" if folder else name
+            reason = _refusal(path, state)
+            first = spelled.setdefault(collision_key(name), name)
+            if not reason and first != name:
+                reason = f"is the same file as {shown(first)} on some systems"
+            if reason:
+                self.left_out.append(LeftOut(shown(path), reason))
+            elif is_folder(state):
+                self.enter(path)
+            else:
+                self.read(path, state)
+
+    def count(self) -> None:
+        """Refuse a skill that would take too long to walk through."""
+        self.entries_seen += 1
+        most = self.limits.files * _ENTRIES_PER_FILE
+        if self.entries_seen > most:
+            raise PathError(shown(str(self.root.path)), f"has more than {most} entries.")
+
+    def read(self, path: str, state: os.stat_result) -> None:
+        """Read one file."""
+        here = shown(str(self.root.path))
+        if len(self.files) >= self.limits.files:
+            raise PathError(here, f"has more than {self.limits.files} files.")
+        content = self.root.read(path, self.limits.file_bytes)
+        self.bytes_read += len(content)
+        if self.bytes_read > self.limits.total_bytes:
+            raise PathError(here, f"is larger than {self.limits.total_bytes} bytes.")
+        self.files[path] = CopiedFile(content, bool(state.st_mode & stat.S_IXUSR))
+
+
+def _refusal(path: str, state: os.stat_result) -> str:
+    """Return why an entry is left out; empty where it is taken.
+
+    Raises:
+        PathError: it lies too deep.
+    """
+    plain = stat.S_ISREG(state.st_mode)
+    if not plain and not is_folder(state):
+        linked = stat.S_ISLNK(state.st_mode) or stat.S_ISDIR(state.st_mode)
+        return "is a link" if linked else "is not a regular file"
+    try:
+        segments(path)
+    except PathRefused as error:
+        if error.reason == "deep":
+            raise PathError(shown(path), error.problem) from error
+        return error.problem.removesuffix(".")
+    return ""

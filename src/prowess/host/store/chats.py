@@ -3,6 +3,10 @@
 A conversation holds whatever was said and read, so nobody else may read it. Files are replaced in
 one step; the oldest go when there are too many. Two chats on one session at once: the last to end a
 turn decides what is kept.
+
+Files of the workspace for a model that asks for them: contained, regular, bounded, text.
+
+Links are not followed on the way, so that nothing in a workspace can point a model elsewhere.
 """
 
 import json
@@ -12,11 +16,54 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from prowess.errors import PathError, StoreError
-from prowess.host.files.private_files import locked, write_private
+from prowess.errors import ContainmentError, PathError, StoreError
+from prowess.host.files.containment import Root
+from prowess.host.files.state_files import locked, write_private
+from prowess.safety.paths import shown
+
+_MOST_BYTES = 2 * 1024 * 1024
+
+
+class WorkspaceFiles:
+    """Reads text files below one folder."""
+
+    def __init__(self, workspace: str) -> None:
+        self._workspace = os.path.abspath(workspace)
+
+    def real(self, path: str) -> str:
+        """Return where a path leads: absolute, through links, and from the workspace on.
+
+        Raises:
+            PathError: it is no path.
+        """
+        if "\0" in path:
+            raise PathError(shown(path), "is no path.")
+        return os.path.realpath(os.path.join(self._workspace, path))
+
+    def read(self, path: str) -> str:
+        """Return a text file of the workspace.
+
+        Raises:
+            PathError: there is no such file, it is no text, or it lies elsewhere.
+        """
+        with Root.open(self._workspace) as root:
+            content = root.read(self._inside(path), _MOST_BYTES)
+        if b"\0" in content:
+            raise PathError(shown(path), "is no text.")
+        return content.decode("utf-8", "replace")
+
+    def _inside(self, path: str) -> str:
+        """Return a path relative to the workspace, whichever way it was written."""
+        for root in (self._workspace, os.path.realpath(self._workspace)):
+            full = os.path.normpath(os.path.join(root, path))
+            if full.startswith(root.rstrip(os.sep) + os.sep):
+                return os.path.relpath(full, root).replace(os.sep, "/")
+        problem = "is not inside the workspace: name a file of the workspace or of a skill."
+        raise ContainmentError(shown(path), problem)
+
 
 MOST_CHATS = 200
-_MOST_BYTES = 32_000_000
+_CHATS_MOST_BYTES = 32_000_000
 _FOLDER, _ENDING = "chats", ".json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAMES_TO_AVOID = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
@@ -45,8 +92,8 @@ class ChatSessions:
         path = self._path(session_id)
         try:
             with open(path, "rb") as file:
-                raw = file.read(_MOST_BYTES + 1)
-            if len(raw) > _MOST_BYTES:
+                raw = file.read(_CHATS_MOST_BYTES + 1)
+            if len(raw) > _CHATS_MOST_BYTES:
                 raise StoreError(path, "is too large for a chat: use --new to begin anew.")
             found = json.loads(raw)
         except FileNotFoundError:
@@ -75,7 +122,7 @@ class ChatSessions:
             json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreError(path, "cannot be kept: it is nothing that JSON can hold.") from error
-        if len(text) > _MOST_BYTES:
+        if len(text) > _CHATS_MOST_BYTES:
             raise StoreError(path, "is too large to be kept: begin anew with /new.")
         try:
             with locked(os.path.join(self._folder, ".chats")):

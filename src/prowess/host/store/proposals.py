@@ -2,49 +2,260 @@
 
 What is new is decided inside one transaction that nobody else can write during, so two processes
 never keep the same proposal twice. The log only grows: the file itself refuses anything else.
+
+A proposal as a row of the store, and back: what questions ask for, and the rest as JSON.
+
+The tables of proposals in the embedded store: rows, their files, the log and open writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import RowMapping
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from prowess.errors import StoreError
 from prowess.host.store import sqlite as sqlite_files
-from prowess.host.store.proposal_rows import (
-    FORMAT,
-    begun_of,
-    columns_of,
-    columns_of_begun,
-    event_of,
-    proposal_of,
-)
-from prowess.host.store.proposal_tables import (
-    ACTORS,
-    BEGUN,
-    EVENTS,
-    FILES,
-    GUARDS,
-    INDEXES,
-    KEPT,
-    METADATA,
-    PROPOSALS,
-)
 from prowess.runtime.workshop.ports import EVERYTHING
-from prowess.workshop.acts import ITSELF, NOBODY, By
+from prowess.safety.model import Confidence, Finding, Level
+from prowess.workshop.edit import Append, Create, Edit, Replace, kept_parts
 from prowess.workshop.proposal import (
+    ITSELF,
+    LESSON,
+    NOBODY,
+    Actor,
     Begun,
+    By,
+    Change,
     Event,
     EventKind,
+    Evidence,
     Proposal,
     Record,
+    Similar,
+    Source,
     State,
     Subject,
     admission,
 )
+
+FORMAT = 1
+_EDITS: Mapping[str, Callable[..., Edit]] = {
+    "create": Create,
+    "append": Append,
+    "replace": Replace,
+}
+
+
+def columns_of(proposal: Proposal) -> dict[str, object]:
+    """Return the columns of a proposal's row, but for its files."""
+    rest = {
+        "title": proposal.title,
+        "reason": proposal.reason,
+        "source": proposal.source.value,
+        "edit": None if proposal.edit is None else kept_parts(proposal.edit),
+        "baseHash": proposal.base_hash,
+        "updatedAt": proposal.updated_at,
+        "agentId": proposal.agent_id,
+        "findings": [asdict(finding) for finding in proposal.findings],
+        "quarantineReason": proposal.quarantine_reason,
+        "evidence": [asdict(one) for one in proposal.evidence],
+        "backup": proposal.backup,
+        "forGood": proposal.for_good,
+        "similar": [asdict(one) for one in proposal.similar],
+        "goal": proposal.goal,
+        "lesson": proposal.lesson,
+        "decision": proposal.decision,
+    }
+    return {
+        "id": proposal.id,
+        "workspace": proposal.workspace,
+        "skill": proposal.skill,
+        "state": proposal.state.value,
+        "revision": proposal.revision,
+        "payload": proposal.payload,
+        # Whatever a program calls its session: the store holds Unicode only.
+        "session_id": proposal.session_id.encode("utf-8", "replace").decode(),
+        "created_at": proposal.created_at,
+        "format": FORMAT,
+        "rest": json.dumps(rest),
+    }
+
+
+def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
+    """Return the proposal of a row and its files.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    rest = json.loads(row["rest"])
+    session, lesson = _session_and_lesson(row["session_id"], rest)
+    return Proposal(
+        id=row["id"],
+        workspace=row["workspace"],
+        state=State(row["state"]),
+        revision=row["revision"],
+        payload=row["payload"],
+        session_id=session,
+        created_at=row["created_at"],
+        change=Change(row["skill"], files),
+        title=rest["title"],
+        reason=rest["reason"],
+        source=Source(rest["source"]),
+        edit=_edit_of(rest["edit"]),
+        base_hash=rest["baseHash"],
+        updated_at=rest["updatedAt"],
+        agent_id=rest["agentId"],
+        findings=tuple(_finding_of(finding) for finding in rest["findings"]),
+        quarantine_reason=rest["quarantineReason"],
+        evidence=tuple(Evidence(**one) for one in rest["evidence"]),
+        backup=rest["backup"],
+        for_good=bool(rest.get("forGood", False)),
+        similar=tuple(Similar(**one) for one in rest.get("similar", ())),
+        goal=rest.get("goal", ""),
+        lesson=lesson,
+        decision=rest.get("decision", ""),
+    )
+
+
+def event_of(row: RowMapping) -> Event:
+    """Return the event of a row of the log and of who did it, where that is told.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    parts = {**row, "kind": EventKind(row["kind"])}
+    actor, correlation = parts.pop("actor"), parts.pop("correlation_id")
+    by = By(actor=Actor(actor) if actor else None, correlation_id=correlation or "")
+    return Event(**parts, by=by)
+
+
+def columns_of_begun(begun: Begun) -> dict[str, object]:
+    """Return the columns of the row of a write that began."""
+    return {**asdict(begun), "kind": begun.kind.value, "target": json.dumps(begun.target)}
+
+
+def begun_of(row: RowMapping) -> Begun:
+    """Return the write of a row.
+
+    Raises:
+        KeyError, TypeError, ValueError: somebody else wrote into the row.
+    """
+    kind, target = EventKind(row["kind"]), json.loads(row["target"])
+    return Begun(**{**row, "kind": kind, "target": dict(target)})
+
+
+def _session_and_lesson(session: str, rest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return both; in rows of old a lesson stands in the place of the session."""
+    is_old = "lesson" not in rest and rest["source"] == Source.EXPERIENCE.value
+    if is_old and session.startswith(LESSON):
+        return "", session
+    return session, rest.get("lesson", "")
+
+
+def _edit_of(row: Mapping[str, str] | None) -> Edit | None:
+    return None if row is None else _EDITS[row["kind"]](**row)
+
+
+def _finding_of(row: Mapping[str, Any]) -> Finding:
+    parts = {
+        **row,
+        "level": Level(row["level"]),
+        "confidence": Confidence(row["confidence"]),
+        "views": tuple(row["views"]),
+        "lowered_by": tuple(row["lowered_by"]),
+    }
+    return Finding(**parts)
+
+
+METADATA = sa.MetaData()
+PROPOSALS = sa.Table(
+    "workshop_proposals",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("id", sa.String, nullable=False, unique=True),
+    sa.Column("workspace", sa.String, nullable=False),
+    sa.Column("skill", sa.String, nullable=False),
+    sa.Column("state", sa.String, nullable=False),
+    sa.Column("revision", sa.String, nullable=False),
+    sa.Column("payload", sa.String, nullable=False),
+    sa.Column("session_id", sa.String, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("format", sa.Integer, nullable=False),
+    # Everything that no question asks for, as JSON.
+    sa.Column("rest", sa.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+FILES = sa.Table(
+    "workshop_files",
+    METADATA,
+    sa.Column("proposal_id", sa.String, primary_key=True),
+    sa.Column("path", sa.String, primary_key=True),
+    # Null deletes the file.
+    sa.Column("body", sa.LargeBinary),
+)
+# What a person rejected: a flood of other rejections must not push it out.
+KEPT = sa.Table(
+    "workshop_kept",
+    METADATA,
+    sa.Column("proposal_id", sa.String, primary_key=True),
+)
+EVENTS = sa.Table(
+    "workshop_events",
+    METADATA,
+    sa.Column("sequence", sa.Integer, primary_key=True),
+    sa.Column("workspace", sa.String, nullable=False),
+    sa.Column("proposal_id", sa.String, nullable=False),
+    sa.Column("skill", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("revision", sa.String, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    # A number is never given twice, so a cursor stays right.
+    sqlite_autoincrement=True,
+)
+# Who did it; a table of its own, so that older files need no new columns.
+ACTORS = sa.Table(
+    "workshop_event_actors",
+    METADATA,
+    sa.Column("sequence", sa.Integer, primary_key=True),
+    sa.Column("actor", sa.String, nullable=False),
+    sa.Column("correlation_id", sa.String, nullable=False),
+)
+BEGUN = sa.Table(
+    "workshop_begun",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("workspace", sa.String, nullable=False),
+    sa.Column("proposal_id", sa.String, nullable=False),
+    sa.Column("skill", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("revision", sa.String, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    # By path, the digest of the file that will be there, as JSON.
+    sa.Column("target", sa.Text, nullable=False),
+)
+# Every question about one workspace is answered without reading the rest.
+INDEXES = (
+    sa.Index("workshop_by_payload", PROPOSALS.c.workspace, PROPOSALS.c.payload),
+    sa.Index("workshop_by_revision", PROPOSALS.c.workspace, PROPOSALS.c.revision),
+    sa.Index("workshop_by_age", PROPOSALS.c.workspace, PROPOSALS.c.created_at),
+    sa.Index("workshop_by_state", PROPOSALS.c.workspace, PROPOSALS.c.state, PROPOSALS.c.created_at),
+    sa.Index("workshop_events_by_skill", EVENTS.c.workspace, EVENTS.c.skill),
+    sa.Index("workshop_events_by_proposal", EVENTS.c.proposal_id),
+)
+GUARDS = tuple(
+    f"CREATE TRIGGER IF NOT EXISTS {table}_{word.lower()} BEFORE {word} ON {table}"
+    " BEGIN SELECT RAISE(ABORT, 'events are only added'); END"
+    for table in ("workshop_events", "workshop_event_actors")
+    for word in ("UPDATE", "DELETE")
+)
+
 
 _ENDS_A_WRITE = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
 # The smallest step that a time of creation is moved by, so that the newest is always the newest.

@@ -13,8 +13,8 @@ from typing import Any
 from prowess.errors import StoreError
 from prowess.evaluation.routing import LONGEST_MESSAGE, MOST_TESTS, RoutingTest
 from prowess.evaluation.suites import whole
-from prowess.host.files.private_files import locked, write_private
 from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.state_files import locked, write_private
 
 TESTS_FILE = "routing-tests.json"
 _MAX_BYTES = 16_000_000

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from prowess.errors import StoreError
-from prowess.host.files.private_files import locked
+from prowess.host.files.state_files import locked
 from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.usage import (
     LONGEST_NAME,

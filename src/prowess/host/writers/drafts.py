@@ -17,17 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.errors import ContainmentError, PathError
-from prowess.experience.replay_template import HEAD
+from prowess.experience.script_template import HEAD
 from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.files.handles import is_folder
-from prowess.host.files.private_files import locked
-from prowess.host.writers.draft_trash import DraftTrash, files_of
-from prowess.host.writers.draft_trash_records import Item, Trashed
-from prowess.safety.contents import content_hash
+from prowess.host.files.state_files import locked
+from prowess.host.writers.draft_trash import DraftTrash, Item, Trashed, files_of
+from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, segments, shown
 
 if TYPE_CHECKING:
-    from prowess.runtime.experience_ports import ShelvedDraft
+    from prowess.runtime.experience_drafts import ShelvedDraft
 
 MOST_DRAFTS = 1_000
 MOST_BYTES = 1_000_000

@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files import folder_swap
-from prowess.host.files.archives_part import read_archive
+from prowess.host.files import containment as folder_swap
+from prowess.host.files.archives import read_archive
 from prowess.host.files.containment import TEMPORARY_PREFIX, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.sources import skill_files as scan_targets
-from prowess.host.sources.roots_part import expand
-from prowess.host.sources.skill_files_part import read_file
-from prowess.host.sources.sync_sources import SkillFolders
+from prowess.host.sources.roots import expand
+from prowess.host.sources.skill_files import SkillFolders, read_file
 from prowess.runtime.harness.export import SKILL_FILE, Build, Placed
 from prowess.runtime.scan import Target
 from prowess.runtime.sync import CopiedFile, SkillCopy

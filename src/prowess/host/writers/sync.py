@@ -4,30 +4,196 @@ The order is what makes a kill harmless. The staging folder is noted before it i
 folder that is to change is noted with its old and its new files before it is touched. So whatever
 lies there afterwards is known: a folder is the old one or the new one, and what is in the staging
 folder is a copy of ours, or what somebody changed in the last moment, which is then kept.
+
+What a copy of skills remembers in its target, and how a folder there is held against it.
+
+The file lies where strangers may write. So nothing in it is believed before it was checked: every
+name in it is a plain one in its own folder, and none of them ever leads anywhere else.
+
+Which folder skills may be copied to, and who may do it now: one process at a time.
+
+The lock is a file that stays. Its owner may be killed at any moment, and the system then lets the
+next one in. A dry run makes no file, so it waits only where there is a lock already.
 """
 
+import hashlib
+import json
+import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from prowess.errors import PathError
-from prowess.host.files import folder_swap
+from prowess.errors import ContainmentError, PathError
+from prowess.host.files import containment as folder_swap
 from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
-from prowess.host.files.handles import is_folder
-from prowess.host.writers.sync_manifest import (
-    HEADER,
-    MANIFEST,
-    MAX_BYTES,
-    Manifest,
-    dump,
-    load,
-    matches,
-)
+from prowess.host.files.handles import BY_HANDLE, is_folder, reported
+from prowess.host.files.read import is_path
 from prowess.runtime.sync import Change, CopiedFile, Outcome
-from prowess.runtime.sync_plan import KEPT, FolderState, Record, Standing
+from prowess.runtime.sync_plan import KEPT, FileMark, FolderState, Record, Standing, is_folder_name
+from prowess.safety.intake.ledger import Limits
+from prowess.safety.paths import PathRefused, check_all, collision_key, shown
+
+MANIFEST = ".prowess-sync.json"
+MAX_BYTES = 64 * 1024 * 1024
+VERSION = 1
+STAGING = re.compile(r"\.prowess-staging-[0-9a-f]{16}\Z")
+# Every manifest begins like this, so that a cut off one is known as ours.
+HEADER = b'{\n "prowessSync": '
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+_MAX_FILE_BYTES = Limits().file_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What was copied, and while a sync is under way also what is being copied."""
+
+    records: Mapping[str, Record] = field(default_factory=dict)
+    # What folders are about to become, None where one is to go.
+    pending: Mapping[str, Record | None] = field(default_factory=dict)
+    # The folder in which it is made ready; empty where no sync is under way.
+    staging: str = ""
+
+
+def dump(manifest: Manifest) -> bytes:
+    """Return a manifest as text for its file."""
+    value = {
+        "prowessSync": VERSION,
+        "staging": manifest.staging,
+        "folders": {name: _shown(record) for name, record in sorted(manifest.records.items())},
+        "pending": {
+            name: None if record is None else _shown(record)
+            for name, record in sorted(manifest.pending.items())
+        },
+    }
+    return (json.dumps(value, indent=1) + "\n").encode()
+
+
+def load(content: bytes, path: str) -> Manifest:
+    """Return the manifest in `content`; `path` is for messages.
+
+    Raises:
+        PathError: it is broken, or names something that no copy could have written.
+    """
+    try:
+        return _manifest(_mapping(json.loads(content), "a list of copied skills"))
+    except (ValueError, RecursionError) as error:
+        problem = str(error) if type(error) is ValueError else "it is not JSON"
+        message = (
+            f"cannot be trusted: {problem}. Nothing was changed. Put the right file back, or move"
+            " it away together with the folders that sync wrote, then sync again."
+        )
+        raise PathError(shown(path), message) from error
+
+
+def matches(root: Root, place: str, record: Record | None) -> bool:
+    """Return whether a folder holds exactly the files of a record, and nothing else."""
+    if record is None:
+        return False
+    above = {"/".join(path.split("/")[:end]) for path in record.files for end in _depths(path)}
+    left, waiting = dict(record.files), [""]
+    try:
+        while waiting:
+            folder = waiting.pop()
+            for name, state in root.list(f"{place}/{folder}".removesuffix("/")):
+                path = f"{folder}/{name}".removeprefix("/")
+                if is_folder(state) and path in above:
+                    waiting.append(path)
+                elif not _is_marked(root, f"{place}/{path}", state.st_mode, left.pop(path, None)):
+                    return False
+    except PathError:
+        # A link, something that cannot be read or lists too much: not what was written.
+        return False
+    return not left
+
+
+def _depths(path: str) -> range:
+    return range(1, path.count("/") + 1)
+
+
+def _is_marked(root: Root, place: str, mode: int, mark: FileMark | None) -> bool:
+    if mark is None or not stat.S_ISREG(mode) or bool(mode & stat.S_IXUSR) != mark.executable:
+        return False
+    return hashlib.sha256(root.read(place, _MAX_FILE_BYTES)).hexdigest() == mark.sha256
+
+
+def _shown(record: Record) -> dict[str, Any]:
+    return {
+        "source": record.source,
+        "skill": record.skill,
+        "files": {
+            path: {"sha256": mark.sha256, "executable": mark.executable}
+            for path, mark in sorted(record.files.items())
+        },
+    }
+
+
+def _manifest(value: Mapping[str, Any]) -> Manifest:
+    if value.get("prowessSync") != VERSION:
+        raise ValueError("it is not a list of copied skills of this version")
+    staging = value.get("staging", "")
+    if not isinstance(staging, str) or (staging and not STAGING.match(staging)):
+        raise ValueError(f"{shown(str(staging))!r} is no name of a staging folder")
+    folders, pending = _named(value.get("folders", {})), _named(value.get("pending", {}))
+    return Manifest(
+        records={name: _record(name, found) for name, found in folders.items()},
+        pending={
+            name: None if found is None else _record(name, found) for name, found in pending.items()
+        },
+        staging=staging,
+    )
+
+
+def _named(value: object) -> dict[str, Any]:
+    """Return folders by name, each a plain one of its own."""
+    folders = _mapping(value, "a list of folders")
+    for name in folders:
+        if not is_folder_name(name):
+            raise ValueError(f"{shown(name)!r} is no folder that sync could have written")
+    if len({collision_key(name) for name in folders}) != len(folders):
+        raise ValueError("two of its folders are the same on some systems")
+    return folders
+
+
+def _record(name: str, value: object) -> Record:
+    found = _mapping(value, shown(name))
+    files = {
+        path: _mark(path, mark) for path, mark in _mapping(found.get("files"), "files").items()
+    }
+    try:
+        check_all(files)
+    except PathRefused as error:
+        raise ValueError(f"{shown(name)} has a file that no copy has: {error}") from error
+    return Record(source=_text(found.get("source")), skill=_text(found.get("skill")), files=files)
+
+
+def _mark(path: str, value: object) -> FileMark:
+    found = _mapping(value, shown(path))
+    digest, executable = _text(found.get("sha256")), found.get("executable")
+    if not _HASH.match(digest) or not isinstance(executable, bool):
+        raise ValueError(f"{shown(path)} has no hash")
+    return FileMark(digest, executable)
+
+
+def _mapping(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        # The caller reports every kind of broken text in the same way.
+        raise ValueError(f"{what} is missing")  # noqa: TRY004
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        # The same.
+        raise ValueError("a text is missing")  # noqa: TRY004
+    return value
+
 
 _STAGING_PREFIX = ".prowess-staging-"
 # Made ready, or after an exchange what was there before; passed through; looked at and ours.
@@ -255,3 +421,184 @@ def _is_cut_off(root: Root, name: str) -> bool:
         # Larger than any of ours, or not for us to read.
         return False
     return HEADER.startswith(begins)
+
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no such locks: there two syncs at once are the user's to avoid.
+    fcntl = None  # type: ignore[assignment]
+
+SKILLS, LOCK = "skills", ".prowess-sync.lock"
+_PAUSE_S = 0.05
+_OPEN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for another process, and when to say so."""
+
+    notice_s: float = 1.0
+    limit_s: float = 30.0
+
+
+_DEFAULT = Patience()
+
+
+class FolderTargets:
+    """Opens targets on this machine."""
+
+    def __init__(
+        self,
+        home: str,
+        *,
+        waiting: Callable[[], None],
+        patience: Patience = _DEFAULT,
+        hook: Hook | None = None,
+    ) -> None:
+        """`waiting` is called when the wait gets long; `hook` lets a test step in anywhere."""
+        self._home = home
+        self._waiting = waiting
+        self._patience = patience
+        self._hook: Hook = hook or (lambda _step: None)
+
+    def check(self, target: str, sources: Sequence[str]) -> str:
+        """Return the real path of a folder that skills may be copied to.
+
+        Raises:
+            PathError: it is none, or copying there would be copying into a source.
+        """
+        if not target or not is_path(target):
+            raise PathError(repr(target), "is not a path: give the folder to copy to.")
+        real = os.path.realpath(target)
+        if os.path.lexists(target) and not os.path.isdir(real):
+            raise PathError(shown(target), "is not a folder: give another one.")
+        if not os.path.isdir(os.path.dirname(real)):
+            raise PathError(shown(os.path.dirname(real)), "does not exist: create it first.")
+        if _is_within(self._home, real):
+            problem = "is or holds your home folder: give a folder made for the copy."
+            raise PathError(shown(real), problem)
+        skills = os.path.join(real, SKILLS)
+        if os.path.islink(skills):
+            raise ContainmentError(shown(skills), "is a link: put a real folder in its place.")
+        if os.path.lexists(skills) and not os.path.isdir(skills):
+            raise PathError(shown(skills), "is not a folder: move it away.")
+        _refuse_sources(skills, sources)
+        return real
+
+    @contextmanager
+    def open(self, target: str, *, dry_run: bool) -> Iterator[TargetFolder]:
+        """Hold a target; in a dry run nothing is made and nothing is written.
+
+        Raises:
+            PathError: it cannot be opened, or somebody else holds it.
+        """
+        if dry_run and not os.path.isdir(os.path.join(target, SKILLS)):
+            yield TargetFolder(None, check_place=lambda: None, hook=self._hook)
+            return
+        if not dry_run:
+            self._make(target)
+        with (
+            Root.open(target, swap_hook=self._hook) as outer,
+            outer.inside(SKILLS) as root,
+            self._locked(root, dry_run=dry_run),
+        ):
+            place = partial(_check_place, outer, root)
+            held = TargetFolder(root, check_place=place, hook=self._hook)
+            if not dry_run:
+                place()
+                held.recover()
+            yield held
+
+    def _make(self, target: str) -> None:
+        """Make the target and its `skills`, and nothing above."""
+        parent, name = os.path.split(target)
+        if not os.path.isdir(target):
+            with Root.open(parent, swap_hook=self._hook) as above:
+                above.make_folder(name)
+        with Root.open(target, swap_hook=self._hook) as outer:
+            if not outer.exists(SKILLS):
+                outer.make_folder(SKILLS)
+
+    @contextmanager
+    def _locked(self, root: Root, *, dry_run: bool) -> Iterator[None]:
+        with ExitStack() as stack:
+            # Without handles for folders there are no such locks either.
+            if BY_HANDLE and (not dry_run or root.exists(LOCK)):
+                stack.callback(os.close, self._acquired(root, dry_run=dry_run))
+            yield
+
+    def _acquired(self, root: Root, *, dry_run: bool) -> int:
+        begun, told = time.monotonic(), False
+        while True:
+            lock = _taken(root, dry_run=dry_run)
+            if lock is not None:
+                return lock
+            waited = time.monotonic() - begun
+            if waited > self._patience.limit_s:
+                raise PathError(
+                    shown(str(root.path)),
+                    f"is in use by another sync for more than {self._patience.limit_s:g} s:"
+                    " wait until it is done, then sync again.",
+                )
+            if waited > self._patience.notice_s and not told:
+                told = True
+                self._waiting()
+            time.sleep(_PAUSE_S)
+
+
+def _taken(root: Root, *, dry_run: bool) -> int | None:
+    """Return the handle of the lock; None where another process has it."""
+    access = os.O_RDONLY if dry_run else os.O_RDWR | os.O_CREAT
+    with root.handle() as folder, reported(LOCK, "locked"), ExitStack() as stack:
+        lock = os.open(LOCK, access | _OPEN, stat.S_IRUSR | stat.S_IWUSR, dir_fd=folder)
+        stack.callback(os.close, lock)
+        if not stat.S_ISREG(os.fstat(lock).st_mode):
+            raise PathError(LOCK, "is not a regular file: move it away.")
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_SH if dry_run else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        # Somebody may have removed the file meanwhile: a lock on it keeps nobody out.
+        if not os.path.samestat(os.fstat(lock), os.stat(LOCK, dir_fd=folder)):
+            return None
+        stack.pop_all()
+        return lock
+
+
+def _check_place(outer: Root, root: Root) -> None:
+    """Refuse to write into a folder that has been moved away.
+
+    Raises:
+        ContainmentError: something else is where it was.
+    """
+    found = dict(outer.list()).get(SKILLS)
+    if BY_HANDLE:
+        with root.handle() as folder:
+            held = os.fstat(folder)
+    else:
+        held = os.stat(root.path)
+    if found is None or not os.path.samestat(found, held):
+        raise ContainmentError(shown(str(root.path)), "was swapped meanwhile: look at it.")
+
+
+def _refuse_sources(skills: str, sources: Sequence[str]) -> None:
+    for source in sources:
+        if _is_within(skills, source) or _is_within(source, skills):
+            problem = f"would be copied into itself: choose a folder apart from {shown(source)}."
+            raise PathError(shown(skills), problem)
+
+
+def _is_within(inner: str, outer: str) -> bool:
+    """Return whether a path is another one or lies below it, however both are spelled."""
+    real = Path(os.path.realpath(inner))
+    if real.is_relative_to(os.path.realpath(outer)):
+        return True
+    if not os.path.isdir(outer):
+        return False
+    for step in (real, *real.parents):
+        # What does not exist yet is no other folder under another name.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if os.path.samefile(step, outer):
+                return True
+    return False

@@ -3,26 +3,173 @@
 What is removed is the folder that was looked at, known by its number on the disk and moved by the
 handles of the folders around it. A link is moved itself and never followed, so a skill that is a
 link goes away and what it points to stays.
+
+Moving a folder or a file from one root to another: by handles, and only what was looked at.
+
+The trash for `runtime.removing`: a skill's lock first, then one move, then another look.
+
+`SkillTrash` moves folders safely and knows no locks. Here a removal waits for a change of the same
+skill to come to its end, and no two processes sort the trash at once. The root is resolved once; if
+it is another folder by the time of the move, the skill goes back to where it was taken from.
 """
 
+import errno
 import json
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from prowess.errors import PathError, RemovalError
-from prowess.host.files.containment import Hook, Root
-from prowess.host.writers import folder_move
-from prowess.host.writers.folder_move import Place
-from prowess.safety.contents import content_hash
+from prowess.errors import ContainmentError, PathError, RemovalError
+from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root, contain
+from prowess.host.files.handles import BY_HANDLE
+from prowess.host.files.state_files import locked
+from prowess.host.writers.change import SkillFolder
+from prowess.runtime.library import RemovedSkill
+from prowess.safety.model import content_hash
 from prowess.safety.paths import shown
 from prowess.skills.model import Tier
+
+_CHUNK = 1 << 20
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+
+
+class Place(NamedTuple):
+    """A name in a folder of a root."""
+
+    root: Root
+    parent: str
+    name: str
+
+    @property
+    def relative(self) -> str:
+        """The way from the root."""
+        return f"{self.parent}/{self.name}" if self.parent else self.name
+
+    @property
+    def path(self) -> Path:
+        """The whole path, for messages."""
+        return self.root.path / self.relative
+
+    def hidden(self) -> "Place":
+        """Return a place beside it that nothing looks at."""
+        return self._replace(name=f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
+
+
+def state_of(place: Place) -> os.stat_result | None:
+    """Return the state of what is there, of a link its own; None where nothing is.
+
+    Raises:
+        PathError: the folder around it is missing, or lies behind a link.
+    """
+    return dict(place.root.list(place.parent)).get(place.name)
+
+
+def move(old: Place, new: Place, expected: os.stat_result) -> None:
+    """Move what has the state `expected` from `old` to `new`, to another disk if need be.
+
+    Raises:
+        ContainmentError: something else was there when it was moved; it is where it was.
+        PathError: it cannot be moved.
+        OSError: the system refuses.
+    """
+    try:
+        rename(old, new)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _move_over(old, new, expected)
+    else:
+        _check(old, new, expected)
+
+
+def rename(old: Place, new: Place) -> None:
+    """Move whatever is at `old` now, in one step; a link itself."""
+    if not BY_HANDLE:
+        os.rename(old.path, new.path)
+        return
+    with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
+        os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
+        os.fsync(target)
+        os.fsync(source)
+
+
+def _check(old: Place, new: Place, expected: os.stat_result) -> None:
+    """Move back what is not the folder that was looked at."""
+    found = state_of(new)
+    if found is None or (found.st_dev, found.st_ino) != (expected.st_dev, expected.st_ino):
+        if found is not None:
+            rename(new, old)
+        raise ContainmentError(shown(str(old.path)), "was swapped meanwhile: look at it again.")
+
+
+def _move_over(old: Place, new: Place, expected: os.stat_result) -> None:
+    """Copy to the other disk, then let the copy appear and the original go."""
+    copy, leaving = new.hidden(), old.hidden()
+    try:
+        _copy(old, copy, expected)
+        rename(old, leaving)
+        _check(old, leaving, expected)
+        rename(copy, new)
+    except BaseException:
+        if leaving.root.exists(leaving.relative) and not old.root.exists(old.relative):
+            rename(leaving, old)
+        if copy.root.exists(copy.relative):
+            copy.root.remove_tree(copy.relative)
+        raise
+    leaving.root.remove_tree(leaving.relative)
+
+
+def _copy(old: Place, new: Place, expected: os.stat_result) -> None:
+    with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
+        if stat.S_ISLNK(expected.st_mode):
+            os.symlink(os.readlink(old.name, dir_fd=source), new.name, dir_fd=target)
+            return
+        if stat.S_ISREG(expected.st_mode):
+            _copy_file(source, old.name, target, new.name)
+            return
+    new.root.make_folder(new.relative)
+    with old.root.handle(old.relative) as source, new.root.handle(new.relative) as target:
+        for folder, folders, files, here in os.fwalk(".", dir_fd=source, follow_symlinks=False):
+            for name in (*folders, *files):
+                _copy_entry(here, name, target, os.path.join(folder, name))
+
+
+def _copy_entry(here: int, name: str, target: int, path: str) -> None:
+    """Copy one entry; the copy is private until it is whole, so its path can be used as it is."""
+    state = os.stat(name, dir_fd=here, follow_symlinks=False)
+    if stat.S_ISDIR(state.st_mode):
+        os.mkdir(path, stat.S_IMODE(state.st_mode) | stat.S_IRWXU, dir_fd=target)
+    elif stat.S_ISLNK(state.st_mode):
+        os.symlink(os.readlink(name, dir_fd=here), path, dir_fd=target)
+    elif stat.S_ISREG(state.st_mode):
+        _copy_file(here, name, target, path)
+    else:
+        raise PathError(shown(path), "is neither a file nor a folder: it cannot be copied.")
+
+
+def _copy_file(here: int, name: str, target: int, path: str) -> None:
+    source = os.open(name, _READ, dir_fd=here)
+    try:
+        mode = stat.S_IMODE(os.fstat(source).st_mode) & 0o777
+        written = os.open(path, _CREATE, mode, dir_fd=target)
+        try:
+            while chunk := os.read(source, _CHUNK):
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[os.write(written, rest) :]
+            os.fsync(written)
+        finally:
+            os.close(written)
+    finally:
+        os.close(source)
+
 
 # Bundled skills, plugins and the folders of other programs are not ours to remove.
 REMOVABLE = frozenset(("managed", "workspace", Tier.MANAGED.source_id, Tier.WORKSPACE.source_id))
@@ -75,7 +222,7 @@ class SkillTrash:
             trash.write(f"{removed.id}/{_RECORD}", _dump(removed, held, relative), mode=0o600)
             self._hook("ready")
             try:
-                folder_move.move(place, Place(trash, removed.id, _SKILL), state)
+                move(place, Place(trash, removed.id, _SKILL), state)
             except BaseException:
                 # Never with the skill in it: it may have arrived before something else failed.
                 if not trash.exists(f"{removed.id}/{_SKILL}"):
@@ -95,7 +242,7 @@ class SkillTrash:
             if record.get("root") != str(held.path):
                 raise RemovalError(removed, f"was not removed from {held.path}.")
             relative, kept = str(record.get("place", "")), Place(trash, removed, _SKILL)
-            state = folder_move.state_of(kept)
+            state = state_of(kept)
             if state is None:
                 raise RemovalError(removed, "is not in the trash any more.")
             if record.get("hash") != _hash(kept):
@@ -105,7 +252,7 @@ class SkillTrash:
             target = Place(held, *_split(relative))
             if target.parent:
                 held.make_folder(target.parent)
-            folder_move.move(kept, target, state)
+            move(kept, target, state)
             trash.remove_tree(removed)
             return held.path / relative
 
@@ -163,7 +310,7 @@ def _relative(skill: Path, root: Path) -> str:
 
 def _skill_state(place: Place) -> os.stat_result:
     """Return the state of a skill's folder, or of the link that stands for one."""
-    state = folder_move.state_of(place)
+    state = state_of(place)
     if state is None:
         raise RemovalError(shown(str(place.path)), "is not there.")
     if stat.S_ISLNK(state.st_mode):
@@ -180,7 +327,7 @@ def _skill_state(place: Place) -> os.stat_result:
 
 def _hash(place: Place) -> str:
     """Return the hash of all files of a skill; a link is not followed, so it has none."""
-    state = folder_move.state_of(place)
+    state = state_of(place)
     if state is None or not stat.S_ISDIR(state.st_mode):
         return ""
     files, left = {}, _MAX_HASHED_BYTES
@@ -247,3 +394,160 @@ def _reported(path: Path) -> Iterator[None]:
         raise RemovalError(error.path, error.problem) from error
     except OSError as error:
         raise RemovalError(shown(str(path)), f"cannot be moved: {error.strerror}.") from error
+
+
+TRASH_FOLDER = "trash"
+# What a move from another disk leaves behind where it was killed.
+_COPY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\Z")
+
+
+class SkillRemoval:
+    """The trash of one state folder."""
+
+    def __init__(self, state: Path | str, *, swap_hook: Hook | None = None) -> None:
+        """Nothing is made yet; `swap_hook` lets a test change the disk at each step."""
+        self._state = Path(state)
+        self._folder = self._state / TRASH_FOLDER
+        self._trash = SkillTrash(self._folder, swap_hook=swap_hook)
+        self._hook: Hook = swap_hook or (lambda _step: None)
+
+    def exists(self, folder: str) -> bool:
+        """Return whether anything is at that path, be it a link that leads nowhere."""
+        return os.path.lexists(folder)
+
+    def put(self, folder: str, root: str, source: str, now: float) -> RemovedSkill | None:
+        """Move a skill's folder out of its root, while nobody changes it; None where it is gone.
+
+        Raises:
+            RemovalError: it is no skill inside the root, or cannot be moved.
+        """
+        real, relative = Path(os.path.realpath(root)), _relative_removal(folder, root)
+        with self._alone(folder, real, relative):
+            if not os.path.lexists(folder):
+                return None
+            # A link to elsewhere is somebody's own arrangement, and not a skill of this root.
+            contain(root, folder, strictly=True)
+            removed = self._trash.remove(real / relative, real, source=source, now=now)
+            self._refuse_swapped(removed, real, relative)
+        return _shown(removed)
+
+    def take_back(self, removed: RemovedSkill, roots: Sequence[str]) -> str:
+        """Put a skill back where it was, which must be inside one of the roots.
+
+        Raises:
+            RemovalError: it cannot come back, and the message says why.
+        """
+        original = Path(removed.original)
+        around = [real for real in map(_real, roots) if real in original.parents]
+        if not around:
+            problem = (
+                f"was removed from {shown(str(original.parent))}, which is no skills folder of the"
+                f" agent now: it is still in {self._folder / removed.id}."
+            )
+            raise RemovalError(shown(removed.id), problem)
+        root = max(around, key=lambda real: len(real.parts))
+        with self._alone(removed.original, root, str(original.relative_to(root))):
+            return str(self._trash.restore(removed.id, root))
+
+    def entries(self) -> tuple[RemovedSkill, ...]:
+        """Return what can come back, oldest first.
+
+        Raises:
+            RemovalError: the trash cannot be read.
+        """
+        with _reported_removal(str(self._folder)):
+            # One that was cut off before its move has a record and no skill.
+            found = [entry for entry in self._trash.entries() if os.path.lexists(entry.path)]
+        return tuple(_shown(entry) for entry in found)
+
+    def purge(self, before: float) -> tuple[str, ...]:
+        """Delete for good what was removed before that time, and return the ids.
+
+        Raises:
+            RemovalError: something cannot be deleted.
+        """
+        if not self._folder.is_dir():
+            return ()
+        with _reported_removal(str(self._folder)), self._sorting():
+            self._settle()
+            return self._trash.purge(before)
+
+    def _settle(self) -> None:
+        """Bring to its end what was killed between two disks, once the original was out of its way.
+
+        Until then the original is where it was, and the copy is of no use.
+        """
+        for entry in self._trash.entries():
+            # Drafts are moved under another lock, and settled by whoever holds it.
+            is_ours = entry.source in REMOVABLE
+            if not is_ours or os.path.lexists(entry.path) or os.path.lexists(entry.original):
+                continue
+            with Root.open(self._folder) as trash:
+                copies = [name for name, _ in trash.list(entry.id) if _COPY.match(name)]
+                if len(copies) == 1:
+                    kept = f"{entry.id}/{entry.path.name}"
+                    trash.rename(f"{entry.id}/{copies[0]}", kept)
+
+    def _refuse_swapped(self, removed: Trashed, real: Path, relative: str) -> None:
+        if removed.original == real / relative:
+            return
+        steps = len(Path(relative).parts)
+        self._trash.restore(removed.id, removed.original.parents[steps - 1])
+        problem = "was swapped for another folder meanwhile: look at it again."
+        raise RemovalError(shown(str(real)), problem)
+
+    @contextmanager
+    def _alone(self, path: str, root: Path, relative: str) -> Iterator[None]:
+        """Keep everybody else from the skill, and from the trash."""
+        with _reported_removal(path), ExitStack() as stack:
+            # All that lies below a folder of the root is changed under the lock of that folder.
+            first = Path(relative).parts[0]
+            try:
+                skill = SkillFolder(root, first, self._state)
+            except PathError:
+                # Nobody can be writing it: whoever writes skills refuses the name just so.
+                pass
+            else:
+                stack.enter_context(skill.lock())
+            stack.enter_context(self._sorting())
+            self._hook("locked")
+            yield
+
+    @contextmanager
+    def _sorting(self) -> Iterator[None]:
+        with locked(str(self._folder)):
+            yield
+
+
+def _relative_removal(folder: str, root: str) -> str:
+    """Return the way from the root to the folder, by their names alone."""
+    named, base = Path(os.path.abspath(folder)), Path(os.path.abspath(root))
+    if named == base:
+        raise RemovalError(shown(folder), "is the skills root itself: name one skill in it.")
+    if not named.is_relative_to(base):
+        raise RemovalError(shown(folder), f"is not inside {shown(root)}.")
+    return str(named.relative_to(base))
+
+
+def _real(root: str) -> Path:
+    return Path(os.path.realpath(root))
+
+
+def _shown(entry: Trashed) -> RemovedSkill:
+    return RemovedSkill(
+        id=entry.id,
+        original=str(entry.original),
+        source=entry.source,
+        removed_at=entry.removed_at,
+    )
+
+
+@contextmanager
+def _reported_removal(path: str) -> Iterator[None]:
+    """Turn what is wrong with a path into an error of a removal."""
+    try:
+        yield
+    except PathError as error:
+        raise RemovalError(error.path, error.problem) from error
+    except OSError as error:
+        raise RemovalError(shown(path), f"cannot be moved: {error.strerror}.") from error

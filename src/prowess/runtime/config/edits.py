@@ -3,6 +3,17 @@
 A client gets a marker in place of each secret and sends the marker back. A change counts only
 against the text that the client read, known by its hash, so that nobody undoes what they have not
 seen. No answer and no message holds a value of the config, but for what can be shown.
+
+One skill's entry in the config: its switch, its key and its variables, merged and not replaced.
+
+A key that was pasted ends in a line break more often than not, so line breaks go; an empty text
+deletes, and the marker keeps what is stored. A name that is no variable's is never repeated in a
+message: people paste `NAME=value` where only the name belongs.
+
+The settings as a JSON Schema, for forms; made from the table of settings.
+
+It describes and does not judge: whether a value is taken is decided by who reads the settings.
+Every object is open, because keys of other programs are kept.
 """
 
 import hashlib
@@ -13,15 +24,223 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
-from prowess.runtime.config.config_entry import changed_entry, checked_key, given_variables
-from prowess.runtime.config.config_guard import refuse_crowds, refuse_guarded
-from prowess.runtime.config.config_paths import matches
-from prowess.runtime.config.config_schema import config_schema
-from prowess.runtime.config.guard import changed_paths, merged, written
-from prowess.runtime.config.redaction import redacted, restored, shown, shown_entry
+from prowess.runtime.config.guard import (
+    RESERVED,
+    changed_paths,
+    merged,
+    refuse_crowds,
+    refuse_guarded,
+    written,
+)
+from prowess.runtime.config.redaction import (
+    REDACTED,
+    dotted,
+    is_secret_name,
+    matches,
+    redacted,
+    restored,
+    shown,
+    shown_entry,
+)
+from prowess.safety.environment import judge
 from prowess.settings import SettingProblem
-from prowess.skills.json_text import strict_loads
+from prowess.settings_table import SETTINGS, Setting
+from prowess.skills.json_text import is_plain, strict_loads
 from prowess.skills.text import one_line
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_KEY = 200
+
+
+def checked_key(skill_key: str) -> str:
+    """Return the key of an entry, trimmed.
+
+    Raises:
+        ConfigKeyError: no entry can have it.
+    """
+    key = skill_key.strip()
+    if not key:
+        raise ConfigKeyError("skillKey", "is blank: give the key that skills.status lists.")
+    if key in (*RESERVED, REDACTED) or len(key) > _LONGEST_KEY or not key.isprintable():
+        raise ConfigKeyError("skillKey", "cannot be used: give the key that skills.status lists.")
+    return key
+
+
+def changed_entry(
+    stored: Mapping[str, Any],
+    key: str,
+    *,
+    enabled: bool | None,
+    api_key: str | None,
+    env: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """Return the config with one entry changed; an entry that says nothing is left out.
+
+    Raises:
+        ConfigKeyError: a variable has no usable name or is for no skill to set, or what is stored
+            is no object.
+    """
+    skills = _object(stored, "skills", ())
+    entries = _object(skills, "entries", ("skills",))
+    path = ("skills", "entries", key)
+    entry = _object(entries, key, path[:2])
+    if enabled is not None:
+        entry["enabled"] = enabled
+    if api_key is not None:
+        _put(entry, "apiKey", api_key, path)
+    if env is not None:
+        variables = _changed_env(_object(entry, "env", path), env, (*path, "env"))
+        entry = {**entry, "env": variables}
+        if not variables:
+            del entry["env"]
+    if not entry and key not in entries:
+        return dict(stored)
+    entries = {**entries, key: entry} if entry else {k: v for k, v in entries.items() if k != key}
+    return {**stored, "skills": {**skills, "entries": entries}}
+
+
+def given_variables(env: Mapping[str, str] | None) -> frozenset[str]:
+    """Return which variables a call gives a value of its own; a marker gives none."""
+    pairs = env.items() if env is not None else ()
+    return frozenset(name.strip() for name, value in pairs if _typed(value) not in ("", REDACTED))
+
+
+def _object(outer: Mapping[str, Any], name: str, path: tuple[str, ...]) -> dict[str, Any]:
+    value = outer.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigKeyError(dotted((*path, name)), "is not an object: correct it first.")
+    return dict(value)
+
+
+def _changed_env(
+    stored: dict[str, Any], env: Mapping[str, str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    for given, value in env.items():
+        name = given.strip()
+        if not name:
+            continue
+        if not _VARIABLE.fullmatch(name):
+            problem = "has a name that is none of a variable: use letters, digits and _ alone."
+            raise ConfigKeyError(dotted(path), problem)
+        _refuse_denied(name, _typed(value), path)
+        _put(stored, name, value, path)
+    return stored
+
+
+def _refuse_denied(name: str, value: str, path: tuple[str, ...]) -> None:
+    """Refuse what no skill may set; what is stored may be kept or deleted."""
+    if value in ("", REDACTED):
+        return
+    # Declared and allowed: what is refused then is refused to every skill.
+    ruling = judge(name, value, (name,), (name,))
+    if not ruling.allowed:
+        raise ConfigKeyError(dotted((*path, ruling.name)), f"{ruling.reason}.")
+
+
+def _typed(given: str) -> str:
+    return given.replace("\r", "").replace("\n", "").strip()
+
+
+def _put(target: dict[str, Any], name: str, given: str, path: tuple[str, ...]) -> None:
+    value = _typed(given)
+    if value == REDACTED:
+        return
+    if "\0" in value or not is_plain(value) or REDACTED in value:
+        raise ConfigKeyError(dotted((*path, name)), "holds what no variable can: type it again.")
+    if value:
+        target[name] = value
+    else:
+        target.pop(name, None)
+
+
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+_AT_LEAST = re.compile(r"integer, at least (\d+)")
+_BETWEEN = re.compile(r"integer, (\d+) to (\d+)")
+_CHOICE = re.compile(r"[a-z-]+(?:, [a-z-]+)* or [a-z-]+")
+_WORDS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_SECRET: dict[str, Any] = {"type": ["string", "object"]}
+_KINDS: dict[str, dict[str, Any]] = {
+    "true or false": {"type": "boolean"},
+    "number between 0 and 1": {"type": "number", "minimum": 0, "maximum": 1},
+    "string or secret reference": _SECRET,
+    "map of strings or secret references": {"type": "object", "additionalProperties": _SECRET},
+    "any map": {"type": "object"},
+    "object: VARIABLE to list of hosts": {"type": "object", "additionalProperties": _WORDS},
+    "an agent without its id": {"type": "object"},
+    "list of agents": {"type": "array", "items": {"type": "object", "required": ["id"]}},
+    "list of {name, platforms, bins}": {"type": "array", "items": {"type": "object"}},
+    "true, false or list of harness names": {
+        "type": ["boolean", "array"],
+        "items": {"type": "string"},
+    },
+}
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the schema of the config and, by place, what a form should hide."""
+    root: dict[str, Any] = {"$schema": _DRAFT, "title": "Prowess", "type": "object"}
+    for row in SETTINGS:
+        _place(root, row.key).update(_described(row))
+    return {"schema": root, "uiHints": _hints()}
+
+
+def _place(root: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the schema of one key, with all that lead to it."""
+    current = root
+    for part in key.split("."):
+        name, is_item = part.removesuffix("[]"), part.endswith("[]")
+        current.setdefault("type", "object")
+        if name.startswith("<"):
+            current = current.setdefault("additionalProperties", {})
+        else:
+            current = current.setdefault("properties", {}).setdefault(name, {})
+        if is_item:
+            current.setdefault("type", "array")
+            current = current.setdefault("items", {})
+    return current
+
+
+def _described(row: Setting) -> dict[str, Any]:
+    found = {**_kind(row.kind), "description": row.meaning}
+    default = _default(row.default)
+    return found if default is None else {**found, "default": default}
+
+
+def _kind(kind: str) -> dict[str, Any]:
+    known = _KINDS.get(kind)
+    if known is not None:
+        # A copy: places below are put into it.
+        return dict(json.loads(json.dumps(known)))
+    if match := _AT_LEAST.fullmatch(kind):
+        return {"type": "integer", "minimum": int(match[1])}
+    if match := _BETWEEN.fullmatch(kind):
+        return {"type": "integer", "minimum": int(match[1]), "maximum": int(match[2])}
+    if kind.startswith("list of "):
+        return {"type": "array", "items": {"type": "string"}}
+    if _CHOICE.fullmatch(kind) and " or a " not in kind:
+        return {"type": "string", "enum": re.split(r", | or ", kind)}
+    return {"type": "string"}
+
+
+# A default is any JSON, or words about where it comes from.
+def _default(text: str) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text if re.fullmatch(r"[a-z-]+", text) and text != "absent" else None
+
+
+def _hints() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in SETTINGS:
+        parts = ["*" if part.startswith("<") else part for part in row.key.split(".")]
+        # What a skill keeps for itself is hidden as a whole, whatever its names.
+        if is_secret_name(parts[-1]) or row.key == "skills.entries.<skillKey>.config":
+            found[".".join(parts)] = {"sensitive": True}
+    return found
+
 
 Json: TypeAlias = dict[str, Any]
 _MOST_NAMED, _LONGEST_NAME = 10, 80

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from prowess.runtime.service import SkillsService, StatusReport
 from prowess.settings import Limits
-from prowess.skills.harness.listing_fix import Fix, cheapest_fix
 from prowess.skills.harness.listings import (
     CLAUDE_WINDOW,
     CODEX_MOST_TOKENS,
@@ -18,10 +17,12 @@ from prowess.skills.harness.listings import (
     CodexPage,
     Entry,
     Fate,
+    Fix,
     OpenPage,
     Page,
     PromptPage,
     Use,
+    cheapest_fix,
     tokens_of,
 )
 from prowess.skills.harness.rules import (

@@ -3,28 +3,227 @@
 A plan holds the bytes it was made from, and applying it writes nothing over other ones: what a
 person agreed to is what happens. Taking out goes back to the bytes that were there before, where
 putting in explains every difference between them and what is there now.
+
+What connecting needs from the machine: settings files of others, and a note of what it made.
+
+The note says which keys and folders connecting put where there were none, and what the file was by
+its hash: never what stands in it. It only narrows what taking out does; nothing goes that does not
+look like ours without it.
+
+Taking ours out of a settings file: back to what was there, or as near as can be proved.
+
+Where a kept copy explains what is there now, the file gets its bytes again. Otherwise each entry of
+ours goes by itself, and along with it what holds nothing else: but never a list or an object that
+somebody else made, as far as that is known, and none with a comment in it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from hashlib import sha256
+from typing import Any, Protocol
 
 from prowess.errors import PathError
-from prowess.hooks.commands import Program
-from prowess.hooks.edits import Edit
+from prowess.hooks.edits import Edit, Insert, Path, Remove, applied
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
+    HOOKS,
+    Format,
+    Program,
     Registered,
     Scope,
     ShapeError,
     Target,
+    emptied,
     own_places,
     registered,
     registering,
+    unregistering,
 )
 from prowess.hooks.targets import ALSO_READ_BY, Places, default_scope, hint, targets
-from prowess.runtime.harness.connect_ports import Record, Records, SettingsFiles
-from prowess.runtime.harness.disconnecting import Removal, hash_of, made_by
+
+
+class SettingsFiles(Protocol):
+    """Reads, edits and writes settings files of others."""
+
+    def leads_to(self, path: str) -> str:
+        """Return where the file really is, if a link leads there; otherwise nothing."""
+
+    def protection(self, path: str) -> str:
+        """Return what there is to say of a file that is marked read-only; otherwise nothing."""
+
+    def read(self, path: str) -> bytes | None:
+        """Return what the file holds, or None where there is none."""
+
+    # A settings file can hold anything.
+    def document(self, path: str, kind: Format, content: bytes | None) -> dict[str, Any]:
+        """Return the document that these bytes hold."""
+
+    def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
+        """Return the comments in these bytes."""
+
+    def edited(
+        self, path: str, kind: Format, content: bytes | None, edits: Sequence[Edit]
+    ) -> bytes:
+        """Return the bytes with these edits done, and everything else as it was."""
+
+    def backups(self, path: str) -> Sequence[bytes]:
+        """Return what was kept of the file, newest first."""
+
+    def missing_folders(self, path: str) -> tuple[str, ...]:
+        """Return the folders that writing the file would make, outermost first."""
+
+    def write(self, path: str, before: bytes | None, after: bytes | None) -> str:
+        """Put `after` in the place of `before`; return where the old bytes were kept."""
+
+    def drop_folders(self, path: str, folders: Sequence[str]) -> None:
+        """Take away those of the folders around a file that are empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What connecting made in one settings file that held nothing of ours before."""
+
+    # What the bytes of the file were, by their SHA-256; empty where there was no file.
+    was: str = ""
+    # Keys that were not there, such as an object that holds the servers.
+    made: frozenset[Path] = frozenset()
+    # Folders that were not there.
+    folders: tuple[str, ...] = ()
+
+
+class Records(Protocol):
+    """Keeps what connecting made, by the path of the file."""
+
+    def get(self, path: str) -> Record | None:
+        """Return what is known of a file; None where nothing is, or nothing that makes sense."""
+
+    def keep(self, path: str, record: Record | None) -> None:
+        """Keep what was made in a file, or forget it."""
+
+
+# How a file without anything in it may have been written.
+_BLANK = (b"", b"{}", b"{}\n", b"{\n}", b"{\n}\n", b"{ }", b"{\r\n}\r\n", b"\n", b" \n", b"\n\n")
+
+
+def made_by(edits: Sequence[Edit]) -> frozenset[Path]:
+    """Return the keys that these edits put where there were none."""
+    made: set[Path] = set()
+    for edit in edits:
+        if isinstance(edit, Insert) and edit.key is not None:
+            path = (*edit.path, edit.key)
+            made.add(path)
+            if not edit.path and isinstance(edit.value, dict):
+                made |= {(*path, key) for key in edit.value}
+    return frozenset(made)
+
+
+def hash_of(content: bytes | None) -> str:
+    """Return by what a file is known again; nothing where there was none."""
+    return "" if content is None else sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """One settings file that holds ours, and what is known of how that came."""
+
+    files: SettingsFiles
+    target: Target
+    program: Program
+    before: bytes | None
+    document: dict[str, Any]
+    record: Record | None = None
+
+    def outcome(self) -> tuple[bytes | None, Sequence[str]]:
+        """Return the bytes without ours, None for no file, and what a person should know.
+
+        Raises:
+            PathError: it cannot be edited.
+            ShapeError: it holds something else where ours would be.
+        """
+        if not unregistering(self.document, self.target, self.program):
+            return self.before, ()
+        for earlier in self._earlier():
+            if self._explains(earlier):
+                return earlier, ()
+        after = self._edited(self.before, self._edits())
+        lost = self._comments(after) != self._comments(self.before)
+        note = f"{self.target.path}: comments inside our own entries go with them."
+        return self._as_it_was(after), (note,) if lost else ()
+
+    def _earlier(self) -> Iterator[bytes | None]:
+        yield from self.files.backups(self.target.path)
+        if self.record is None or not self.record.was:
+            yield None
+
+    def _explains(self, earlier: bytes | None) -> bool:
+        """Return whether connecting makes of `earlier` exactly what is there now."""
+        try:
+            document = self._document(earlier)
+            if unregistering(document, self.target, self.program):
+                return False
+            for wanted in (self.target, self.target.without_server()):
+                edits = registering(document, wanted, self.program)
+                if self._edited(earlier, edits) == self.before:
+                    return True
+        except (PathError, ShapeError):
+            # A backup from a time when the file was broken is nothing to go back to.
+            return False
+        return False
+
+    def _edits(self) -> list[Edit]:
+        """Return what takes out entry by entry, each with as much around it as is ours."""
+        edits: list[Edit] = []
+        made = None if self.record is None else self.record.made | self._former()
+        # Last first: what comes after a removed item moves up.
+        for path in reversed(own_places(self.document, self.target, self.program)):
+            options = emptied(applied(self.document, edits), path, made)
+            edits.append(self._widest(edits, options))
+        for key, value in self.target.head.items():
+            is_made = self.record is not None and (key,) in self.record.made
+            if is_made and self.document.get(key) == value:
+                edits.append(Remove(path=(key,)))
+        return edits
+
+    def _former(self) -> frozenset[Path]:
+        """Return the lists that an earlier version made."""
+        return frozenset((HOOKS, event) for event in self.target.former)
+
+    def _widest(self, edits: Sequence[Edit], options: Sequence[Path]) -> Edit:
+        """Return the removal of the most that costs no comment but those in our own entry."""
+        least = Remove(path=options[0])
+        kept = self._left(edits, least)
+        for path in reversed(options[1:]):
+            if self._left(edits, Remove(path=path)) == kept:
+                return Remove(path=path)
+        return least
+
+    def _left(self, edits: Sequence[Edit], more: Edit) -> Sequence[str]:
+        return self._comments(self._edited(self.before, [*edits, more]))
+
+    def _as_it_was(self, after: bytes | None) -> bytes | None:
+        """Return the very bytes from before where their hash is known, and can be met."""
+        record = self.record
+        if record is None or after is None:
+            return after
+        is_blank = not self._document(after) and not self._comments(after)
+        if not record.was:
+            # We made the file, and nobody put anything into it.
+            return None if is_blank else after
+        variants = [after, after[:-1], after.rstrip(b"\n"), after.rstrip(b"\r\n")]
+        variants += _BLANK if is_blank else ()
+        return next((one for one in variants if hash_of(one) == record.was), after)
+
+    def _document(self, content: bytes | None) -> dict[str, Any]:
+        return self.files.document(self.target.path, self.target.format, content)
+
+    def _comments(self, content: bytes | None) -> Sequence[str]:
+        return self.files.comments(self.target.path, self.target.format, content)
+
+    def _edited(self, content: bytes | None, edits: Sequence[Edit]) -> bytes | None:
+        if not edits:
+            return content
+        return self.files.edited(self.target.path, self.target.format, content, edits)
+
 
 _TRUST = (
     "Codex runs a hook only after you trusted it: start `codex`, and review the hooks with /hooks."

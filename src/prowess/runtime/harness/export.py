@@ -18,14 +18,16 @@ from prowess.runtime.service import SkillsService
 from prowess.runtime.sync import CopiedFile, LeftOut, SkillCopy
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import shown
-from prowess.skills.harness.portability import (
+from prowess.skills.harness.portable import (
     SIDECAR,
+    Change,
     Note,
+    Portable,
+    build,
     hides_itself,
     hiding_sidecar,
     notes_for,
 )
-from prowess.skills.harness.portable import Change, Portable, build
 from prowess.skills.harness.rules import RULES, Reader, is_skill_file
 from prowess.skills.model import Diagnostic, Document, Severity, Skill
 from prowess.skills.validation import validate

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from prowess.hooks.answers import can_speak
-from prowess.hooks.context import (
+from prowess.hooks.answers import (
     LONGEST_INDEX,
     MOST_SKILLS,
     Hint,
+    can_speak,
     index_context,
     is_command,
     prompt_context,
@@ -22,7 +22,7 @@ from prowess.hooks.payloads import Incoming
 from prowess.runtime.service import SkillsService
 from prowess.skills.model import Skill
 from prowess.skills.prompt import Worth, render
-from prowess.transcripts.turns_part import turns
+from prowess.transcripts.turns import turns
 
 if TYPE_CHECKING:
     from prowess.routing.model import Match

@@ -2,21 +2,31 @@
 
 What is stored is what would be written, byte for byte. Applying believes none of it: the skill is
 read again, scanned again and compared with what the proposal was made against.
+
+What can be done with a proposal right now, in words for whoever reviews it.
+
+Only a look: whoever applies it or rolls it back checks everything again, under the skill's lock.
+
+Who may decide about a proposal: the policy, an agent, or nobody but a person.
+
+What a person wrote by hand, what would take the place of another skill, and what says again what a
+person refused is a person's to decide, whatever the policy says and whatever an agent asks for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from prowess.errors import (
     PathError,
+    ProposalError,
     ProposalFolderError,
     ProposalInputError,
     ProposalNotFoundError,
 )
-from prowess.runtime.workshop.apply import ProposalWrites
-from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.workshop.apply import Moves, ProposalWrites, check, misfit, say
 from prowess.runtime.workshop.drafts import (
     NOTHING_ELSE,
     Draft,
@@ -26,16 +36,176 @@ from prowess.runtime.workshop.drafts import (
     check_words,
     draft_of,
     joined,
+    plan,
 )
-from prowess.runtime.workshop.ports import WorkshopTools
-from prowess.runtime.workshop.proposal_moves import Moves, check, say
-from prowess.runtime.workshop.proposal_rights import Rights
-from prowess.secrets.credentials import masked
-from prowess.secrets.secret_guard import refuse_secrets
-from prowess.workshop.acts import NOBODY, By
-from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
-from prowess.workshop.proposal import DEFAULT_CAPS, Proposal, Similar, State, admission, change_hash
-from prowess.workshop.similar import Neighbour, as_addition, nearest, same, shares_subject
+from prowess.runtime.workshop.ports import SKILL_FILE, WorkshopTools
+from prowess.safety.model import content_hash
+from prowess.secrets.credentials import masked, refuse_secrets
+from prowess.settings import ApprovalPolicy
+from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace, is_ours
+from prowess.workshop.proposal import (
+    DEFAULT_CAPS,
+    NOBODY,
+    By,
+    Proposal,
+    Similar,
+    State,
+    admission,
+    change_hash,
+)
+from prowess.workshop.similar import (
+    Neighbour,
+    as_addition,
+    nearest,
+    same,
+    says_nearly,
+    shares_subject,
+)
+
+_NOT_PENDING: Mapping[State, str] = MappingProxyType(
+    {
+        State.APPLIED: "it is applied already",
+        State.REJECTED: "it was rejected",
+        State.QUARANTINED: "it is quarantined: the scanner, or a person, keeps it from being used",
+        State.STALE: "the skill changed since it was proposed",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Why a proposal cannot be applied or rolled back; empty where it can."""
+
+    apply_problem: str = ""
+    rollback_problem: str = ""
+    # Whether the skill is no longer what the change was made against.
+    target_changed: bool = False
+    # What the same wish means for a skill that changed; None where it has no place there any more.
+    anew: Plan | None = None
+    # Why a proposal whose skill changed cannot be brought up to date.
+    update_problem: str = ""
+    # By path: what the change replaced when it was applied; None for a file that was not there.
+    replaced: Mapping[str, bytes | None] | None = None
+
+
+class Outlooks:
+    """Looks at proposals of every workspace."""
+
+    def __init__(self, tools: WorkshopTools) -> None:
+        self._tools = tools
+
+    def of(self, proposal: Proposal, current: Mapping[str, bytes]) -> Outlook:
+        """Return what can be done with a proposal whose skill has these files.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        is_applied = proposal.state is State.APPLIED
+        changed = not is_applied and content_hash(current) != proposal.base_hash
+        anew, misfit = self._worked_out(proposal, current) if changed else (None, "")
+        replaced = self._replaced(proposal)
+        off = "" if self._tools.settings().active else "the workshop is switched off"
+        return Outlook(
+            apply_problem=_NOT_PENDING.get(proposal.state)
+            or off
+            or (_NOT_PENDING[State.STALE] if changed else ""),
+            rollback_problem=self._kept_from_going_back(proposal, current, replaced) or off,
+            target_changed=changed,
+            anew=anew,
+            update_problem=_NOT_PENDING.get(proposal.state) or off or misfit,
+            replaced=replaced,
+        )
+
+    def _worked_out(
+        self, proposal: Proposal, current: Mapping[str, bytes]
+    ) -> tuple[Plan | None, str]:
+        """Return what a proposal means for the skill of now, and what keeps it from being that."""
+        most = self._tools.settings().max_skill_bytes
+        try:
+            found = plan(draft_of(proposal), current, scan=self._tools.scan, max_bytes=most)
+        except ProposalError as error:
+            return None, misfit(proposal, current, error)
+        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
+
+    def _kept_from_going_back(
+        self,
+        proposal: Proposal,
+        current: Mapping[str, bytes],
+        replaced: Mapping[str, bytes | None] | None,
+    ) -> str:
+        if proposal.state is not State.APPLIED:
+            return "it is not applied"
+        if replaced is None:
+            return "what it replaced is no longer kept"
+        last = self._tools.store.applied(proposal.workspace, proposal.skill)
+        if last and last[0].id != proposal.id:
+            return f"{last[0].id} was applied after it: roll that back first"
+        wrote = proposal.change.files.items()
+        theirs = sorted(path for path, body in wrote if current.get(path) != body)
+        return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
+
+    def _replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
+        if proposal.state is not State.APPLIED or not proposal.backup:
+            return None
+        try:
+            folder = self._tools.folder(proposal.workspace, proposal.skill)
+            with folder.lock():
+                return folder.previous(proposal.backup)
+        except PathError:
+            # Nothing is kept of it any more, which is an answer.
+            return None
+
+
+class Rights:
+    """Says what has to wait for a person; `current` reads a skill of a workspace."""
+
+    def __init__(
+        self, tools: WorkshopTools, current: Callable[[str, str], Mapping[str, bytes]]
+    ) -> None:
+        self._tools, self._current = tools, current
+
+    @property
+    def is_auto(self) -> bool:
+        """True where what is safe is written at once."""
+        return self._tools.settings().approval_policy is ApprovalPolicy.AUTO
+
+    def must_wait(self, proposal: Proposal) -> bool:
+        """Return whether a proposal that nobody looked at must not be written.
+
+        Raises:
+            ProposalFolderError: the skill cannot be read.
+            StoreError: the store cannot be read.
+        """
+        return bool(self.needs_person(proposal)) or self._is_like_a_rejected_one(proposal)
+
+    def needs_person(self, proposal: Proposal) -> str:
+        """Return why nobody but a person may apply a proposal; empty where an agent may.
+
+        Raises:
+            ProposalFolderError: the skill cannot be read.
+        """
+        page = self._current(proposal.workspace, proposal.skill).get(SKILL_FILE)
+        if page is not None:
+            return "" if is_ours(page) else f"{proposal.skill} was written by hand"
+        other = self._tools.elsewhere(proposal.skill, proposal.agent_id)
+        return f"{proposal.skill} would shadow {other}" if other else ""
+
+    def _is_like_a_rejected_one(self, proposal: Proposal) -> bool:
+        text = _said(proposal)
+        rejected = self._tools.store.listed(proposal.workspace, State.REJECTED)
+        return any(one.for_good and says_nearly(text, _said(one)) for one in rejected)
+
+
+def _said(proposal: Proposal) -> str:
+    """Return the new words of a proposal."""
+    edit = proposal.edit
+    if isinstance(edit, Replace):
+        return edit.new_text
+    if edit is not None:
+        return edit.body
+    bodies = (body for body in proposal.change.files.values() if body is not None)
+    return "\n".join(body.decode(errors="replace") for body in bodies)
+
 
 _DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
 

@@ -15,14 +15,18 @@ from prowess.errors import ProwessError
 from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.workshop.review import (
     MOST_SKILLS,
+    NoUpdate,
+    Reading,
+    Suggestion,
+    Unreadable,
     excerpts,
     instructions,
     question,
+    read_reply,
     topic,
     transcript,
     without_secrets,
 )
-from prowess.workshop.review_reply import NoUpdate, Reading, Suggestion, Unreadable, read_reply
 
 # A review is a conversation too, and must not be reviewed.
 REVIEW_SESSION_PREFIX = "skill-workshop-review-"

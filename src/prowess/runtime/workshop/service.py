@@ -2,26 +2,42 @@
 
 Settings are read at each call. Whatever goes wrong while a turn is looked at ends in the log and
 not in the turn: learning must never break the work that it learns from.
+
+A turn that a hook saw end, handed to the workshop: each turn once, whichever event brings it.
+
+The end of a session brings its last turn again, and so does a hook that is registered twice.
+
+How often a proposal was worded: clients count versions, the log counts events.
 """
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prowess.errors import ConfigError, ProposalError, WorkshopDisabledError
+from prowess.hooks.harness import Harness
+from prowess.hooks.payloads import Incoming
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import History, WorkshopTools
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
-from prowess.runtime.workshop.tool import answer, history, state_named
-from prowess.runtime.workshop.workshop_desk import Desk
+from prowess.runtime.workshop.tool import Desk, answer, history, state_named
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
-from prowess.transcripts.turns_part import turns
-from prowess.workshop.acts import Actor, By
+from prowess.transcripts.turns import Role, Transcript, calls, turns
 from prowess.workshop.capture import Capture, capture
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
-from prowess.workshop.proposal import Event, Evidence, Proposal, Source, State, Subject
+from prowess.workshop.proposal import (
+    Actor,
+    By,
+    Event,
+    EventKind,
+    Evidence,
+    Proposal,
+    Source,
+    State,
+    Subject,
+)
 
 log = logging.getLogger("prowess.workshop")
 
@@ -351,3 +367,96 @@ def _words_hash(instruction: str) -> str:
 
 def _evidence(found: Capture) -> Evidence:
     return Evidence(place=found.turn.place, role=found.turn.role.value, quote=found.instruction)
+
+
+Messages = Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningTools:
+    """What learning from a hook needs of the world."""
+
+    workshop: Callable[[], WorkshopService]
+    # The session that a call names; None where there is none that may be read.
+    session: Callable[[Incoming], Transcript | None]
+    # Whether a turn, by its key, is seen for the first time.
+    is_first: Callable[[str], bool]
+
+
+class TurnLearning:
+    """Learns from turns that ended."""
+
+    def __init__(self, tools: LearningTools) -> None:
+        self._tools = tools
+
+    def learn(self, incoming: Incoming) -> int:
+        """Hand the last turn to the workshop; return how many proposals came of it.
+
+        Raises:
+            ProwessError: the session or the store cannot be used.
+        """
+        # An agent that was made to go on has not ended its turn yet.
+        if incoming.stop_hook_active:
+            return 0
+        messages, number = self._last_turn(incoming)
+        said = turns(messages)
+        asked = "\n".join(turn.text for turn in said if turn.role is Role.USER)
+        if not asked.strip() or not self._tools.is_first(_key(incoming, number, asked)):
+            return 0
+        seen = TurnSeen(
+            messages=messages, tool_calls=calls(said), session_id=incoming.session, agent_id=""
+        )
+        return len(self._tools.workshop().observe(seen))
+
+    def _last_turn(self, incoming: Incoming) -> tuple[Messages, int]:
+        """Return the messages of the last turn, and its number in the session if that is known."""
+        if incoming.prompt:
+            return _told(incoming), 0
+        session = self._tools.session(incoming)
+        if session is None or not session.turns:
+            return (), 0
+        messages: list[Mapping[str, object]] = list(session.turns[-1].contents)
+        last = incoming.last_message.strip()
+        # The file is written later than the hook is called.
+        if last and not any(last in turn.text for turn in turns(messages)):
+            messages.append({"role": "assistant", "content": last})
+        return messages, len(session.turns)
+
+
+def _told(incoming: Incoming) -> Messages:
+    return (
+        {"role": "user", "content": incoming.prompt},
+        {"role": "assistant", "content": incoming.last_message},
+    )
+
+
+def _key(incoming: Incoming, number: int, asked: str) -> str:
+    # Each of these two runs the hooks of the other: one turn then comes under both names.
+    harness = Harness.COPILOT if incoming.harness is Harness.VSCODE else incoming.harness
+    parts = (harness.value, incoming.session, str(number), asked)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_WORDED = frozenset((EventKind.CREATED, EventKind.REVISED))
+
+
+def wordings(workshop: WorkshopService, proposal_id: str, agent_id: str) -> tuple[int, ...]:
+    """Return the numbers of the events by which a proposal got the words it has.
+
+    Raises:
+        ProposalNotFoundError: there never was such a proposal.
+        StoreError: the store cannot be read.
+    """
+    found = workshop.history(proposal_id, agent_id=agent_id)
+    return tuple(one.sequence for one in found.events if one.kind in _WORDED)
+
+
+def versions(workshop: WorkshopService, events: Iterable[Event], agent_id: str) -> dict[int, int]:
+    """Return, by the number of an event, which version of its proposal it is about.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    rows = list(events)
+    worded = {one: wordings(workshop, one, agent_id) for one in {row.proposal_id for row in rows}}
+    return {row.sequence: sum(at <= row.sequence for at in worded[row.proposal_id]) for row in rows}

@@ -2,17 +2,29 @@
 
 The arguments come from a model, so each one is checked as a stranger's text. Names of arguments and
 messages are a contract with agents that know the tool from elsewhere.
+
+Where calls of the tool `skill_workshop` are answered: for which agent, and what it may see.
+
+A skill that the agent may not know of does not exist here, and neither does what anybody proposed
+for it: no answer names it.
+
+Which skills an agent may know of when it calls the workshop with nobody to ask.
+
+The workshop writes to folders, so the skill whose folder has a name counts before another one that
+is only called so. An agent with a list gets one answer about every name that is not on it, whether
+there is such a skill or not: two answers would tell which there are.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
-from prowess.runtime.workshop.applying import SKILL_FILE
+from prowess.runtime.service import StatusReport
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import (
+    SKILL_FILE,
     Answer,
     Counted,
     Decided,
@@ -22,12 +34,41 @@ from prowess.runtime.workshop.ports import (
     ProposalStore,
     Written,
 )
-from prowess.runtime.workshop.workshop_desk import Desk, Knows
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.paths import PathRefused, shown, support_file
 from prowess.secrets.credentials import masked
-from prowess.workshop.acts import By
 from prowess.workshop.edit import Append, Create, Edit, Replace
-from prowess.workshop.proposal import Proposal, State, Subject, skill_name
+from prowess.workshop.proposal import By, Proposal, Source, State, Subject, skill_name
+
+Knows = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where a call is answered: the proposals, and for whom they are."""
+
+    proposals: Proposals
+    store: ProposalStore
+    workspace: str
+    agent_id: str = ""
+    session_id: str = ""
+    source: Source = Source.TOOL
+    # Whether a person asks, or has just said yes to this very call.
+    by_person: bool = False
+    # Whether the agent may know of a skill, by its name.
+    knows: Knows = lambda _skill: True
+    # Whether no person stands between a call and what it changes.
+    unasked: bool = False
+
+    def known(self, proposals: Iterable[Proposal]) -> tuple[Proposal, ...]:
+        """Return the proposals for skills that the agent may know of, each as it may see it."""
+        return tuple(self.shown(one) for one in proposals if self.knows(one.skill))
+
+    def shown(self, proposal: Proposal) -> Proposal:
+        """Return a proposal without the names of skills that the agent may not know of."""
+        similar = tuple(one for one in proposal.similar if self.knows(one.skill))
+        return proposal if similar == proposal.similar else replace(proposal, similar=similar)
+
 
 TOOL_NAME = "skill_workshop"
 _SECTION = re.compile(r"[^\W_][\w ./:-]{0,80}")
@@ -381,3 +422,20 @@ def _counted(name: str, value: int) -> int:
     if 0 <= value < _HIGHEST:
         return value
     raise ProposalInputError(f"{name} must be a number from zero on that a log can have")
+
+
+def sight_of(report: StatusReport) -> Callable[[str], bool]:
+    """Return what says of a skill, by its name, whether an agent may know of it."""
+    visible = [one.skill for one in report.skills if one.model_visible]
+    hidden = [one.skill for one in report.skills if not one.model_visible]
+    hidden_folders = {skill.id.casefold() for skill in hidden}
+    hidden_names = {skill.name.casefold() for skill in hidden}
+    known = {name.casefold() for skill in visible for name in (skill.id, skill.name)}
+    allowed = report.agent_filter.entries
+
+    def knows(name: str) -> bool:
+        if name in hidden_folders or name in known:
+            return name not in hidden_folders
+        return name not in hidden_names and (allowed is None or name in allowed)
+
+    return knows

@@ -1,15 +1,92 @@
-"""Find what looks encoded in a text, and decode it: one finder for each way of writing bytes."""
+"""Find what looks encoded in a text, and decode it: one finder for each way of writing bytes.
+
+Whether bytes are a text, and which: what every decoder asks of what it has decoded.
+
+Decode what a text carries in code, again and again where code holds code.
+"""
 
 import base64
 import binascii
+import bz2
+import lzma
 import re
 import sys
+import zlib
 from codecs import decode as codec
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import unescape
 from urllib.parse import unquote_to_bytes
+
+from prowess.safety.views import Rewriter, View
+
+_READABLE_SHARE = 0.85
+_SHORT = 24
+_LETTERS_SHARE = 0.4
+_ZERO_SHARE = 0.4
+# What a decoder looks into at most; whoever hides more than that says so by its size.
+_MOST_UNPACKED = 512 * 1024
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+_LETTER = re.compile("[^\\W\\d_]")
+_STRINGS = re.compile(rb"[\t -~]{24,}")
+_MEDIA = (
+    b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"OTTO", b"\x00\x01\x00\x00",
+    b"\x00\x00\x01\x00", b"ID3", b"OggS", b"fLaC", b"BM",
+)  # fmt: skip
+
+
+def as_text(data: bytes) -> str | None:
+    """Return the text that `data` holds, unpacked where it is compressed, or None."""
+    data = _unpacked(data)
+    text = _utf16(data)
+    if text is None:
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    return text if looks_like_text(text) else None
+
+
+def looks_like_text(text: str) -> bool:
+    """Whether most of `text` can be printed and much of it is letters; short ones must be whole."""
+    if not text:
+        return False
+    bad = len(_CONTROL.findall(text))
+    if bad and (len(text) < _SHORT or bad > (1 - _READABLE_SHARE) * len(text)):
+        return False
+    return len(_LETTER.findall(text)) >= _LETTERS_SHARE * len(text)
+
+
+def strings_in(data: bytes) -> str:
+    """Return the printable runs of a binary that is no picture, sound or font; "" where none."""
+    if data.startswith(_MEDIA):
+        return ""
+    return "\n".join(run.decode("ascii") for run in _STRINGS.findall(data[:_MOST_UNPACKED]))
+
+
+def _utf16(data: bytes) -> str | None:
+    """Return what PowerShell would read: two bytes a letter, every second one zero."""
+    if len(data) % 2:
+        return None
+    for encoding, zeros in (("utf-16-le", data[1::2]), ("utf-16-be", data[::2])):
+        if zeros.count(0) > len(data) * _ZERO_SHARE:
+            return data.decode(encoding, "replace").removeprefix("\ufeff")
+    return None
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return what a compressed stream holds, up to a bound; other bytes as they are."""
+    try:
+        if data[:2] == b"\x1f\x8b":
+            return zlib.decompressobj(31).decompress(data, _MOST_UNPACKED)
+        if data[:1] == b"\x78" and data[1:2] in b"\x01\x5e\x9c\xda":
+            return zlib.decompressobj().decompress(data, _MOST_UNPACKED)
+        if data[:3] == b"BZh":
+            return bz2.BZ2Decompressor().decompress(data, _MOST_UNPACKED)
+        if data[:5] in (b"\xfd7zXZ", b"\x5d\x00\x00\x00\x04", b"\x5d\x00\x00\x80\x00"):
+            return lzma.LZMADecompressor(memlimit=1 << 26).decompress(data, _MOST_UNPACKED)
+    except (zlib.error, OSError, EOFError, lzma.LZMAError):
+        # A broken stream is read as the bytes it is.
+        return data
+    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +343,97 @@ def _is_turned(words: set[str], telltales: frozenset[str]) -> bool:
 
 
 FINDERS: tuple[Callable[[str], Iterator[Blob]], ...] = (runs, base85, lists, escapes, turned)
+
+
+_DEPTH = 3
+_MIB = 1024 * 1024
+
+
+@dataclass(slots=True)
+class DecodeBudget:
+    """How much may still be decoded; shared by all texts of a skill."""
+
+    characters: int = _MIB
+    blobs: int = 4000
+    # Set where something was left undecoded: the caller owes the operator a word about that.
+    exhausted: bool = False
+    _seen: set[tuple[str, int, str]] = field(default_factory=set)
+
+    def admit(self, view: View) -> bool:
+        """Take `view` from the budget; False where it is spent or the same was decoded before."""
+        mark = (view.path, view.origin(0), view.text)
+        if mark in self._seen:
+            return False
+        if self.blobs <= 0 or self.characters < len(view.text):
+            self.exhausted = True
+            return False
+        self._seen.add(mark)
+        self.blobs -= 1
+        self.characters -= len(view.text)
+        return True
+
+
+def decoded_views(view: View, budget: DecodeBudget) -> Iterator[View]:
+    """Yield every text that blobs in `view` decode to, those inside decoded ones included."""
+    waiting = [(view, 1)]
+    while waiting:
+        text, depth = waiting.pop()
+        for found in _decoded(text):
+            if not budget.admit(found):
+                continue
+            if not _is_name(found.text):
+                yield found
+            if depth < _DEPTH:
+                waiting.append((found, depth + 1))
+
+
+def _decoded(view: View) -> Iterator[View]:
+    glued = _glued(view)
+    for text in (view,) if glued is None else (view, glued):
+        for finder in FINDERS:
+            for blob in finder(text.text):
+                if found := _read(text, blob):
+                    yield found
+
+
+def _read(view: View, blob: Blob) -> View | None:
+    text = as_text(blob.data)
+    if text is not None:
+        return view.decoded(text, blob.start, blob.step)
+    if blob.step in _BINARY_STEPS and len(blob.data) >= _LEAST_BINARY:
+        strings = strings_in(blob.data)
+        return view.decoded(strings, blob.start, blob.step) if strings else None
+    return None
+
+
+_BINARY_STEPS = ("base64", "base85", "ascii85", "hex")
+_LEAST_BINARY = 64
+_NAME = re.compile(r"[\w.:/-]{0,64}")
+
+
+def _is_name(text: str) -> bool:
+    """Whether a decoded text is just a name or a number, which every hash may happen to spell."""
+    return _NAME.fullmatch(text) is not None and not any(mark in text for mark in ("/", ":", "."))
+
+
+# Strings next to each other, joined by a sign, or put into one variable after another: one string.
+_PART_PIECE = r"\"[^\"\s\\]{1,400}\"|'[^'\s\\]{1,400}'"
+_STRING = re.compile(_PART_PIECE)
+_BETWEEN = r"\s{0,64}(?:[+.,;&\\]\s{0,64})?(?:[\w.$]{1,32}\s{0,4}[+.]?=\s{0,4})?"
+_GLUED = re.compile(
+    r"[\"'](?:(?<=\")[^\"\s\\]{1,400}\"|(?<=')[^'\s\\]{1,400}')"
+    rf"(?:{_BETWEEN}(?:{_PART_PIECE})){{1,}}"
+)
+
+
+def _glued(view: View) -> View | None:
+    """Return all runs of neighbouring strings, each as one string in quotes on its own line."""
+    out = Rewriter(view)
+    found = False
+    for hit in _GLUED.finditer(view.text):
+        found = True
+        out.put('\n"', hit.start())
+        for piece in _STRING.finditer(view.text, *hit.span()):
+            out.keep(piece.start() + 1, piece.end() - 1)
+        out.put('"', hit.end() - 1)
+    return out.done("") if found else None

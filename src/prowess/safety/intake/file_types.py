@@ -1,8 +1,20 @@
-"""Where a picture ends, and what it carries besides: comments, metadata, things appended."""
+"""Where a picture ends, and what it carries besides: comments, metadata, things appended.
 
+What a file is, by its first bytes: its name may say anything.
+
+Look into an archive in memory, within bounds; nothing is ever unpacked to a disk.
+"""
+
+import bz2
+import io
+import lzma
 import re
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeVar
 
 _Label = TypeVar("_Label", bytes, int)
@@ -146,3 +158,194 @@ def _riff_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         size = int.from_bytes(data[at + 4 : at + 8], "little")
         yield data[at : at + 4], data[at + 8 : at + 8 + size]
         at += 8 + size + size % 2
+
+
+class Kind(StrEnum):
+    """What the bytes of a file begin like; `OTHER` is a text or something unknown."""
+
+    IMAGE = "image"
+    FONT = "font"
+    MEDIA = "sound or video"
+    EXECUTABLE = "program"
+    BYTECODE = "bytecode"
+    ZIP = "zip archive"
+    PACKED = "compressed file"
+    TAR = "tar archive"
+    ARCHIVE = "archive"
+    DOCUMENT = "binary document"
+    OTHER = ""
+
+
+_STARTS: tuple[tuple[bytes, Kind], ...] = (
+    (b"\x89PNG\r\n\x1a\n", Kind.IMAGE), (b"\xff\xd8\xff", Kind.IMAGE),
+    (b"GIF87a", Kind.IMAGE), (b"GIF89a", Kind.IMAGE), (b"\x00\x00\x01\x00", Kind.IMAGE),
+    (b"wOFF", Kind.FONT), (b"wOF2", Kind.FONT), (b"OTTO\x00", Kind.FONT),
+    (b"\x00\x01\x00\x00\x00", Kind.FONT), (b"true\x00", Kind.FONT), (b"ttcf\x00", Kind.FONT),
+    (b"\x7fELF", Kind.EXECUTABLE), (b"\x00asm", Kind.EXECUTABLE), (b"dex\n03", Kind.EXECUTABLE),
+    (b"\xfe\xed\xfa\xce", Kind.EXECUTABLE), (b"\xfe\xed\xfa\xcf", Kind.EXECUTABLE),
+    (b"\xce\xfa\xed\xfe", Kind.EXECUTABLE), (b"\xcf\xfa\xed\xfe", Kind.EXECUTABLE),
+    (b"\xca\xfe\xba\xbe", Kind.EXECUTABLE), (b"BC\xc0\xde", Kind.EXECUTABLE),
+    (b"L\x00\x00\x00\x01\x14\x02\x00", Kind.EXECUTABLE), (b"!<arch>\n", Kind.EXECUTABLE),
+    (b"\x1bLua", Kind.BYTECODE), (b"\x1bLJ", Kind.BYTECODE),
+    (b"PK\x03\x04", Kind.ZIP), (b"PK\x05\x06", Kind.ZIP),
+    (b"\x1f\x8b", Kind.PACKED), (b"BZh", Kind.PACKED), (b"\xfd7zXZ\x00", Kind.PACKED),
+    (b"7z\xbc\xaf\x27\x1c", Kind.ARCHIVE), (b"Rar!\x1a\x07", Kind.ARCHIVE),
+    (b"\x28\xb5\x2f\xfd", Kind.ARCHIVE), (b"\x04\x22\x4d\x18", Kind.ARCHIVE),
+    (b"MSCF\x00", Kind.ARCHIVE), (b"xar!\x00", Kind.ARCHIVE), (b"\x1f\x9d", Kind.ARCHIVE),
+    (b"070701", Kind.ARCHIVE), (b"ITSF\x03", Kind.ARCHIVE), (b"LZIP\x01", Kind.ARCHIVE),
+    (b"%PDF-", Kind.DOCUMENT), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind.DOCUMENT),
+    (b"SQLite format 3\x00", Kind.DOCUMENT), (b"\x93NUMPY", Kind.DOCUMENT),
+    (b"\x89HDF\r\n", Kind.DOCUMENT), (b"PAR1", Kind.DOCUMENT), (b"bplist0", Kind.DOCUMENT),
+    (b"ID3", Kind.MEDIA), (b"OggS\x00", Kind.MEDIA), (b"fLaC\x00", Kind.MEDIA),
+    (b"\x1aE\xdf\xa3", Kind.MEDIA), (b"II*\x00", Kind.MEDIA), (b"MM\x00*", Kind.MEDIA),
+)  # fmt: skip
+
+# Magic numbers of CPython 3 lie between these, with a carriage return and line feed behind them.
+_CPYTHON = range(2990, 3900)
+_CPYTHON_2 = 62211
+_TAR_MAGIC = (b"ustar\x0000", b"ustar  \x00")
+_DISK_IMAGE = b"koly"
+
+
+def kind_of(data: bytes) -> Kind:
+    """Return what `data` is by its magic bytes."""
+    for start, kind in _STARTS:
+        if data.startswith(start):
+            return kind
+    if data[:4] == b"RIFF":
+        return Kind.IMAGE if data[8:12] == b"WEBP" else Kind.MEDIA
+    if data[4:8] == b"ftyp":
+        return Kind.MEDIA
+    if _is_portable_executable(data):
+        return Kind.EXECUTABLE
+    if data[257:265] in _TAR_MAGIC:
+        return Kind.TAR
+    return _by_marks(data)
+
+
+def _by_marks(data: bytes) -> Kind:
+    if is_python_bytecode(data):
+        return Kind.BYTECODE
+    if data[-512:-508] == _DISK_IMAGE or data[0x8001:0x8006] == b"CD001":
+        return Kind.ARCHIVE
+    # A pickle begins with its protocol and ends with a stop.
+    if data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return Kind.DOCUMENT
+    return Kind.OTHER
+
+
+def is_python_bytecode(data: bytes) -> bool:
+    """Whether `data` begins as CPython writes its compiled files."""
+    number = int.from_bytes(data[:2], "little")
+    return data[2:4] == b"\r\n" and (number in _CPYTHON or number == _CPYTHON_2) and b"\x00" in data
+
+
+def _is_portable_executable(data: bytes) -> bool:
+    if data[:2] != b"MZ":
+        return False
+    header = int.from_bytes(data[60:64], "little")
+    # A text may begin with these two letters; a program has zeros soon after.
+    return data[header : header + 4] == b"PE\x00\x00" or b"\x00\x00" in data[:64]
+
+
+_MIB = 1024 * 1024
+
+
+@dataclass(slots=True)
+class UnpackBudget:
+    """How much may still be unpacked; shared by all archives of a skill."""
+
+    entries: int = 1000
+    total: int = 16 * _MIB
+    each: int = 4 * _MIB
+    # Why something was not looked into.
+    problems: list[str] = field(default_factory=list)
+
+    def room(self) -> int:
+        """Return how many bytes the next member may have."""
+        return max(min(self.each, self.total), 0)
+
+
+def members(data: bytes, kind: Kind, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of each member that fits; what does not is named in the problems."""
+    try:
+        if kind is Kind.ZIP:
+            yield from _zip_members(data, budget)
+        elif kind is Kind.TAR:
+            yield from _tar_members(data, budget)
+        elif kind is Kind.PACKED:
+            yield from _packed(data, budget)
+        else:
+            budget.problems.append("its format cannot be opened")
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        lzma.LZMAError,
+        OSError,
+        EOFError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+        OverflowError,
+    ) as error:
+        # Broken on purpose or not: the operator hears that it could not be read.
+        budget.problems.append(f"it cannot be read ({type(error).__name__})")
+
+
+def _zip_members(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for entry in archive.infolist():
+            if entry.is_dir():
+                continue
+            if not _admits(budget, entry.filename):
+                return
+            if entry.flag_bits & 1:
+                budget.problems.append("it is locked by a password")
+                continue
+            with archive.open(entry) as member:
+                yield from _bounded(entry.filename, member.read(budget.room() + 1), budget)
+
+
+def _tar_members(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+        for entry in archive:
+            if entry.isdir():
+                continue
+            if not _admits(budget, entry.name):
+                return
+            member = archive.extractfile(entry) if entry.isfile() else None
+            if member is None:
+                budget.problems.append("it holds a link or a device")
+                continue
+            yield from _bounded(entry.name, member.read(budget.room() + 1), budget)
+
+
+def _packed(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+    room = budget.room() + 1
+    if data[:2] == b"\x1f\x8b":
+        plain = zlib.decompressobj(31).decompress(data, room)
+    elif data[:3] == b"BZh":
+        plain = bz2.BZ2Decompressor().decompress(data, room)
+    else:
+        plain = lzma.LZMADecompressor(memlimit=64 * _MIB).decompress(data, room)
+    if kind_of(plain) is Kind.TAR:
+        yield from _tar_members(plain, budget)
+        return
+    yield from _bounded("content", plain, budget)
+
+
+def _admits(budget: UnpackBudget, name: str) -> bool:
+    budget.entries -= 1
+    if budget.entries >= 0 and name:
+        return True
+    budget.problems.append("it has too many members")
+    return False
+
+
+def _bounded(name: str, data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+    if len(data) > budget.room():
+        budget.problems.append("it unpacks to more than may be looked into")
+        return
+    budget.total -= len(data)
+    yield name, data

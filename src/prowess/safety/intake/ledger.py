@@ -2,20 +2,226 @@
 
 What is not scanned is the cheapest place to hide, so nothing is passed over in silence: no
 extension, no folder, no ignore file and no size takes a file out of the ledger.
+
+What the names of a skill's files give away, before any of them is read.
+
+Read bytes as text as an editor would, and mark what an editor or a terminal does not show.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prowess.safety.intake import file_types as pictures
-from prowess.safety.intake.filenames import collisions, name_sightings, spot_of
-from prowess.safety.intake.filetypes import Kind, kind_of
-from prowess.safety.intake.nested_archives import UnpackBudget, members
-from prowess.safety.intake.plaintext import read_text, text_sightings
-from prowess.safety.model import Confidence, Handling, LedgerEntry, Level
-from prowess.safety.sighting import Sighting
-from prowess.safety.views import Lines, View
+from prowess.safety.intake.file_types import Kind, UnpackBudget, kind_of, members
+from prowess.safety.model import Confidence, Handling, LedgerEntry, Level, Sighting
+from prowess.safety.paths import PathRefused, collision_key, segments, shown
+from prowess.safety.views import Lines, Spot, View
+
+_LEAVES = frozenset(("unc", "absolute", "drive", "segment", "empty"))
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_IMPORTED = re.compile(r"(?i)(?:^|/)(?:(?:site|user)customize\.py|conftest\.py|[^/]*\.pth)\Z")
+# A harmless ending, and behind it the one that counts.
+_TWO_ENDINGS = re.compile(
+    r"(?i)\.(?:pdf|docx?|xlsx?|pptx?|txt|md|csv|png|jpe?g|gif|webp|mp[34]|zip)\s*"
+    r"\.(?:exe|scr|lnk|com|bat|cmd|vbs|hta|msi|pif|jar|command|app)\Z"
+    r"|\.(?:pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|webp|mp[34])\s*\.(?:js|jse|ps1|sh|py|wsf)\Z"
+    r"|\.\w{2,4}\s{8,}\.\w{2,5}\Z"
+)
+
+
+def spot_of(path: str) -> Spot:
+    """Return the place for what concerns a file as a whole."""
+    return Spot(View.raw(path, ""), 0, 0)
+
+
+def name_sightings(path: str, *, max_depth: int, max_bytes: int) -> Iterator[Sighting]:
+    """Yield what is wrong with one path."""
+    flat = path.replace("\\", "/")
+    try:
+        steps = segments(path, max_depth=max_depth)
+    except PathRefused as refused:
+        rule = "path-traversal" if refused.reason in _LEAVES else "odd-name"
+        yield Sighting(rule, spot_of(path), f"The path {refused.problem}")
+    else:
+        if "\\" in path:
+            message = "The path has a backslash, which some systems take for a slash."
+            yield Sighting("path-traversal", spot_of(path), message)
+        elif len(path.encode()) > max_bytes or len(steps) > max_depth:
+            yield Sighting("odd-name", spot_of(path), "The path is too long or too deep.")
+    if _IMPORTED.search(flat):
+        message = f"{shown(flat.rpartition('/')[2])} runs by itself when Python or a test starts."
+        yield Sighting("import-time-file", spot_of(path), message)
+    if _TWO_ENDINGS.search(flat) or _TURNS.search(path):
+        message = "The name shows another kind of file than it is."
+        yield Sighting("disguised-file", spot_of(path), message)
+
+
+def collisions(paths: Iterable[str]) -> Iterator[Sighting]:
+    """Yield the paths that some system takes for another path of the same skill."""
+    spelt: dict[str, str] = {}
+    for path in paths:
+        for end in _ends(path):
+            place = path[:end]
+            first = spelt.setdefault(collision_key(place), place)
+            if first != place:
+                message = f"Some systems take it for {shown(first)}."
+                yield Sighting("name-collision", spot_of(path), message)
+                break
+
+
+def _ends(path: str) -> Iterator[int]:
+    at = path.find("/")
+    while at >= 0:
+        yield at
+        at = path.find("/", at + 1)
+    yield len(path)
+
+
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\x00\x00\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_STRANGE = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_STRANGE_SHARE = 0.15
+_WIDE_SHARE = 0.3
+_WIDE_LEAST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text, and what was wrong with how it was written ("" where nothing)."""
+
+    text: str
+    problem: str = ""
+
+
+def read_text(data: bytes) -> Plain | None:
+    """Return `data` as text, or None where it is no text in any encoding."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark) and encoding != "utf-8":
+            text = data[len(mark) :].decode(encoding, "replace")
+            return Plain(text, f"is {encoding[:6].upper()}") if _is_text(text) else None
+    wide = _wide(data)
+    if wide:
+        return Plain(data.decode(wide, "replace"), "is UTF-16 without a mark that says so")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # Read all the same, because what is not read is where things are hidden.
+        text = data.decode("utf-8", "replace")
+        problem = f"is not valid UTF-8 at byte {error.start}"
+        return Plain(text, problem) if _is_text(text) else None
+    return Plain(text) if _is_text(text) else None
+
+
+def _wide(data: bytes) -> str:
+    if len(data) < _WIDE_LEAST or len(data) % 2:
+        return ""
+    for encoding, zeros, letters in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
+        many = data[zeros::2].count(0)
+        if many > _WIDE_SHARE * len(data) and not data[letters::2].count(0):
+            return encoding
+    return ""
+
+
+def _is_text(text: str) -> bool:
+    # Zeros between letters are a way to hide them, so they do not make a text a binary.
+    shown = text.replace("\x00", "")
+    return len(_STRANGE.findall(shown)) <= _STRANGE_SHARE * len(shown) and bool(shown or not text)
+
+
+_SAME_LINES = 200
+# Lines that show nothing: blank, a dot or a dash, a line break or a hard blank.
+_EMPTY_LINE = re.compile(r"\W{0,8}|(?:<br ?/?>|&nbsp;|&#160;|<p></p>|\s){1,8}", re.IGNORECASE)
+_LONG_LINE = 1000
+_BLANK = "[ \t\u00a0\u2000-\u200a\u3000]"
+_BLANK_RUN = re.compile(rf"(?<!{_BLANK}){_BLANK}{{1000,}}+(?=\S)")
+_FEW_WORDS = 0.02
+_MANY_WORDS = 500
+# What a terminal obeys: the character, where it does harm, and what it does.
+_TERMINAL = tuple(
+    (mark, re.compile(pattern), message)
+    for mark, pattern, message in (
+        ("\x1b", "\x1b", "An escape sequence changes what a terminal shows."),
+        ("\x9b", "\x9b[0-?]{0,16}[@-~]", "An escape sequence changes what a terminal shows."),
+        ("\x08", "[^\\s\x08]\x08", "A backspace rubs out what stands before it."),
+        (
+            "\r",
+            r"[^\s]\r(?![\r\n])(?=[^\n]{0,200}\S)",
+            "A lone carriage return writes over the line in a terminal.",
+        ),
+    )
+)
+
+
+def text_sightings(view: View) -> Iterator[Sighting]:
+    """Yield what hides parts of a text from a person who looks at it."""
+    text = view.text
+    at = text.find("\x00")
+    if at >= 0:
+        message = f"{text.count(chr(0))} NUL bytes stand between the letters."
+        yield Sighting("nul-byte", Spot(view, at, at + 1), message)
+    yield from _terminal(view)
+    yield from _padding(view)
+
+
+def _terminal(view: View) -> Iterator[Sighting]:
+    for mark, pattern, message in _TERMINAL:
+        hit = pattern.search(view.text) if mark in view.text else None
+        # Lines may end in a carriage return alone, as they once did.
+        if hit and (mark != "\r" or "\n" in view.text):
+            yield Sighting("ansi-escape", Spot(view, *hit.span()), message)
+
+
+def _padding(view: View) -> Iterator[Sighting]:
+    lines = view.text.split("\n")
+    at = _same_lines(lines)
+    if at >= 0:
+        message = "Hundreds of empty lines push the rest out of sight."
+        yield Sighting("padding", Spot(view, at, at), message)
+    start = 0
+    for line in lines:
+        found = _filler(line) if len(line) >= _LONG_LINE else None
+        if found is not None:
+            offset, message, level = found
+            spot = Spot(view, start + offset, start + offset + 1)
+            yield Sighting("padding", spot, message, Confidence.MEDIUM, level)
+            return
+        start += len(line) + 1
+
+
+def _filler(line: str) -> tuple[int, str, Level | None] | None:
+    """Return where a long line is filled up, with what, and at which level that counts."""
+    if hit := _BLANK_RUN.search(line):
+        return hit.start(), "A thousand blanks push the rest of the line out of sight.", None
+    words = line.split()
+    if len(words) >= _MANY_WORDS and len(set(words)) <= _FEW_WORDS * len(words):
+        return 0, "Filler words push the rest of the line out of sight.", Level.WARN
+    return None
+
+
+def _same_lines(lines: list[str]) -> int:
+    """Return where a long run of equal lines begins that show nothing, with more text after it."""
+    if len(lines) <= _SAME_LINES:
+        return -1
+    at = start = count = 0
+    last = ""
+    for line in lines:
+        bare = line.strip()
+        if bare == last:
+            count += 1
+        else:
+            if count >= _SAME_LINES and _EMPTY_LINE.fullmatch(last):
+                return start
+            count, last, start = 1, bare, at
+        at += len(line) + 1
+    return -1
+
 
 _MIB = 1024 * 1024
 

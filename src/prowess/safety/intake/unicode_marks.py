@@ -2,24 +2,83 @@
 
 Emoji, flags, right-to-left prose, Persian and Indic joiners, soft hyphens and icon fonts use some
 of the same characters honestly; each check says what sets the disguise apart.
+
+Turn runs of characters that nobody sees back into the bytes they stand for.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from prowess.safety.intake.confusables import foreign, is_disguise, strict
-from prowess.safety.intake.folding import INVISIBLE
-from prowess.safety.intake.hidden_bytes import readable, readings, selector_values
-from prowess.safety.model import Confidence, Level
-from prowess.safety.sighting import Sighting
+from prowess.safety.intake.folding import INVISIBLE, foreign, is_disguise, strict
+from prowess.safety.model import Confidence, Level, Sighting
 from prowess.safety.views import Spot, View
+
+_SELECTORS = 0xFE00
+_MORE_SELECTORS = 0xE0100
+_NIBBLE = 16
+_BYTE = 256
+_BITS = 8
+_READABLE_SHARE = 0.85
+_SHORTEST = 4
+
+
+def selector_values(run: str) -> list[int]:
+    """Return the number of each variation selector, from 0 to 255."""
+    return [
+        ord(one) - _SELECTORS if ord(one) < _MORE_SELECTORS else ord(one) - _MORE_SELECTORS + 16
+        for one in run
+    ]
+
+
+def readings(values: Sequence[int]) -> Iterator[str]:
+    """Yield every readable text that `values` may spell: as bytes, shifted, as nibbles or bits."""
+    seen: set[str] = set()
+    for data in _byte_readings(values):
+        text = readable(data)
+        if text and text not in seen:
+            seen.add(text)
+            yield text
+
+
+def _byte_readings(values: Sequence[int]) -> Iterator[bytes]:
+    top = max(values, default=0)
+    if top < _BYTE:
+        yield bytes(values)
+    for shift in (-_NIBBLE, _NIBBLE, 32):
+        shifted = [value + shift for value in values]
+        if min(shifted, default=0) >= 0 and max(shifted, default=0) < _BYTE:
+            yield bytes(shifted)
+    if top < _NIBBLE:
+        yield bytes(
+            high * _NIBBLE + low for high, low in zip(values[::2], values[1::2], strict=False)
+        )
+    if len(set(values)) in (2, 3):
+        yield from _bit_readings(values)
+
+
+def _bit_readings(values: Sequence[int]) -> Iterator[bytes]:
+    kinds = sorted(set(values), key=lambda value: -values.count(value))[:2]
+    for one in kinds:
+        bits = [value == one for value in values if value in kinds]
+        yield bytes(
+            sum(bit << (_BITS - 1 - at) for at, bit in enumerate(bits[start : start + _BITS]))
+            for start in range(0, len(bits) - _BITS + 1, _BITS)
+        )
+
+
+def readable(data: bytes) -> str:
+    """Return `data` as text where it looks like some, else nothing."""
+    text = data.decode("utf-8", "replace").strip("\x00")
+    good = sum(one.isprintable() or one in "\n\t\r" for one in text) - text.count("\ufffd")
+    return text if len(text) >= _SHORTEST and good >= _READABLE_SHARE * len(text) else ""
+
 
 _TAG = re.compile("[\U000e0000-\U000e007f]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _ENOUGH_TAGS = 6
 
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
+_MARKS_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
 # A selector picks the look of a symbol; behind a letter of ASCII there is nothing to pick.
 _LOOSE_SELECTOR = re.compile("(?<=[A-Za-z ,.])[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _ENOUGH_LOOSE = 16
@@ -109,7 +168,7 @@ def _tag_texts(view: View) -> Iterator[View]:
 
 
 def _selectors(view: View) -> Iterator[Sighting]:
-    runs = list(_SELECTORS.finditer(view.text))
+    runs = list(_MARKS_SELECTORS.finditer(view.text))
     for run in runs[:_MOST]:
         message = f"{len(run.group())} variation selectors in a row carry hidden bytes."
         yield Sighting("unicode-selectors", Spot(view, *run.span()), message)
@@ -120,7 +179,7 @@ def _selectors(view: View) -> Iterator[Sighting]:
 
 
 def _selector_texts(view: View) -> Iterator[View]:
-    for run in _SELECTORS.finditer(view.text):
+    for run in _MARKS_SELECTORS.finditer(view.text):
         for text in readings(selector_values(run.group())):
             yield view.decoded(text, run.start(), "variation-selectors")
     loose = list(_LOOSE_SELECTOR.finditer(view.text))

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from prowess.safety.facts import Act, Fact
+from prowess.safety.facts import Act, Fact, Noted, Scene, secrets_in, variables_in
 from prowess.safety.hosts import drop_host, host_of, is_local, known_service, raw_address
-from prowess.safety.model import Confidence, Level
-from prowess.safety.scene import Noted, Scene, secrets_in, variables_in
+from prowess.safety.model import Confidence, Level, Sighting
 from prowess.safety.sensitive import is_secret_name
-from prowess.safety.sighting import Sighting
 
 # A key with this word in its name belongs to hosts with one of these words in theirs.
 _OWNERS: dict[str, tuple[str, ...]] = {

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from prowess.safety.facts import Act, Fact
+from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import (
     drop_host,
     host_of,
     is_local,
+    is_official,
     paste_host,
     raw_address,
     short_link,
 )
-from prowess.safety.model import Confidence, Level
-from prowess.safety.official_installers import is_official
-from prowess.safety.scene import Noted, Scene
-from prowess.safety.sighting import Sighting
+from prowess.safety.model import Confidence, Level, Sighting
 
 _SHELLS = frozenset(
     (

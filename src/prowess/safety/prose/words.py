@@ -15,11 +15,11 @@ from prowess.safety.hosts import (
     drop_host,
     host_of,
     is_local,
+    is_official,
     known_service,
     paste_host,
     raw_address,
 )
-from prowess.safety.official_installers import is_official
 from prowess.safety.sensitive import is_agent_path, is_secret_name, path_label
 from prowess.safety.views import View
 

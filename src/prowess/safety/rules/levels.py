@@ -2,14 +2,56 @@
 
 Texts that an agent wrote are held to them literally, whatever stands around the words; and they
 are the baseline that the benchmark sets the scanner beside.
+
+An operator's yes to one finding: what it covers, and when it lapses.
+
+It names the skill, the rule and the very evidence, and it is void as soon as the content of the
+skill or the scanner changes. It comes from the operator's own file, never from the skill.
+
+What a sighting weighs: the rule's level, the profile's column, and what lowers it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from prowess.safety.sighting import Sighting
+from prowess.safety.model import Finding, Level, Profile, Rule, Sighting
 from prowess.safety.views import Spot, View
+
+# Raised with every change of what rules mean; older acceptances are then asked for again.
+SCANNER = "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """One finding that an operator looked at and accepted."""
+
+    skill: str
+    rule_id: str
+    evidence_hash: str
+    content_hash: str
+    scanner: str
+    reason: str
+    accepted_at: str
+
+
+def accepted_by(
+    finding: Finding, skill: str, digest: str, acceptances: Iterable[Acceptance]
+) -> Finding:
+    """Return `finding`, lowered where the operator accepted exactly this one."""
+    if finding.level is Level.INFO or finding.rule_id == "scan-incomplete":
+        return finding
+    for given in acceptances:
+        same = (given.skill, given.rule_id, given.evidence_hash) == (
+            skill,
+            finding.rule_id,
+            finding.evidence_hash,
+        )
+        if same and given.content_hash == digest and given.scanner == SCANNER:
+            return replace(finding, level=Level.INFO, lowered_by=(*finding.lowered_by, "accepted"))
+    return finding
+
 
 _SEVEN: tuple[tuple[str, str, str], ...] = (
     (
@@ -82,3 +124,40 @@ def literal_hits(view: View) -> Iterator[Sighting]:
     for rule, message, pattern in _RULES:
         for found in islice(pattern.finditer(view.text), _PER_RULE):
             yield Sighting(rule, Spot(view, found.start(), found.end()), message)
+
+
+# Each context: the most that is left of a finding in it, and why that is right.
+CONTEXTS: dict[str, tuple[Level, str]] = {
+    "negated": (Level.INFO, "The text says not to do it."),
+    "quoted": (Level.WARN, "The words stand in quotation marks."),
+    "quoted, among talk of attacks": (
+        Level.INFO,
+        "The words are quoted where attacks are explained.",
+    ),
+    "about attacks": (Level.INFO, "The section explains attacks."),
+    "reported": (Level.INFO, "The text says that others write this."),
+    "shown as a bad example": (Level.WARN, "The code is shown as what not to do."),
+    "official installer": (Level.WARN, "The maker of the tool documents this very command."),
+    "a checkout of a public repository": (Level.INFO, "Tools are built from their repositories."),
+    "a build from source": (Level.WARN, "A release is unpacked and built as its makers say."),
+    "egress allowed by the operator": (
+        Level.INFO,
+        "The operator lets this secret go to this host.",
+    ),
+    "accepted": (Level.INFO, "The operator looked at exactly this finding and accepted it."),
+}
+
+
+def level_of(seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]) -> Level:
+    """Return what `seen` weighs under `profile`, after the contexts it stands in."""
+    literal = profile is Profile.PROPOSAL and rule.id in SEVEN
+    level = seen.level or rule.level
+    if profile is Profile.PROPOSAL and rule.proposal is not None:
+        level = rule.proposal
+    if literal:
+        # What an agent writes about itself is held to the words, whatever stands around them.
+        return level
+    for context in lowered_by:
+        limit, _ = CONTEXTS[context.partition(":")[0]]
+        level = max(level, limit, key=lambda candidate: candidate.rank)
+    return level

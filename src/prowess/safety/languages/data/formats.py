@@ -1,19 +1,339 @@
-"""What a data file does: which format it is, and what its reader and the general ones say."""
+"""What a data file does: which format it is, and what its reader and the general ones say.
+
+TOML, INI and their relatives with positions: sections, keys and values, read line by line.
+
+YAML with positions, from the parser's events: nothing is ever constructed.
+"""
 
 import re
 from collections.abc import Callable
 
+import yaml
+
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.data import builds as ci
-from prowess.safety.languages.data import data_manifests as manifests
+from prowess.safety.languages.data import builds as manifests
 from prowess.safety.languages.data import startup as system
-from prowess.safety.languages.data.data_agents import read_agents
-from prowess.safety.languages.data.data_commands import read_scalar
-from prowess.safety.languages.data.data_json import JsonReader
-from prowess.safety.languages.data.data_toml import read_ini, read_toml
-from prowess.safety.languages.data.data_yaml import read_yaml
-from prowess.safety.languages.data.tree import EMPTY, Collector, Entry, documents
+from prowess.safety.languages.data.startup import read_agents
+from prowess.safety.languages.data.tree import (
+    EMPTY,
+    MAX_DEPTH,
+    MAX_ENTRIES,
+    Collector,
+    Entry,
+    JsonReader,
+    align,
+    documents,
+    put_field,
+    read_scalar,
+)
 from prowess.safety.views import Spot, View
+
+_SECTION = re.compile(r"[ \t]*(\[\[?)[ \t]*([^\]\n]{1,300})\]\]?")
+# Possessive: what a part took it does not give back, so that time stays linear.
+_KEY = re.compile(r"[ \t]*+([^=:\n#\[\]{}]{1,200}+)([=:])[ \t]*+")
+_PART = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([^.\s\"']+)")
+_MAX_PARTS = 16
+
+
+def read_toml(collector: Collector) -> Entry:
+    """Return a TOML text as an entry."""
+    view = collector.view
+    root = Entry(fields={}, spot=Spot(view, 0, 0))
+    table = root
+    at, end, count = 0, len(view.text), 0
+    while at < end and count < MAX_ENTRIES:
+        section = _SECTION.match(view.text, at)
+        key = _KEY.match(view.text, at) if section is None else None
+        if section is not None:
+            table = _table(
+                root, section[2], Spot(view, section.start(2), section.end(2)), section[1]
+            )
+        elif key is not None and key[2] == "=":
+            count += 1
+            at = _value(collector, table, key)
+        line_end = view.text.find("\n", at)
+        at = end if line_end < 0 else line_end + 1
+    return root
+
+
+def _names(text: str) -> list[str]:
+    return [m[1] or m[2] or m[3] or "" for m in _PART.finditer(text)][:_MAX_PARTS]
+
+
+def _table(root: Entry, name: str, spot: Spot, mark: str) -> Entry:
+    entry = root
+    names = _names(name)
+    for number, part in enumerate(names):
+        fields = entry.fields if entry.fields is not None else {}
+        inner = fields.get(part)
+        if inner is not None and inner.items:
+            inner = inner.items[-1]
+        last = number == len(names) - 1
+        if last and mark == "[[":
+            return _row(fields, part, spot)
+        if inner is None or inner.fields is None:
+            inner = Entry(fields={}, spot=spot)
+            put_field(fields, part, inner)
+        entry = inner
+    return entry
+
+
+def _row(fields: dict[str, Entry], name: str, spot: Spot) -> Entry:
+    row = Entry(fields={}, spot=spot)
+    known = fields.get(name)
+    if known is not None and known.items is not None:
+        known.items.append(row)
+    else:
+        put_field(fields, name, Entry(items=[row], spot=spot))
+    return row
+
+
+def _value(collector: Collector, table: Entry, key: re.Match[str]) -> int:
+    view = collector.view
+    start = key.end()
+    line_end = view.text.find("\n", start)
+    stop = len(view.text) if line_end < 0 else line_end
+    names = _names(key[1])
+    holder = table
+    spot = Spot(view, key.start(1), key.start(1) + len(key[1].rstrip()))
+    for part in names[:-1]:
+        holder = _table(holder, f'"{part}"', spot, "[")
+    if view.text[start : start + 1] in set("\"'[{"):
+        reader = JsonReader(view)
+        at = reader.read_one(start)
+        entry = reader.root or Entry()
+        collector.unread = collector.unread or reader.unread
+        # A broken value must not swallow the rest of the file silently.
+        at = at if entry.items or entry.fields or at <= stop + 1 or entry.scalar else stop
+    else:
+        text = view.text[start:stop].split(" #")[0].rstrip()
+        entry, at = Entry(scalar=view.cut(start, start + len(text))), stop
+    entry.spot = spot
+    if holder.fields is not None and names:
+        put_field(holder.fields, names[-1], entry)
+    return at
+
+
+def read_ini(view: View) -> Entry:
+    """Return an INI text (units, .npmrc, pip.conf, .gitconfig) as sections of lists of values."""
+    root = Entry(fields={}, spot=Spot(view, 0, 0))
+    section: dict[str, Entry] = {}
+    put_field(root.fields if root.fields is not None else {}, "", Entry(fields=section))
+    last: Entry | None = None
+    at = 0
+    for line in view.text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        body = line.strip()
+        if not body or body[0] in "#;":
+            continue
+        head = _SECTION.match(line)
+        if head is not None:
+            section = {}
+            put_field(
+                root.fields if root.fields is not None else {},
+                head[2].strip(),
+                Entry(fields=section),
+            )
+            continue
+        key = (
+            None if line[0] in " \t" and last is not None and "=" not in body else _KEY.match(line)
+        )
+        if key is not None:
+            last = _ini_value(view, section, key, start)
+        elif last is not None and last.items is not None:
+            offset = start + line.index(body)
+            last.items.append(Entry(scalar=view.cut(offset, offset + len(body))))
+    return root
+
+
+def _ini_value(view: View, section: dict[str, Entry], key: re.Match[str], start: int) -> Entry:
+    line = key.string
+    body = line[key.end() :].strip()
+    offset = start + key.end()
+    quoted = len(body) > 1 and body[0] == body[-1] and body[0] in "\"'"
+    if quoted:
+        body, offset = body[1:-1], offset + 1
+    name = key[1].strip().lower()
+    known = section.get(name)
+    entry = known if known is not None and known.items is not None else Entry(items=[])
+    entry.spot = Spot(view, start + key.start(1), start + key.end(1))
+    if body and entry.items is not None:
+        entry.items.append(Entry(scalar=view.cut(offset, offset + len(body)), quoted=quoted))
+    section[name] = entry
+    return entry
+
+
+# libyaml is about ten times faster; wheels of PyYAML without it still work.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN_TAG = "tag:yaml.org,2002:"
+_CODE_TAG = re.compile(
+    r"python|ruby|java|perl|php|js/|!!?\w+/(?:object|function|regexp)|object[:/]"
+)
+_LINE = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:([\w.$@/-]{1,100}|\"[^\"\n]{1,100}\")[ \t]*:[ \t]+)?(.*)$", re.MULTILINE
+)
+_BRACKET = re.compile(r"[\[\]{}]")
+_MAX_FLOW = 100
+_COMMENT = re.compile(r"(?:^|[ \t])#[ \t]?(.*)$", re.MULTILINE)
+
+
+def read_yaml(collector: Collector) -> Entry:
+    """Return the documents of a YAML text as one entry; a broken text is read line by line."""
+    build = _Build(collector)
+    text = collector.view.text
+    if _flow_depth(text) > _MAX_FLOW:
+        collector.unread = "nested too deeply"
+        return _by_lines(collector.view)
+    try:
+        for event in yaml.parse(_readable(text), Loader=_LOADER):
+            build.take(event)
+            if build.count > MAX_ENTRIES:
+                collector.unread = "too many values"
+                break
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" on line {mark.line + 1}" if mark is not None else ""
+        collector.unread = f"syntax error{line}"
+        return _by_lines(collector.view)
+    _note_comments(collector)
+    return build.root
+
+
+def _flow_depth(text: str) -> int:
+    """Return how deeply brackets nest: the parser's time grows with the square of it."""
+    depth = deepest = 0
+    for match in _BRACKET.finditer(text):
+        depth += 1 if match[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _readable(text: str) -> str:
+    """Return the text without characters that make the parser give up; lengths stay."""
+    return re.sub(
+        r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]",
+        " ",
+        text,
+    )
+
+
+def _note_comments(collector: Collector) -> None:
+    for match in _COMMENT.finditer(collector.view.text):
+        collector.prose(collector.view.cut(match.start(1), match.end(1)))
+
+
+def _by_lines(view: View) -> Entry:
+    found: list[Entry] = []
+    for match in _LINE.finditer(view.text):
+        start, end = match.span(2)
+        value = view.text[start:end].strip().rstrip(",")
+        if not value or value.startswith("#") or len(found) > MAX_ENTRIES:
+            continue
+        inner = value.strip("'\"")
+        at = view.text.index(inner, start) if inner else start
+        scalar = Entry(scalar=view.cut(at, at + len(inner)), quoted=True)
+        key = (match[1] or "").strip('"')
+        found.append(Entry(fields={key: scalar}) if key else scalar)
+    return Entry(items=found)
+
+
+class _Build:
+    """Turns events into entries; what is nested too deeply is left out and said so."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self._documents: list[Entry] = []
+        self.root = Entry(items=self._documents)
+        self.count = 0
+        self._stack: list[Entry] = []
+        self._keys: list[View | None] = []
+        self._skipped = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """Add one event."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._check_tag(event)
+            self._scalar(event)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._check_tag(event)
+            self._open(event)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self._close()
+        elif isinstance(event, yaml.AliasEvent):
+            # The anchor's value was read where it stands; an alias adds nothing but size.
+            self._put(Entry())
+
+    def _span(self, event: yaml.Event) -> tuple[int, int]:
+        start, end = event.start_mark, event.end_mark
+        return (0 if start is None else int(start.index), 0 if end is None else int(end.index))
+
+    def _check_tag(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        tag = event.tag
+        if tag is None or tag == "!":
+            return
+        if _CODE_TAG.search(tag.removeprefix(_PLAIN_TAG)):
+            start, end = self._span(event)
+            spot = Spot(self.collector.view, start, max(end, start + 1))
+            self.collector.emit(Act.DESERIALISE, spot, "yaml-tag", tag[:200])
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        if self._skipped:
+            return
+        start, end = self._span(event)
+        view = align(self.collector.view, event.value, start, end)
+        if self._expects_key():
+            self._keys[-1] = view
+            return
+        self._put(Entry(scalar=view, quoted=event.style is not None))
+
+    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        if self._skipped or len(self._stack) >= MAX_DEPTH:
+            self._skipped += 1
+            self.collector.unread = "nested too deeply"
+            return
+        start, _end = self._span(event)
+        entry = Entry(fields={}) if isinstance(event, yaml.MappingStartEvent) else Entry(items=[])
+        entry.spot = Spot(self.collector.view, start, start + 1)
+        if self._expects_key():
+            self._keys[-1] = self.collector.view.cut(start, start)
+            self._stack.append(entry)
+            self._keys.append(None)
+            return
+        self._put(entry)
+        self._stack.append(entry)
+        self._keys.append(None)
+
+    def _close(self) -> None:
+        if self._skipped:
+            self._skipped -= 1
+            if not self._skipped and self._expects_value():
+                self._put(Entry())
+            return
+        self._stack.pop()
+        self._keys.pop()
+
+    def _expects_key(self) -> bool:
+        return bool(self._stack) and self._stack[-1].fields is not None and self._keys[-1] is None
+
+    def _expects_value(self) -> bool:
+        return bool(self._stack) and self._stack[-1].fields is not None and not self._expects_key()
+
+    def _put(self, entry: Entry) -> None:
+        self.count += 1
+        if not self._stack:
+            self._documents.append(entry)
+            return
+        holder, key = self._stack[-1], self._keys[-1]
+        if holder.items is not None:
+            holder.items.append(entry)
+        elif holder.fields is not None:
+            if key is not None and entry.spot is not None:
+                entry.spot = Spot(key, 0, len(key.text))
+            name = key.text if key is not None else ""
+            put_field(holder.fields, name, entry)
+            self._keys[-1] = None
+
 
 # Each row: the format, what the name of the file must match (in lower case).
 _FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -106,7 +426,7 @@ def _read_yaml(collector: Collector) -> None:
 
 def _read_toml(collector: Collector) -> None:
     root = read_toml(collector)
-    _note_comments(collector)
+    _note_comments_formats(collector)
     _read_tree(collector, root)
 
 
@@ -142,19 +462,19 @@ def _read_special(collector: Collector, root: Entry) -> None:
         ci.read_containers(collector, root)
 
 
-def _note_comments(collector: Collector) -> None:
+def _note_comments_formats(collector: Collector) -> None:
     for match in re.finditer(r"^[ \t]*[#;][ \t]?(.+)$", collector.view.text, re.MULTILINE):
         collector.prose(collector.view.cut(match.start(1), match.end(1)))
 
 
 def _read_lines(collector: Collector) -> None:
-    _note_comments(collector)
+    _note_comments_formats(collector)
 
 
 def _of_ini(read: Callable[[Collector, Entry], None]) -> Callable[[Collector], None]:
     def reader(collector: Collector) -> None:
         root = read_ini(collector.view)
-        _note_comments(collector)
+        _note_comments_formats(collector)
         read(collector, root)
         for keys, entry in root.walk():
             if entry.scalar is not None:
@@ -165,7 +485,7 @@ def _of_ini(read: Callable[[Collector, Entry], None]) -> Callable[[Collector], N
 
 def _of_text(read: Callable[[Collector, View], None]) -> Callable[[Collector], None]:
     def reader(collector: Collector) -> None:
-        _note_comments(collector)
+        _note_comments_formats(collector)
         read(collector, collector.view)
 
     return reader

@@ -1,4 +1,11 @@
-"""Data of any format as one kind of tree, each text of which knows where it stands."""
+"""Data of any format as one kind of tree, each text of which knows where it stands.
+
+Commands inside data: which strings are run, and what the lines around them say about when.
+
+JSON with its relatives (comments, JSON5, TOML's values), read tolerantly and with positions.
+
+A strict parser loses where a text stands and gives up at the first error.
+"""
 
 import re
 import shlex
@@ -10,6 +17,7 @@ from prowess.safety.views import Spot, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 MAX_DEPTH = 64
 MAX_ENTRIES = 60_000
@@ -194,3 +202,294 @@ def first_url(text: str) -> str:
     """Return the first address in a text, or an empty text."""
     match = _URL.search(text)
     return match[0] if match else ""
+
+
+_MAX_COMMAND = 20_000
+_MAX_KEY = 100
+_SHORTEST = 4
+_ADDRESS = re.compile(r"(?:https?|wss?)://\S{1,2000}")
+# Keys whose value is run by whatever reads the file.
+_COMMAND_KEY = re.compile(
+    r"(?:^|[_.\s-])(?:command|commands|cmd|cmdline|commandline|exec|execute|run|script|scripts|shell|bash|sh"
+    r"|entrypoint|entry|hook|hooks|setup|bootstrap|install|installer|installcmd|preinstall|postinstall|init"
+    r"|start|startup|startcommand|before_script|after_script|before_install|preset|prebuild|postbuild"
+    r"|prestart|poststart|postsetup|presetup|prerun|postrun|onload|oninstall|onstart|steps?|action"
+    r"|powershell|healthcheck|test_command|build_command|validator|runner|program)$",
+    re.IGNORECASE,
+)
+# Lists of commands that are spoken about, not run.
+_LISTED_KEY = re.compile(
+    r"(?:allow|deny|block|forbid|disallow|permit|ban|safe|unsafe|example|expect|known|danger|trust|exclu|inclu|ignore)",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_START = re.compile(
+    r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){0,4}"
+    r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){0,4})"
+    r"(?:curl|wget|aria2c|fetch|iwr|irm|iex|bash|sh|zsh|dash|ksh|fish|python[23]?|node|deno|bun|npx|bunx|uvx|perl"
+    r"|ruby|php|powershell(?:\.exe)?|pwsh|cmd(?:\.exe)?|osascript|eval|exec|source|echo|printf|base64|xxd|nc|ncat"
+    r"|socat|openssl|rm|chmod|crontab|launchctl|systemctl|nohup|mkdir|cat|tar|unzip|git|npm|pnpm|yarn|pip3?|uv|brew"
+    r"|docker|ssh|scp|rsync|cd|export|mshta|rundll32|regsvr32|certutil|bitsadmin|find|dd|env)(?=\s|$)"
+)
+_SHELLY = re.compile(r"https?://|ftp://|\||&&|\$\(|`|/dev/tcp/|\s-{1,2}[a-zA-Z]|>\s*[~/.$]|\bsh\b")
+_PIPED = re.compile(
+    r"\b(?:curl|wget|fetch|irm|iwr|base64|xxd|aria2c|openssl)\b[^\n|]{1,400}\|[^\n|]{0,100}"
+    r"\b(?:bash|sh|zsh|dash|ksh|python[23]?|node|perl|ruby|php|iex|pwsh|powershell|base64|tar|xxd)\b"
+    r"|\$\((?:curl|wget)\s|<\((?:curl|wget)\s|/dev/tcp/\d|\biex\s*\(|\bInvoke-Expression\b",
+    re.IGNORECASE,
+)
+_POWERSHELL = re.compile(
+    r"\b(?:iex|irm|iwr|Invoke-\w{3,}|New-Object|powershell|Set-MpPreference)\b", re.IGNORECASE
+)
+_ENDPOINT_KEY = re.compile(
+    r"(?:url|uri|endpoint|webhook|callback|base|host|server|proxy|upload|collector|beacon|registry"
+    r"|target|api)\d{0,3}$",
+    re.IGNORECASE,
+)
+_SCHEMA_KEYS = frozenset((
+    "$schema", "$id", "$ref", "homepage", "license", "repository", "bugs", "funding",
+    "documentation", "source", "author", "icon", "logo", "image",
+))  # fmt: skip
+
+
+def is_command_key(key: str) -> bool:
+    """Whether what stands under `key` is run."""
+    return (
+        len(key) < _MAX_KEY
+        and not _LISTED_KEY.match(key)
+        and _COMMAND_KEY.search(_CAMEL.sub("_", key)) is not None
+    )
+
+
+def looks_like_command(text: str) -> bool:
+    """Whether a text is a command line, not a sentence about one."""
+    if len(text) > _MAX_COMMAND or len(text) < _SHORTEST:
+        return False
+    if _PIPED.search(text):
+        return True
+    return _START.match(text) is not None and _SHELLY.search(text) is not None
+
+
+def language_of(text: str) -> str:
+    """Return the language of a command: shell unless it speaks PowerShell."""
+    return "powershell" if _POWERSHELL.search(text) else "shell"
+
+
+def read_scalar(collector: Collector, keys: tuple[str, ...], entry: Entry) -> None:
+    """Note what any string of any data file may be: a command, an address, prose."""
+    view = entry.scalar
+    if view is None or len(view.text) < _SHORTEST:
+        return
+    text, key = view.text, keys[-1] if keys else ""
+    if looks_like_command(text):
+        collector.command(view, language_of(text))
+        return
+    if _is_run(key, text):
+        collector.command(view, language_of(text))
+    elif _ADDRESS.fullmatch(text) and _ENDPOINT_KEY.search(key) and key not in _SCHEMA_KEYS:
+        collector.emit(Act.FETCH, spot_of(view), text, "endpoint")
+    collector.prose(view)
+
+
+def _is_run(key: str, text: str) -> bool:
+    shaped = (" " in text or "/" in text) and len(text) < _MAX_COMMAND
+    return shaped and is_command_key(key) and first_url(text) != text
+
+
+def run(collector: Collector, entry: Entry, subject: str) -> None:
+    """Note a command that is run by itself; a list is its arguments, a map several commands."""
+    if entry.fields is not None:
+        for _name, inner in entry.pairs():
+            run(collector, Entry(items=inner.scalars()), subject)
+        return
+    parts = entry.scalars()
+    line = command_line(parts)
+    if line is None or not line.text.strip():
+        return
+    collector.emit(Act.EXEC, place(parts[0]), subject, line.text)
+    collector.command(line, language_of(line.text))
+
+
+def set_variables(collector: Collector, entry: Entry) -> None:
+    """Note the variables of an environment block: a map, or a list of `NAME=value`."""
+    for name, value in entry.pairs():
+        if value.scalar is not None:
+            collector.emit(Act.SETENV, spot_of(value.scalar), name, value.text)
+    for item in entry.items or ():
+        name, equals, value_text = item.text.partition("=")
+        if equals and name.replace("_", "").isalnum() and item.scalar is not None:
+            collector.emit(Act.SETENV, spot_of(item.scalar), name, value_text)
+
+
+_TOKEN = re.compile(
+    r"""(?P<space>[\s,;]+|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"""
+    r"""|(?P<long>\"{3}(?:[^"\\]|\\[\s\S]|\"(?!\"\"))*(?:\"{3})?|'{3}(?:[^']|'(?!''))*(?:'{3})?)"""
+    r"""|(?P<string>"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?)"""
+    r"""|(?P<mark>[{}\[\]:=])"""
+    r"""|(?P<bare>[^\s,;{}\[\]:="'/]+|/)"""
+)
+_ESCAPE = re.compile(
+    r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))"
+)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_MAX_CODE = 0x10FFFF
+_HALVES = range(0xD800, 0xE000)
+_MAX_LINE = 4_000
+_AFTER_VALUE = re.compile(r"[ \t]*(?:[,}\]:]|$|//|#)", re.MULTILINE)
+
+
+def unescape(view: View, start: int, end: int) -> View:
+    """Return what stands between quotes, escapes decoded, each character at its place."""
+    text = view.text[start:end]
+    if "\\" not in text:
+        return view.cut(start, end)
+    parts: list[str] = []
+    indices: list[int] = []
+    at = 0
+    for match in _ESCAPE.finditer(text):
+        parts.append(text[at : match.start()])
+        indices.extend(range(start + at, start + match.start()))
+        decoded = _decode(match)
+        parts.append(decoded)
+        indices.extend([start + match.start()] * len(decoded))
+        at = match.end()
+    parts.append(text[at:])
+    indices.extend(range(start + at, end))
+    return view.derive("".join(parts), indices)
+
+
+def _decode(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(0x10000 + ((int(match[1], 16) & 0x3FF) << 10) + (int(match[2], 16) & 0x3FF))
+    digits = match[3] or match[4] or match[5]
+    if digits:
+        return character(int(digits, 16))
+    return _PLAIN.get(match[6], "" if match[6] == "\r\n" else match[6])
+
+
+def character(code: int) -> str:
+    """Return the character of a code; half of a pair and what is no code is a replacement."""
+    return chr(code) if code <= _MAX_CODE and code not in _HALVES else "\ufffd"
+
+
+class JsonReader:
+    """Builds entries from tokens, with a stack instead of recursion."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.comments: list[View] = []
+        self.unread = ""
+        self._stack: list[Entry] = []
+        self._keys: list[View | None] = []
+        self._skipped = 0
+        self._count = 0
+        self.root: Entry | None = None
+
+    def read(self) -> Entry:
+        """Read a file: one value, or many as in JSON lines."""
+        at, end = 0, len(self.view.text)
+        while at < end:
+            at = self.read_one(at)
+        return self.root or Entry()
+
+    def read_one(self, start: int) -> int:
+        """Read one value, and return where it ends."""
+        at, end = start, len(self.view.text)
+        before = self._count
+        while at < end and (self._stack or self._skipped or self._count == before):
+            match = _TOKEN.match(self.view.text, at)
+            if match is None:
+                at += 1
+                continue
+            at = self._take(match)
+            if self._count > MAX_ENTRIES:
+                self.unread = "too many values"
+                return end
+        return at
+
+    def _take(self, match: re.Match[str]) -> int:
+        kind, start, end = match.lastgroup, match.start(), match.end()
+        if kind == "space":
+            if self.view.text[start] in "/#":
+                self.comments.append(self.view.cut(start, end))
+        elif kind == "mark":
+            self._mark(match[0], start)
+        elif kind == "bare":
+            self._scalar(self.view.cut(start, end), quoted=False)
+        else:
+            return self._string(start, end, 3 if kind == "long" else 1)
+        return end
+
+    def _string(self, start: int, end: int, size: int) -> int:
+        quote = self.view.text[start : start + size]
+        closed = end - start >= 2 * size and self.view.text.endswith(quote, 0, end)
+        inner_end = end - size if closed else end
+        if (
+            closed
+            and size == 1
+            and self._in_value()
+            and not _AFTER_VALUE.match(self.view.text, end)
+        ):
+            # A quote that was not escaped: the text goes on to the last one of the line.
+            line_end = self.view.text.find("\n", end)
+            last = self.view.text.rfind(quote, end, line_end if line_end >= 0 else None)
+            if 0 <= last - end < _MAX_LINE:
+                inner_end, end = last, last + 1
+        if quote == "'''":
+            value = self.view.cut(start + size, inner_end)
+        else:
+            value = unescape(self.view, start + size, inner_end)
+        self._scalar(value, quoted=True)
+        return end
+
+    def _in_value(self) -> bool:
+        return bool(self._stack) and (self._stack[-1].fields is None or self._keys[-1] is not None)
+
+    def _mark(self, mark: str, start: int) -> None:
+        if mark in "{[":
+            if len(self._stack) >= MAX_DEPTH:
+                self._skipped += 1
+                self.unread = "nested too deeply"
+                return
+            entry = Entry(fields={}) if mark == "{" else Entry(items=[])
+            entry.spot = Spot(self.view, start, start + 1)
+            self._put(entry)
+            self._stack.append(entry)
+            self._keys.append(None)
+        elif mark in "}]":
+            if self._skipped:
+                self._skipped -= 1
+            elif self._stack:
+                self._stack.pop()
+                self._keys.pop()
+
+    def _scalar(self, value: View, *, quoted: bool) -> None:
+        if self._stack and self._stack[-1].fields is not None and self._keys[-1] is None:
+            self._keys[-1] = value
+            return
+        self._put(Entry(scalar=value, quoted=quoted))
+
+    def _put(self, entry: Entry) -> None:
+        self._count += 1
+        if not self._stack:
+            self._root(entry)
+            return
+        holder, key = self._stack[-1], self._keys[-1]
+        if holder.items is not None:
+            holder.items.append(entry)
+        elif holder.fields is not None:
+            name = key.text if key is not None else ""
+            if key is not None and entry.spot is not None:
+                entry.spot = Spot(key, 0, len(key.text))
+            put_field(holder.fields, name, entry)
+            self._keys[-1] = None
+
+    def _root(self, entry: Entry) -> None:
+        if self.root is None:
+            self.root = entry
+        elif self.root.items is not None and self.root.spot is None:
+            self.root.items.append(entry)
+        else:
+            # Several values in one file, as in JSON lines.
+            self.root = Entry(items=[self.root, entry])

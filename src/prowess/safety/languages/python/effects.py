@@ -1,26 +1,151 @@
-"""What other Python calls mean: secrets read, payloads decoded, objects revived, names computed."""
+"""What other Python calls mean: secrets read, payloads decoded, objects revived, names computed.
 
+Decoders that Python code calls to unpack a payload, applied to constants with a bound.
+
+Python calls that only rewrite constants: text methods, conversions, `map`, `join`, `chr`.
+"""
+
+import base64
+import binascii
+import bz2
+import codecs
+import lzma
+import zlib
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python import python_decode
+from prowess.safety.languages.python import values as fold
 from prowess.safety.languages.python.io import store, stored_labels
-from prowess.safety.languages.python.python_names import (
+from prowess.safety.languages.python.source import Site, State
+from prowess.safety.languages.python.values import (
+    MAX_TEXT,
+    NO_LABELS,
+    UNKNOWN,
+    Constant,
+    Value,
     canonical,
     is_dangerous,
     is_dangerous_module,
-)
-from prowess.safety.languages.python.python_state import Site, State
-from prowess.safety.languages.python.values import (
-    NO_LABELS,
-    UNKNOWN,
-    Value,
     labelled,
     mapping,
+    members,
     replace,
+    sequence,
     words,
 )
 from prowess.safety.sensitive import is_secret_name
+
+_MEMORY = 1 << 26
+_GZIP = 31
+_AUTO = 47
+_FAILED = (ValueError, TypeError, OSError, EOFError, zlib.error, lzma.LZMAError, binascii.Error)
+
+
+def _base64(data: bytes) -> bytes:
+    return base64.b64decode(data + b"=" * (-len(data) % 4))
+
+
+def _urlsafe(data: bytes) -> bytes:
+    return base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4))
+
+
+def _inflate(wbits: int) -> Callable[[bytes], bytes]:
+    return lambda data: zlib.decompressobj(wbits).decompress(data, MAX_TEXT)
+
+
+def _bzip2(data: bytes) -> bytes:
+    return bz2.BZ2Decompressor().decompress(data, MAX_TEXT)
+
+
+def _lzma(data: bytes) -> bytes:
+    return lzma.LZMADecompressor(memlimit=_MEMORY).decompress(data, MAX_TEXT)
+
+
+def _rot13(data: bytes) -> bytes:
+    return codecs.encode(data.decode("utf-8", "replace"), "rot13").encode("utf-8", "replace")
+
+
+def _hex(data: bytes) -> bytes:
+    return bytes.fromhex(data.decode("ascii"))
+
+
+_PLAIN: dict[str, Callable[[bytes], bytes]] = {
+    "base64": _base64,
+    "base64url": _urlsafe,
+    "base32": base64.b32decode,
+    "base16": lambda data: base64.b16decode(data, casefold=True),
+    "base85": base64.b85decode,
+    "ascii85": base64.a85decode,
+    "hex": _hex,
+    "rot13": _rot13,
+    "zlib": _inflate(_AUTO),
+    "deflate": _inflate(-zlib.MAX_WBITS),
+    "gzip": _inflate(_GZIP),
+    "bzip2": _bzip2,
+    "lzma": _lzma,
+    "quoted-printable": binascii.a2b_qp,
+    "uu": binascii.a2b_uu,
+}
+
+# The calls that decode, and the encoding that each undoes.
+CALLS = {
+    "base64.b64decode": "base64",
+    "base64.standard_b64decode": "base64",
+    "base64.decodebytes": "base64",
+    "base64.decodestring": "base64",
+    "base64.urlsafe_b64decode": "base64url",
+    "base64.b32decode": "base32",
+    "base64.b16decode": "base16",
+    "base64.b85decode": "base85",
+    "base64.a85decode": "ascii85",
+    "binascii.a2b_base64": "base64",
+    "binascii.unhexlify": "hex",
+    "binascii.a2b_hex": "hex",
+    "binascii.a2b_qp": "quoted-printable",
+    "binascii.a2b_uu": "uu",
+    "quopri.decodestring": "quoted-printable",
+    "bytes.fromhex": "hex",
+    "bytearray.fromhex": "hex",
+    "zlib.decompress": "zlib",
+    "zlib.decompressobj().decompress": "zlib",
+    "gzip.decompress": "gzip",
+    "bz2.decompress": "bzip2",
+    "lzma.decompress": "lzma",
+}
+
+_CODEC_NAMES = {
+    "rot13": "rot13",
+    "rot_13": "rot13",
+    "hex": "hex",
+    "hex_codec": "hex",
+    "base64": "base64",
+    "base64_codec": "base64",
+    "zlib": "zlib",
+    "zlib_codec": "zlib",
+    "zip": "zlib",
+    "bz2": "bzip2",
+    "uu": "uu",
+    "quopri": "quoted-printable",
+}
+
+
+def codec_encoding(name: Constant | None) -> str | None:
+    """Return the encoding that `codecs.decode(…, name)` undoes, where it is not a charset."""
+    return _CODEC_NAMES.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
+
+
+def decode(encoding: str, data: Constant | None) -> bytes | None:
+    """Return what `data` decodes to, cut at a bound; None where it does not decode."""
+    if isinstance(data, int) or data is None or len(data) > MAX_TEXT:
+        return None
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    try:
+        return _PLAIN[encoding](raw)[:MAX_TEXT]
+    except _FAILED:
+        if encoding == "zlib":
+            return decode("deflate", data)
+        return None
+
 
 _DECODED = frozenset(["decoded"])
 _HOME_VARIABLES = words("HOME USERPROFILE")
@@ -73,13 +198,13 @@ def quiet_source(label: str) -> Callable[[State, Site], Value]:
 
 def decoding(state: State, site: Site) -> Value:
     """`base64.b64decode(data)` and its like."""
-    encoding = python_decode.CALLS[site.name]
+    encoding = CALLS[site.name]
     return unpacked(state, site, encoding, site.arg(0))
 
 
 def codec_decoding(state: State, site: Site) -> Value | None:
     """`codecs.decode(data, encoding)`, where the encoding is not a charset."""
-    encoding = python_decode.codec_encoding(site.arg(1, "encoding").constant)
+    encoding = codec_encoding(site.arg(1, "encoding").constant)
     # Turning by thirteen letters is its own undoing; the others only pack when they encode.
     if site.name.endswith(".encode") and encoding != "rot13":
         return None
@@ -97,7 +222,7 @@ def codec_decoding(state: State, site: Site) -> Value | None:
 def unpacked(state: State, site: Site, encoding: str, data: Value) -> Value:
     """Return what data decodes to."""
     state.emit(Act.DECODE, site.node, encoding, "", data.labels)
-    result = python_decode.decode(encoding, data.constant)
+    result = decode(encoding, data.constant)
     steps = (*data.steps, encoding)
     found = Value(constant=result, labels=data.labels | _DECODED, steps=steps, node=data.node)
     return state.charge(found)
@@ -242,3 +367,220 @@ def saved(state: State, site: Site) -> Value:
     if path.texts() and site.receiver.labels:
         store(state, site.node, path, labelled(site.receiver.labels))
     return UNKNOWN
+
+
+_MAX_RANGE = 4096
+_MIN_PAYLOAD = 8
+
+
+def _constants(values: tuple[Value, ...]) -> list[Constant] | None:
+    found = [value.constant for value in values if value.constant is not None]
+    return found if len(found) == len(values) else None
+
+
+def _steps(values: tuple[Value, ...]) -> tuple[str, ...]:
+    return next((value.steps for value in values if value.steps), ())
+
+
+def text_method(state: State, site: Site, method: str) -> Value | None:
+    """Return what a method of a constant text gives; None where it is not such a method."""
+    subject = site.receiver
+    if method == "format" and subject.text:
+        return _formatted(state, site)
+    if not isinstance(subject.constant, str | bytes):
+        return None
+    if method == "join":
+        return _joined(state, subject.constant, site.arg(0))
+    if method == "translate":
+        return _translated(state, site)
+    # Python 2 wrote "…".decode("base64").
+    if method == "decode" and isinstance(subject.constant, str) and site.args:
+        return unpacked(state, site, "hex" if site.args[0].text == "hex" else "base64", subject)
+    return _rewritten(state, site, method, subject.constant)
+
+
+def _rewritten(state: State, site: Site, method: str, text: str | bytes) -> Value | None:
+    subject = site.receiver
+    arguments = _constants(site.args)
+    result = fold.method(text, method, arguments) if arguments is not None else None
+    if result is None:
+        return None
+    labels, node = subject.labels | site.labels(), subject.node
+    if isinstance(result, list):
+        parts: list[str | bytes] = [*result]
+        return sequence(Value(constant=part, labels=labels, node=node) for part in parts)
+    # Encoding a literal leaves its letters where they are.
+    plain = subject.plain and method in {"encode", "decode", "strip"}
+    found = Value(constant=result, labels=labels, steps=subject.steps, node=node, plain=plain)
+    return state.charge(found)
+
+
+def _joined(state: State, separator: str | bytes, parts: Value) -> Value:
+    values = members(parts)
+    if values is None:
+        return Value(labels=parts.labels, node=parts.node)
+    constants = _constants(values)
+    node = next((value.node for value in values if value.node is not None), parts.node)
+    if constants is None:
+        shown = separator if isinstance(separator, str) else ""
+        sketch = shown.join(value.text or "$value" for value in values[:64])
+        return Value(sketch=sketch, labels=parts.labels, node=node)
+    steps = parts.steps or _steps(values)
+    found = fold.joined(separator, constants)
+    return state.charge(Value(constant=found, labels=parts.labels, steps=steps, node=node))
+
+
+def _formatted(state: State, site: Site) -> Value:
+    subject = site.receiver
+    arguments = _constants(site.args)
+    named = {key: value.constant for key, value in site.keywords.items()}
+    known = {key: value for key, value in named.items() if value is not None}
+    labels = subject.labels | site.labels()
+    if arguments is not None and len(known) == len(named) and isinstance(subject.constant, str):
+        result = fold.formatted(subject.constant, arguments, known)
+        if result is not None:
+            return state.charge(Value(constant=result, labels=labels, node=subject.node))
+    sketch = subject.text.replace("{}", "$value").replace("{", "$").replace("}", "")
+    return Value(sketch=sketch, labels=labels, node=subject.node)
+
+
+def _translated(state: State, site: Site) -> Value | None:
+    table, subject = site.arg(0), site.receiver
+    pair = table.items if table.name == "maketrans" else None
+    if pair is None or not isinstance(subject.constant, str):
+        return None
+    before, after = pair[0].text, pair[1].text
+    result = fold.translated(subject.constant, before, after)
+    labels = subject.labels | _DECODED
+    steps = (*subject.steps, "substitution")
+    return state.charge(Value(constant=result, labels=labels, steps=steps, node=subject.node))
+
+
+def _maketrans(_state: State, site: Site) -> Value | None:
+    before, after = site.arg(0), site.arg(1)
+    if isinstance(before.constant, str) and isinstance(after.constant, str):
+        return Value(items=(before, after), name="maketrans")
+    return None
+
+
+def _chr(_state: State, site: Site) -> Value:
+    first = site.arg(0)
+    letter = fold.character(first.constant)
+    if letter is None:
+        return Value(labels=first.labels)
+    labels = first.labels | _DECODED
+    return Value(constant=letter, labels=labels, steps=("char codes",), node=site.node)
+
+
+def _ord(_state: State, site: Site) -> Value | None:
+    text = site.arg(0).constant
+    if isinstance(text, str | bytes) and len(text) == 1:
+        return Value(constant=ord(text), labels=site.arg(0).labels, node=site.node)
+    return None
+
+
+def _int(_state: State, site: Site) -> Value | None:
+    result = fold.number(site.arg(0).constant, site.arg(1, "base").constant)
+    return None if result is None else Value(constant=result, labels=site.arg(0).labels)
+
+
+def _str(state: State, site: Site) -> Value | None:
+    first = site.arg(0)
+    if isinstance(first.constant, bytes):
+        return replace(first, constant=first.text)
+    if isinstance(first.constant, int):
+        return state.charge(Value(constant=str(first.constant), labels=first.labels))
+    # A path or a text stays what it is.
+    return replace(first, name="") if first.text else None
+
+
+def _bytes(state: State, site: Site) -> Value | None:
+    first = site.arg(0)
+    if isinstance(first.constant, str):
+        return replace(first, constant=first.constant.encode("utf-8", "replace"))
+    if isinstance(first.constant, bytes):
+        return first
+    if first.items is None:
+        return None
+    result = fold.blob([item.constant for item in first.items])
+    if result is None:
+        return None
+    if len(result) >= _MIN_PAYLOAD:
+        state.emit(Act.DECODE, site.node, "char codes")
+    node = next((item.node for item in first.items if item.node is not None), first.node)
+    labels = first.labels | _DECODED
+    return state.charge(Value(constant=result, labels=labels, steps=("char codes",), node=node))
+
+
+def _listed(_state: State, site: Site) -> Value | None:
+    found = members(site.arg(0))
+    return None if found is None else replace(sequence(found), labels=site.arg(0).labels)
+
+
+def _reversed(state: State, site: Site) -> Value | None:
+    first = site.arg(0)
+    if isinstance(first.constant, str | bytes):
+        found = replace(first, constant=first.constant[::-1], plain=False)
+        return state.charge(backwards(found))
+    return None if first.items is None else sequence(first.items[::-1])
+
+
+def backwards(value: Value) -> Value:
+    """Return a text that stood backwards in the source, marked as such."""
+    return replace(value, labels=value.labels | _DECODED, steps=(*value.steps, "reversed"))
+
+
+def _range(state: State, site: Site) -> Value | None:
+    numbers = [value.constant for value in site.args if isinstance(value.constant, int)]
+    if len(numbers) != len(site.args) or not numbers or numbers[3:] or 0 in numbers[2:]:
+        return None
+    found = range(*numbers)
+    if len(found) > _MAX_RANGE:
+        return None
+    state.spent += len(found) >> 3
+    return Value(items=tuple(Value(constant=number) for number in found))
+
+
+def _len(_state: State, site: Site) -> Value:
+    first = site.arg(0)
+    if isinstance(first.constant, str | bytes):
+        return Value(constant=len(first.constant))
+    return UNKNOWN if first.items is None else Value(constant=len(first.items))
+
+
+def _zip(_state: State, site: Site) -> Value | None:
+    columns = [found for value in site.args if (found := members(value)) is not None]
+    if len(columns) != len(site.args):
+        return None
+    return sequence(sequence(row) for row in zip(*columns, strict=False))
+
+
+def _enumerate(_state: State, site: Site) -> Value | None:
+    found = members(site.arg(0))
+    if found is None:
+        return None
+    return sequence(sequence([Value(constant=at), item]) for at, item in enumerate(found))
+
+
+REWRITES: dict[str, Callable[[State, Site], Value | None]] = {
+    "chr": _chr,
+    "unichr": _chr,
+    "ord": _ord,
+    "int": _int,
+    "str": _str,
+    "bytes": _bytes,
+    "bytearray": _bytes,
+    "list": _listed,
+    "tuple": _listed,
+    "set": _listed,
+    "sorted": _listed,
+    "iter": _listed,
+    "reversed": _reversed,
+    "range": _range,
+    "len": _len,
+    "zip": _zip,
+    "enumerate": _enumerate,
+    "str.maketrans": _maketrans,
+    "string.maketrans": _maketrans,
+    "bytes.maketrans": _maketrans,
+}

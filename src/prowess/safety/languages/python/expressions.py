@@ -1,24 +1,32 @@
-"""What Python expressions come to, walked once each; calls are left to their own module."""
+"""What Python expressions come to, walked once each; calls are left to their own module.
+
+Constants of the standard library that file modes are written with.
+
+What Python operators make of values that are known in part.
+
+What Python assignments change: names, attributes, members, the environment.
+"""
 
 import ast
+import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python import python_fold as fold
-from prowess.safety.languages.python.effects import computed, environment_variable
-from prowess.safety.languages.python.io import PATH
-from prowess.safety.languages.python.python_builtins import backwards
-from prowess.safety.languages.python.python_calls import EFFECTS
-from prowess.safety.languages.python.python_modes import MODES
-from prowess.safety.languages.python.python_names import canonical, is_bare_module
-from prowess.safety.languages.python.python_operators import hint, operated
-from prowess.safety.languages.python.python_state import Site, State
+from prowess.safety.languages.python import values as fold
+from prowess.safety.languages.python.calls import EFFECTS
+from prowess.safety.languages.python.effects import backwards, computed, environment_variable
+from prowess.safety.languages.python.io import PATH, added_bits, join_path
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.languages.python.values import (
     UNKNOWN,
+    Constant,
     Function,
     Labels,
+    Scope,
     Value,
+    canonical,
+    is_bare_module,
     join,
     labelled,
     lookup,
@@ -28,6 +36,77 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+
+MODES: dict[str, int] = {
+    f"stat.{name}": value
+    for name, value in vars(stat).items()
+    if name.startswith("S_I") and isinstance(value, int)
+}
+
+
+_MAX_SKETCH = 1 << 14
+_MAX_ITEMS = 512
+
+
+def hint(value: Value, node: ast.expr) -> str:
+    """Return the text of a value, or a name that stands for it."""
+    if value.text:
+        return value.text
+    if isinstance(value.constant, int):
+        return str(value.constant)
+    if isinstance(node, ast.Name):
+        return f"${node.id}"
+    return f"${node.attr}" if isinstance(node, ast.Attribute) else "$value"
+
+
+def operated(state: State, node: ast.BinOp, left: Value, right: Value) -> Value:
+    """Return what an operator makes of two values."""
+    if isinstance(node.op, ast.Div) and left.name == PATH:
+        return join_path((left, right))
+    if isinstance(node.op, ast.Mod) and left.text:
+        return _percent(state, left, right)
+    result = fold.binary(node.op, left.constant, right.constant)
+    labels = left.labels | right.labels
+    steps = left.steps or right.steps
+    where = left.node if left.node is not None else right.node
+    if result is not None:
+        return state.charge(Value(constant=result, labels=labels, steps=steps, node=where))
+    if isinstance(node.op, ast.BitOr):
+        return _merged(left, right, labels)
+    if isinstance(node.op, ast.Add):
+        return replace(_added(node, left, right), labels=labels, steps=steps, node=where)
+    return labelled(labels)
+
+
+def _added(node: ast.BinOp, left: Value, right: Value) -> Value:
+    if left.items is not None and right.items is not None:
+        return Value(items=(left.items + right.items)[:_MAX_ITEMS])
+    if left.text or right.text:
+        return Value(sketch=(hint(left, node.left) + hint(right, node.right))[:_MAX_SKETCH])
+    return UNKNOWN
+
+
+def _merged(left: Value, right: Value, labels: Labels) -> Value:
+    if left.keys is not None and right.keys is not None:
+        pairs = [*zip(left.keys, left.items or (), strict=True)]
+        return mapping([*pairs, *zip(right.keys, right.items or (), strict=True)])
+    bits = next((v.constant for v in (left, right) if isinstance(v.constant, int)), None)
+    return Value(sketch=added_bits(bits) if bits is not None else "", labels=labels)
+
+
+def _percent(state: State, left: Value, right: Value) -> Value:
+    labels = left.labels | right.labels
+    values = right.items if right.items is not None and right.keys is None else (right,)
+    known: list[Constant] = [v.constant for v in values if v.constant is not None]
+    if len(known) == len(values) and isinstance(left.constant, str | bytes):
+        result = fold.percent(left.constant, known)
+        if result is not None:
+            return state.charge(Value(constant=result, labels=labels, node=left.node))
+    sketch = left.text
+    for value in values[:16]:
+        sketch = sketch.replace("%s", value.text or "$value", 1)
+    return Value(sketch=sketch, labels=labels, node=left.node)
+
 
 Evaluate = Callable[[State, Any], Value]
 
@@ -353,3 +432,75 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
 def register(kind: type[ast.expr], handler: Evaluate) -> None:
     """Let another module say what a kind of expression comes to."""
     _HANDLERS[kind] = handler
+
+
+_TARGETS_MAX_ITEMS = 256
+
+
+def bind(state: State, target: ast.expr, value: Value) -> None:
+    """Let the target of an assignment hold a value."""
+    if isinstance(target, ast.Name):
+        state.assign(target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(state, target.elts, value)
+    elif isinstance(target, ast.Starred):
+        bind(state, target.value, labelled(value.labels))
+    elif isinstance(target, ast.Attribute):
+        _set_attribute(state, target, value)
+    elif isinstance(target, ast.Subscript):
+        _set_member(state, target, value)
+
+
+def _unpack(state: State, targets: list[ast.expr], value: Value) -> None:
+    parts = members(value)
+    if parts is None or len(parts) != len(targets):
+        parts = (labelled(value.labels),) * len(targets)
+    for target, part in zip(targets, parts, strict=True):
+        bind(state, target, part)
+
+
+def _set_attribute(state: State, target: ast.Attribute, value: Value) -> None:
+    base = evaluate(state, target.value)
+    if base.name.startswith("self:"):
+        owner = base.name[5:]
+        old = state.attribute(owner, target.attr)
+        state.set_attribute(owner, target.attr, join(old, value))
+        return
+    if target.attr == "check_hostname" and value.constant is False:
+        state.emit(Act.DISABLE, target, "tls")
+    if isinstance(target.value, ast.Name):
+        state.assign(f"{target.value.id}.{target.attr}", value)
+    if value.labels:
+        update(state, target.value, base.named(value.labels))
+
+
+def _set_member(state: State, target: ast.Subscript, value: Value) -> None:
+    base = evaluate(state, target.value)
+    key = UNKNOWN if isinstance(target.slice, ast.Slice) else evaluate(state, target.slice)
+    if base.name == "os.environ":
+        state.emit(Act.SETENV, target, key.text, value.text, value.labels)
+        return
+    grown = base.named(value.labels)
+    if base.keys is not None and len(base.keys) < _TARGETS_MAX_ITEMS and key.constant is not None:
+        pairs = zip(base.keys, base.items or (), strict=True)
+        kept = [(known, item) for known, item in pairs if known.constant != key.constant]
+        grown = replace(mapping([*kept, (key, value)]), name=base.name).named(grown.labels)
+    if grown is not base:
+        update(state, target.value, grown)
+
+
+def update(state: State, target: ast.expr, value: Value) -> None:
+    """Let whatever an expression names hold more than before."""
+    if isinstance(target, ast.Name):
+        scope: Scope | None = state.scope
+        while scope is not None and target.id not in scope.names:
+            scope = scope.parent
+        (scope or state.scope).names[target.id] = value
+    elif isinstance(target, ast.Attribute):
+        base = evaluate(state, target.value)
+        if base.name.startswith("self:"):
+            state.set_attribute(base.name[5:], target.attr, value)
+    elif isinstance(target, ast.Subscript):
+        base = evaluate(state, target.value)
+        if not value.labels <= base.labels and isinstance(target.value, ast.Name | ast.Attribute):
+            update(state, target.value, base.named(value.labels))

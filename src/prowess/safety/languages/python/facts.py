@@ -1,21 +1,28 @@
-"""Walks Python statements in order: assignments, branches, loops, functions, classes, imports."""
+"""Walks Python statements in order: assignments, branches, loops, functions, classes, imports.
+
+Prose inside Python code: docstrings, comments, long strings.
+
+Reads Python: what a script, a fenced block or an inline text does, as facts.
+"""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prowess.safety.languages.python.expressions import all_of, evaluate
-from prowess.safety.languages.python.functions import apply, element
+from prowess.safety.facts import Act, Reading, Snippet
+from prowess.safety.languages.python.expressions import all_of, bind, evaluate, operated, update
+from prowess.safety.languages.python.functions import apply, element, install, is_static, itself
 from prowess.safety.languages.python.io import PATH
-from prowess.safety.languages.python.python_names import canonical, is_known_module
-from prowess.safety.languages.python.python_operators import operated
-from prowess.safety.languages.python.python_state import Site, State
-from prowess.safety.languages.python.python_targets import bind, update
+from prowess.safety.languages.python.source import Site, Source, State, literal_view, read_source
 from prowess.safety.languages.python.values import (
     UNKNOWN,
     Function,
     Scope,
     Value,
+    canonical,
+    is_known_module,
     join,
     labelled,
     labels_of,
@@ -25,6 +32,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.views import View
 
 _MAX_ROUNDS = 256
 _MAX_INHERITED = 64
@@ -387,3 +395,167 @@ _HANDLERS: dict[type[ast.stmt], Execute] = {
     ast.AsyncFunctionDef: _function,
     ast.ClassDef: _class,
 }
+
+
+_MIN_LENGTH = 40
+_MAX_TEXTS = 2000
+_LINE_END = re.compile(r"[\r\n]")
+
+
+def prose(source: Source) -> tuple[View, ...]:
+    """Return what a text says to a reader, in the order in which it stands."""
+    found: list[tuple[int, View]] = []
+    spans: list[tuple[int, int]] = []
+    for node in _strings(source.tree):
+        span = source.span(node)
+        spans.append(span)
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and _is_prose(text):
+            found.append((span[0], literal_view(source.view, text, *span)))
+    found.extend(_comments(source.view, sorted(spans)))
+    found.sort(key=lambda item: item[0])
+    return tuple(view for _, view in found[:_MAX_TEXTS])
+
+
+def _strings(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the nodes that are strings; three times as fast as `ast.walk`."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str | bytes):
+                yield node
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node
+        for value in vars(node).values():
+            if isinstance(value, list):
+                stack.extend(item for item in value if isinstance(item, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.Name):
+                stack.append(value)
+
+
+def _is_prose(text: str) -> bool:
+    return len(text) >= _MIN_LENGTH and " " in text
+
+
+def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]]:
+    """Return comments; those on lines below each other are one."""
+    starts, ends = _merged(spans)
+    found: list[tuple[int, View]] = []
+    run: list[tuple[int, int]] = []
+    at = view.text.find("#")
+    while at >= 0:
+        before = bisect_right(starts, at) - 1
+        if before >= 0 and at < ends[before]:
+            at = view.text.find("#", ends[before])
+            continue
+        end = _LINE_END.search(view.text, at)
+        stop = end.start() if end else len(view.text)
+        if run and view.text[run[-1][1] : at].strip():
+            found.append(_joined(view, run))
+            run = []
+        run.append((at, stop))
+        at = view.text.find("#", stop)
+    return [*found, _joined(view, run)] if run else found
+
+
+def _merged(spans: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return where strings begin and end; parts of a template lie inside it."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in spans:
+        if ends and start < ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
+
+
+def _joined(view: View, run: list[tuple[int, int]]) -> tuple[int, View]:
+    if len(run) == 1:
+        start, end = run[0]
+        return start, view.cut(start, end)
+    letters: list[str] = []
+    indices: list[int] = []
+    for start, end in run:
+        body = view.text[start:end].lstrip("#!:")
+        at = end - len(body)
+        letters.append(body + "\n")
+        indices.extend(range(at, end + 1))
+    return run[0][0], view.derive("".join(letters), indices)
+
+
+install()
+
+_MAX_FUNCTIONS = 60_000
+
+
+def read_python(view: View, flow: frozenset[str] = frozenset()) -> Reading:
+    """Return what the Python code in `view` does; `flow` labels what reaches its input."""
+    source = read_source(view)
+    module = Scope()
+    state = State(source=source, outside=flow, run=run_function, scope=module, module=module)
+    _walk(state, source.tree.body)
+    _reverse_shell(state)
+    shell = tuple(Snippet("shell", view.cut(start, end)) for start, end in source.commands)
+    notes = [source.unread] if source.unread else []
+    return Reading(
+        facts=tuple(sorted(state.facts.values(), key=lambda fact: fact.spot.start)),
+        snippets=(*shell, *state.snippets.values()),
+        texts=_texts(state, source),
+        imports=tuple(state.imports),
+        unread="; ".join([*notes, *list(state.unread)[:3]]),
+    )
+
+
+def _walk(state: State, body: list[ast.stmt]) -> None:
+    for node in body:
+        _guarded(state, node)
+    done = 0
+    while done < len(state.functions) and done < _MAX_FUNCTIONS:
+        if not state.functions[done].runs:
+            _run(state, state.functions[done])
+        done += 1
+    if done < len(state.functions):
+        state.unread["too many functions"] = None
+    # Some methods ask for an attribute before another method has set it.
+    owners = {owner for owner, attr in state.missing if state.attribute(owner, attr)}
+    for function in state.functions[:done]:
+        if function.owner in owners and state.may_expand:
+            _run(state, function)
+
+
+def _guarded(state: State, node: ast.stmt) -> None:
+    try:
+        execute(state, [node])
+    except RecursionError:
+        state.unread[f"nested too deeply on line {node.lineno}"] = None
+
+
+def _run(state: State, function: Function) -> None:
+    """Walk a function by itself: nothing is known of its parameters."""
+    args = () if not function.owner or is_static(function) else (itself(function),)
+    try:
+        walk_function(state, function, args, {})
+    except RecursionError:
+        state.unread[f"nested too deeply on line {function.node.lineno}"] = None
+
+
+def _reverse_shell(state: State) -> None:
+    """A connection whose far end is given a terminal, or whose words are run and answered."""
+    if "connected" not in state.parts:
+        return
+    if "pty" in state.parts:
+        state.emit(Act.REVERSE_SHELL, state.parts["pty"], "python", state.peer)
+    elif {"runs-received", "sends"} <= state.parts.keys():
+        state.emit(Act.REVERSE_SHELL, state.parts["runs-received"], "python", state.peer)
+
+
+def _texts(state: State, source: Source) -> tuple[View, ...]:
+    try:
+        return prose(source)
+    except RecursionError:
+        state.unread["nested too deeply"] = None
+        return ()

@@ -4,13 +4,17 @@ import ast
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python.effects import computed
-from prowess.safety.languages.python.expressions import attribute_of, evaluate, register
-from prowess.safety.languages.python.python_builtins import REWRITES, text_method
-from prowess.safety.languages.python.python_calls import CALLERS, EFFECTS, METHODS
-from prowess.safety.languages.python.python_network import carried, http_call
-from prowess.safety.languages.python.python_state import Site, State
-from prowess.safety.languages.python.python_targets import bind, update
+from prowess.safety.languages.python.calls import CALLERS, EFFECTS, METHODS
+from prowess.safety.languages.python.effects import REWRITES, computed, text_method
+from prowess.safety.languages.python.expressions import (
+    attribute_of,
+    bind,
+    evaluate,
+    register,
+    update,
+)
+from prowess.safety.languages.python.io import carried, http_call
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.languages.python.values import (
     NO_LABELS,
     UNKNOWN,

@@ -1,7 +1,14 @@
-"""What is known of a Python expression without running it: its text, its origin, its name."""
+"""What is known of a Python expression without running it: its text, its origin, its name.
+
+What constant Python expressions come to: operators, text methods, conversions; bounded.
+
+Names in Python code: other spellings of the same thing, and modules that everyone knows.
+"""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Constant = str | bytes | int
@@ -208,3 +215,330 @@ def replace_constant(value: Value) -> Value:
     if value.constant is None:
         return value
     return Value(sketch=value.text, labels=value.labels, steps=value.steps, node=value.node)
+
+
+MAX_TEXT = 1 << 18
+_MAX_NUMBER = 1 << 64
+_MAX_SHIFT = 64
+_MAX_PIECES = 4096
+_MAX_CODE_POINT = 0x10FFFF
+_MAX_BYTE = 0xFF
+# A width of four digits in a template makes megabytes of padding from nothing.
+_WIDE = re.compile(r"\d{4}|\*")
+_CODECS = words(
+    """
+    utf8 ascii latin1 iso88591 utf16 utf16le utf16be utf32 cp1252 unicodeescape rawunicodeescape
+    utf8sig usascii
+    """
+)
+# Methods that never make a text longer than it was by more than a small factor.
+_SAFE = words(
+    """
+    lower upper strip lstrip rstrip swapcase title capitalize casefold removeprefix removesuffix
+    split rsplit splitlines partition rpartition hex
+    """
+)
+_REFUSED = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+
+Folded = Constant | list[str] | list[bytes] | None
+
+
+def _numbers(op: ast.operator, left: int, right: int) -> int | None:
+    if abs(left) >= _MAX_NUMBER or abs(right) >= _MAX_NUMBER:
+        return None
+    if isinstance(op, ast.LShift | ast.RShift):
+        if not 0 <= right < _MAX_SHIFT:
+            return None
+        return left << right if isinstance(op, ast.LShift) else left >> right
+    operation = _NUMBERS.get(type(op))
+    if operation is None or (right == 0 and isinstance(op, ast.FloorDiv | ast.Mod)):
+        return None
+    return operation(left, right)
+
+
+_NUMBERS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.FloorDiv: lambda left, right: left // right,
+    ast.Mod: lambda left, right: left % right,
+    ast.BitXor: lambda left, right: left ^ right,
+    ast.BitOr: lambda left, right: left | right,
+    ast.BitAnd: lambda left, right: left & right,
+}
+
+
+def binary(op: ast.operator, left: Constant | None, right: Constant | None) -> Constant | None:
+    """Return the constant that an operator gives, if it does."""
+    if isinstance(left, int) and isinstance(right, int):
+        return _numbers(op, left, right)
+    if isinstance(op, ast.Add):
+        if isinstance(left, str) and isinstance(right, str):
+            return left + right if len(left) + len(right) <= MAX_TEXT else None
+        if isinstance(left, bytes) and isinstance(right, bytes):
+            return left + right if len(left) + len(right) <= MAX_TEXT else None
+    if isinstance(op, ast.Mult):
+        return _repeated(left, right)
+    return None
+
+
+def _repeated(left: Constant | None, right: Constant | None) -> Constant | None:
+    if isinstance(left, int):
+        left, right = right, left
+    if not isinstance(left, str | bytes) or not isinstance(right, int):
+        return None
+    return left * right if len(left) * right <= MAX_TEXT else None
+
+
+def percent(template: str | bytes, arguments: Sequence[Constant]) -> Constant | None:
+    """Return `template % arguments`, if all is constant and small."""
+    shown = template if isinstance(template, str) else template.decode("latin-1")
+    if _WIDE.search(shown) or any(_large(value) for value in arguments):
+        return None
+    try:
+        return template % tuple(arguments)
+    except _REFUSED:
+        return None
+
+
+def formatted(
+    template: str, arguments: Sequence[Constant], named: dict[str, Constant]
+) -> str | None:
+    """Return `template.format(...)`, if all is constant and small."""
+    # Fields that reach into attributes or members of a value are not simple texts.
+    if _WIDE.search(template) or re.search(r"\{[^{}]{0,64}[.\[]", template):
+        return None
+    if any(_large(value) for value in (*arguments, *named.values())):
+        return None
+    if template.count("{") * MAX_TEXT > MAX_TEXT * _MAX_PIECES:
+        return None
+    try:
+        return template.format(*arguments, **named)
+    except _REFUSED:
+        return None
+
+
+def _large(value: Constant) -> bool:
+    return (
+        len(value) > MAX_TEXT >> 6 if isinstance(value, str | bytes) else abs(value) > _MAX_NUMBER
+    )
+
+
+def joined(separator: str | bytes, parts: Sequence[Constant]) -> Constant | None:
+    """Return `separator.join(parts)`, if all are of one kind and small."""
+    if isinstance(separator, str):
+        texts = [part for part in parts if isinstance(part, str)]
+        size = sum(map(len, texts)) + len(separator) * len(texts)
+        return separator.join(texts) if len(texts) == len(parts) and size <= MAX_TEXT else None
+    blobs = [part for part in parts if isinstance(part, bytes)]
+    size = sum(map(len, blobs)) + len(separator) * len(blobs)
+    return separator.join(blobs) if len(blobs) == len(parts) and size <= MAX_TEXT else None
+
+
+def method(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Folded:
+    """Return what a method of a constant text gives, if it is one that only rewrites text."""
+    if name in {"encode", "decode"}:
+        return _recoded(subject, name, arguments)
+    if name == "replace":
+        return _replaced(subject, arguments)
+    if name not in _SAFE:
+        return None
+    try:
+        result = getattr(subject, name)(*arguments)
+    except _REFUSED:
+        return None
+    if isinstance(result, tuple):
+        result = list(result)
+    if isinstance(result, list):
+        return result if len(result) <= _MAX_PIECES else None
+    return result if isinstance(result, str | bytes | int) else None
+
+
+def _recoded(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Constant | None:
+    codec = str(arguments[0]) if arguments else "utf-8"
+    if re.sub(r"[-_ ]", "", codec.lower()) not in _CODECS:
+        return None
+    if isinstance(subject, str):
+        return subject.encode(codec, "replace") if name == "encode" else None
+    return subject.decode(codec, "replace") if name == "decode" else None
+
+
+def _replaced(subject: str | bytes, arguments: Sequence[Constant]) -> Constant | None:
+    match (subject, *arguments):
+        case (str() as text, str() as old, str() as new, *_):
+            growth = (text.count(old) if old else len(text) + 1) * len(new)
+            return text.replace(old, new) if growth <= MAX_TEXT else None
+        case (bytes() as blob, bytes() as before, bytes() as after, *_):
+            growth = (blob.count(before) if before else len(blob) + 1) * len(after)
+            return blob.replace(before, after) if growth <= MAX_TEXT else None
+        case _:
+            return None
+
+
+def character(number: Constant | None) -> str | None:
+    """Return `chr(number)`."""
+    if isinstance(number, int) and 0 <= number <= _MAX_CODE_POINT:
+        return chr(number)
+    return None
+
+
+def blob(numbers: Sequence[Constant | None]) -> bytes | None:
+    """Return `bytes(numbers)`."""
+    found = [n for n in numbers if isinstance(n, int) and 0 <= n <= _MAX_BYTE]
+    return bytes(found) if len(found) == len(numbers) else None
+
+
+def number(text: Constant | None, base: Constant | None) -> int | None:
+    """Return `int(text, base)`."""
+    if isinstance(text, int):
+        return text
+    if not isinstance(text, str) or len(text) > _MAX_SHIFT:
+        return None
+    try:
+        return int(text, base if isinstance(base, int) else 10)
+    except ValueError:
+        return None
+
+
+def cut(
+    subject: str | bytes, start: int | None, stop: int | None, step: int | None
+) -> Constant | None:
+    """Return a slice of a constant text."""
+    return None if step == 0 else subject[start:stop:step]
+
+
+def translated(subject: str, before: str, after: str) -> str | None:
+    """Return `subject.translate(str.maketrans(before, after))`."""
+    return subject.translate(str.maketrans(before, after)) if len(before) == len(after) else None
+
+
+_ALIASES = {
+    "posix": "os",
+    "nt": "os",
+    "builtins": "",
+    "__builtins__": "",
+    "__builtin__": "",
+    "cPickle": "pickle",
+    "_pickle": "pickle",
+    "urllib2": "urllib.request",
+    "httplib": "http.client",
+    "commands": "subprocess",
+    "_posixsubprocess": "subprocess",
+    "_socket": "socket",
+    "subprocess32": "subprocess",
+    "pathlib2": "pathlib",
+    "simplejson": "json",
+    "ujson": "json",
+    "orjson": "json",
+}
+_EXACT = {
+    "io.open": "open",
+    "os.popen2": "os.popen",
+    "os.popen3": "os.popen",
+    "os.popen4": "os.popen",
+    "urllib.urlopen": "urllib.request.urlopen",
+    "urllib.urlretrieve": "urllib.request.urlretrieve",
+    "pathlib.PosixPath": "pathlib.Path",
+    "pathlib.WindowsPath": "pathlib.Path",
+    "pathlib.PurePath": "pathlib.Path",
+    "pathlib.PurePosixPath": "pathlib.Path",
+    "requests.session": "requests.Session",
+    "requests.sessions.Session": "requests.Session",
+    "requests.api": "requests",
+    "os.environb": "os.environ",
+    "asyncio.subprocess.create_subprocess_shell": "asyncio.create_subprocess_shell",
+    "os.path.expandvars": "os.path.expanduser",
+}
+
+_KNOWN = words(
+    """
+    aiofiles aiohttp airflow alembic altair anthropic anyio arrow asyncpg attr attrs azure
+    bandit beautifulsoup4 black bokeh boto boto3 botocore browser_cookie3 bs4 cachetools celery
+    certifi cffi chardet charset_normalizer chromadb click cloudpickle cohere colorama crewai
+    crontab cryptography curl_cffi cv2 cython dash dask dateutil dbt diffusers dill discord
+    discord_webhook django dns docker docx docx2txt dotenv dropbox duckdb einops elasticsearch
+    evaluate faiss fastapi fastmcp feedparser ffmpeg fire fitz flask folium git gensim github
+    gitlab google googleapiclient google_auth_oauthlib gradio groq grpc gspread h5py httplib2
+    httpx huggingface_hub hypothesis imageio ipywidgets isort jax jinja2 joblib jose jsonpickle
+    jsonschema jupyter jwt keras keyboard keyring kubernetes langchain langchain_community
+    langchain_core langchain_openai langgraph lightgbm litellm llama_index loguru lxml magic
+    markdown markdown_it marshmallow matplotlib mcp mcp_server mistralai moto motor moviepy
+    mpmath msgpack mss mutagen mypy mysql neo4j networkx niquests nltk notion_client np numba
+    numexpr numpy nbformat oauthlib odf ollama onnx onnxruntime openai openpyxl opentelemetry
+    orjson packaging pandas paramiko passlib pdf2image pdfminer pdfplumber peft PIL pika pikepdf
+    pinecone pip pkg_resources platformdirs playwright plotly plyer polars pptx prefect
+    prometheus_client psutil psycopg psycopg2 pyarrow pyaudio pyautogui pycurl pydantic
+    pydantic_settings pydub pygments pyinotify pylint pymongo pymysql pynput pypdf PyPDF2
+    pyperclip pyscreenshot pyspark pytesseract pytest pytz pywin32 qdrant_client ray redis regex
+    replicate reportlab requests requests_toolbelt rich ruamel ruff s3fs safetensors scapy
+    schedule scipy scrapy seaborn selenium send2trash sentence_transformers sentry_sdk serial
+    setuptools shapely simplejson six skimage sklearn slack_bolt slack_sdk snowflake socketio
+    socks spacy sqlalchemy sqlmodel starlette statsmodels streamlit stripe structlog supabase
+    sympy tabulate telebot telegram telethon tenacity tensorflow tiktoken tokenizers toml tomli
+    tomli_w tomlkit torch torchvision tornado tox tqdm transformers trafilatura treq trio trl
+    tweepy twilio typer typing_extensions tzlocal ujson unsloth urllib3 uvicorn uvloop vllm
+    wandb watchdog watchfiles weasyprint websocket websockets werkzeug wget win32api
+    win32clipboard win32con win32crypt win32gui wikipedia xgboost xlrd xlsxwriter xlwings yaml
+    youtube_transcript_api yt_dlp zeep zmq zstandard
+    """
+)
+
+# Modules that fragments use without importing them.
+_BARE = words(
+    """
+    os sys subprocess requests httpx aiohttp socket base64 codecs binascii zlib gzip bz2 lzma
+    pickle marshal shutil json urllib http smtplib ftplib ctypes pty platform getpass uuid
+    importlib pathlib glob tempfile paramiko boto3 keyring pyperclip yaml torch joblib winreg
+    ssl runpy code types builtins __builtins__ asyncio threading functools zipfile tarfile
+    sqlite3 stat shlex pexpect
+    """
+)
+
+# What computed access to these modules or functions reaches is worth a fact.
+_DANGEROUS = words(
+    """
+    os subprocess socket ctypes pty builtins marshal pickle runpy code commands posix nt
+    """
+)
+_DANGEROUS_NAMES = words(
+    """
+    eval exec compile __import__ system popen Popen spawn execv execve execl execvp getoutput
+    check_output check_call call run getstatusoutput fork environ dup2 loads import_module
+    """
+)
+
+
+def canonical(name: str) -> str:
+    """Return the usual spelling of a dotted name."""
+    if name in _EXACT:
+        return _EXACT[name]
+    root, dot, rest = name.partition(".")
+    if root in _ALIASES:
+        better = _ALIASES[root]
+        return better + dot + rest if better else rest or "builtins"
+    return name.removeprefix("six.moves.")
+
+
+def is_known_module(name: str) -> bool:
+    """Whether a module belongs to the language or to a well-known package."""
+    root = name.partition(".")[0]
+    return root in sys.stdlib_module_names or root in _KNOWN
+
+
+def is_bare_module(name: str) -> bool:
+    """Whether an undefined name most likely means the module of that name."""
+    return name in _BARE
+
+
+def is_dangerous_module(name: str) -> bool:
+    """Whether a module or anything in it starts code, processes or connections."""
+    return name.partition(".")[0] in _DANGEROUS
+
+
+def is_dangerous(name: str) -> bool:
+    """Whether a dotted name starts code, processes or connections."""
+    root, _, rest = name.partition(".")
+    last = rest.rpartition(".")[2]
+    if not rest:
+        return is_dangerous_module(root) or root in {"eval", "exec", "compile", "__import__"}
+    return root in _DANGEROUS and (last in _DANGEROUS_NAMES or last.startswith(("exec", "spawn")))

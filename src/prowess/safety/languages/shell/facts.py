@@ -1,27 +1,43 @@
-"""Which handler tells what a command does: names, paths, prefixes such as `sudo`, and the rest."""
+"""Which handler tells what a command does: names, paths, prefixes such as `sudo`, and the rest.
+
+Walks the commands of a shell text in order, as a shell would; each tells its facts.
+
+Facts of a shell text: what its commands fetch, run, read, send, write and change.
+"""
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from prowess.safety.facts import Act
+from prowess.safety.facts import Act, Reading
+from prowess.safety.languages.shell import development as shell_packages
 from prowess.safety.languages.shell import development as shell_tools
 from prowess.safety.languages.shell import interpreters as shell_code
 from prowess.safety.languages.shell import network as shell_network
-from prowess.safety.languages.shell import shell_coding, shell_files, shell_packages, shell_remote
+from prowess.safety.languages.shell import network as shell_remote
+from prowess.safety.languages.shell import system as shell_files
 from prowess.safety.languages.shell import system as shell_system
+from prowess.safety.languages.shell import text as shell_coding
 from prowess.safety.languages.shell import text as shell_data
-from prowess.safety.languages.shell.shell_options import options
+from prowess.safety.languages.shell.expansion import Streams, expand, expand_one, open_streams
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
     Call,
+    Hooks,
+    Ledger,
+    Shell,
     Value,
     fill,
+    join,
+    options,
     set_environment,
     unknown,
 )
+from prowess.safety.languages.shell.syntax import parse
+from prowess.safety.languages.shell.words import Assignment, Command, Group, Pipeline
+from prowess.safety.views import View
 
 _STANDARD = re.compile(
     r"(?:/usr(?:/local)?|/opt/homebrew|/system|)/s?bin/([^/]+)$|/mnt/c/.*/([^/]+)$"
@@ -55,13 +71,13 @@ _GLOB_NAMES = (
 Handler = Callable[[Call], Value]
 _HANDLERS: dict[str, Handler] = {
     **shell_data.HANDLERS,
-    **shell_coding.HANDLERS,
+    **shell_coding.CODING_HANDLERS,
     **shell_files.HANDLERS,
     **shell_network.HANDLERS,
-    **shell_remote.HANDLERS,
-    **shell_system.HANDLERS,
+    **shell_remote.REMOTE_HANDLERS,
+    **shell_system.SYSTEM_HANDLERS,
     **shell_tools.HANDLERS,
-    **shell_packages.HANDLERS,
+    **shell_packages.PACKAGES_HANDLERS,
     **shell_code.HANDLERS,
 }
 
@@ -278,3 +294,305 @@ _HANDLERS.update({
     "script": _shell_text, "watch": _shell_text,
     "parallel": _shell_text, "hyperfine": _shell_text, "entr": _shell_text,
 })  # fmt: skip
+
+
+_MAX_CALLS = 3
+_MAX_ITEMS = 8
+_MAX_INNER_TEXTS = 5
+_COST_OF_TEXT = 200
+_MAX_OUTPUT = 100_000
+# Set in the shell itself, these change what runs later even without `export`.
+_TELLING = frozenset((
+    "PATH", "PROMPT_COMMAND", "BASH_ENV", "ENV", "LD_PRELOAD", "LD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES", "PYTHONPATH",
+    "PYTHONSTARTUP", "NODE_OPTIONS", "GIT_SSH_COMMAND", "GIT_SSL_NO_VERIFY",
+    "NODE_TLS_REJECT_UNAUTHORIZED", "HISTFILE",
+    "HISTSIZE", "HISTFILESIZE", "HISTCONTROL", "PERL5OPT", "RUBYOPT", "ZDOTDIR", "PS1", "IFS",
+))  # fmt: skip
+
+
+def run_script(shell: Shell) -> None:
+    """Run the text of `shell`, and then the functions that it never calls."""
+    shell.hooks = Hooks(_run_inside, _run_text, _run_words)
+    shell.ledger.room += 8 * len(shell.view.text)
+    stdin = Value("", shell.flow, known=False) if shell.flow else None
+    _run_parsed(shell, stdin)
+
+
+def _run_parsed(shell: Shell, stdin: Value | None) -> Value:
+    script = parse(shell.view.text)
+    ledger = shell.ledger
+    ledger.texts += [shell.view.cut(start, end) for start, end in script.comments]
+    if script.deep:
+        ledger.unread["shell commands are nested too deeply"] = None
+    if script.broken >= 0:
+        ledger.unread["a quote or bracket is never closed"] = None
+    output = _run_list(shell, script.body, stdin)
+    for name, function in list(shell.functions.items()):
+        if not shell.called.get(name) and function.start >= 0:
+            shell.called[name] = _MAX_CALLS
+            _run_list(shell, function.body, None)
+    return output
+
+
+def _run_text(shell: Shell, value: Value, stdin: Value | None) -> Value:
+    """Run a text that the shell would read as code: `bash -c`, `eval`, `trap`."""
+    if shell.depth >= _MAX_INNER_TEXTS or shell.ledger.room < 0:
+        shell.ledger.unread["shell code inside shell code goes too deep"] = None
+        return EMPTY
+    shell.ledger.room -= len(value.text) + _COST_OF_TEXT
+    inner = Shell(
+        shell.view_of(value),
+        shell.ledger,
+        outer=shell,
+        files=shell.files,
+        unpacked=shell.unpacked,
+        aliases=shell.aliases,
+        descriptors=shell.descriptors,
+        folder=shell.folder,
+        flow=shell.flow,
+        depth=shell.depth + 1,
+        loops=shell.loops,
+        hooks=shell.hooks,
+    )
+    if shell.arguments is not None:
+        inner.arguments = tuple(value.unplaced() for value in shell.arguments)
+    # Functions keep their places in the text that defines them: they cannot be run from another.
+    output = _run_parsed(inner, stdin.unplaced() if stdin is not None else None)
+    for name, held in inner.variables.items():
+        shell.variables[name] = held.unplaced()
+    return output.unplaced()
+
+
+def _run_words(shell: Shell, args: list[Value], stdin: Value | None) -> Value:
+    output = _call_function(shell, args, stdin)
+    return output if output is not None else dispatch(Call(shell, "", args, stdin))
+
+
+def _run_inside(shell: Shell, body: list[Pipeline], stdin: Value | None) -> Value:
+    kept = shell.start, shell.end, shell.pipeline, shell.folder
+    output = _run_list(shell, body, stdin)
+    shell.start, shell.end, shell.pipeline, shell.folder = kept
+    return output
+
+
+def _run_list(shell: Shell, body: list[Pipeline], stdin: Value | None) -> Value:
+    outputs: list[Value] = []
+    size = 0
+    for pipeline in body:
+        output = _run_pipeline(shell, pipeline, stdin)
+        size += len(output.text)
+        if output is not EMPTY and size <= _MAX_OUTPUT:
+            outputs.append(output)
+        elif output.labels:
+            outputs.append(replace(output, text="", known=False, pieces=()))
+    return join(outputs) if outputs else EMPTY
+
+
+def _run_pipeline(shell: Shell, pipeline: Pipeline, stdin: Value | None) -> Value:
+    flowing = stdin
+    kept = shell.pipeline
+    shell.pipeline = pipeline.start
+    for stage in pipeline.stages:
+        if isinstance(stage, Command):
+            flowing = _run_command(shell, stage, flowing)
+        else:
+            flowing = _run_group(shell, stage, flowing)
+            shell.pipeline = pipeline.start
+    shell.pipeline = kept
+    return flowing if flowing is not None else EMPTY
+
+
+def _run_command(shell: Shell, command: Command, stdin: Value | None) -> Value:
+    shell.start, shell.end = command.start, command.end
+    _assign(shell, command.assignments, alone=not command.words)
+    args = expand(shell, command.words)
+    streams = open_streams(shell, command.redirects, stdin)
+    shell.start, shell.end = command.start, command.end
+    output = EMPTY
+    if args:
+        called = _call_function(shell, args, streams.stdin)
+        if called is None:
+            called = dispatch(Call(shell, "", args, streams.stdin, streams.link))
+        output = called
+    shell.start, shell.end = command.start, command.end
+    return streams.close(shell, output)
+
+
+def _assign(shell: Shell, assignments: list[Assignment], *, alone: bool) -> None:
+    for assignment in assignments:
+        value = expand_one(shell, assignment.value)
+        name = assignment.name
+        before = shell.variable(name) if assignment.append else None
+        if before is not None:
+            shell.ledger.room -= len(before.text)
+            value = join([before, value]) if shell.ledger.room > 0 else value
+        if alone:
+            shell.variables[name] = value
+        if not alone or name in _TELLING:
+            set_environment(shell, name, value)
+
+
+def _call_function(shell: Shell, args: list[Value], stdin: Value | None) -> Value | None:
+    """Run a function of the text with its arguments; `None` where there is none of that name."""
+    name = args[0].text
+    function = shell.functions.get(name)
+    if function is None:
+        return None
+    if shell.called.get(name, 0) >= _MAX_CALLS:
+        return EMPTY
+    shell.called[name] = shell.called.get(name, 0) + 1
+    kept = shell.arguments, shell.start, shell.end, shell.pipeline
+    shell.arguments = tuple(args[1:])
+    output = _run_list(shell, function.body, stdin)
+    shell.arguments, shell.start, shell.end, shell.pipeline = kept
+    return output
+
+
+def _run_group(shell: Shell, group: Group, stdin: Value | None) -> Value:
+    if group.kind == "function":
+        _define(shell, group)
+        return EMPTY
+    shell.start, shell.end = group.start, group.end
+    streams = open_streams(shell, group.redirects, stdin)
+    folder = shell.folder
+    if group.kind in ("for", "while"):
+        output = _run_loop(shell, group, streams)
+    else:
+        expand(shell, group.words)
+        output = _run_list(shell, group.body, streams.stdin)
+    if group.kind == "subshell":
+        shell.folder = folder
+    shell.start, shell.end = group.start, group.end
+    return streams.close(shell, output)
+
+
+def _run_loop(shell: Shell, group: Group, streams: Streams) -> Value:
+    items = expand(shell, group.words) or [Value(f"${group.name}", known=False)]
+    outer = shell.loops == 0
+    shell.loops += 1
+    outputs: list[Value] = []
+    # A body is read once for each of the first items, inside another loop for one alone.
+    for item in items[:_MAX_ITEMS] if outer else items[:1]:
+        if group.name:
+            shell.variables[group.name] = item
+        outputs.append(_run_list(shell, group.body, streams.stdin))
+    shell.loops -= 1
+    return join(outputs)
+
+
+def _define(shell: Shell, group: Group) -> None:
+    shell.functions[group.name] = group
+    shell.called.pop(group.name, None)
+    for pipeline in _pipelines(group.body):
+        names = [
+            shell.view.text[stage.start : stage.end].strip()
+            for stage in pipeline.stages
+            if isinstance(stage, Command)
+        ]
+        if len(names) > 1 and all(name == group.name for name in names):
+            shell.start, shell.end = group.start, group.end
+            shell.tell(Act.WIPE, "fork-bomb")
+
+
+def _pipelines(body: list[Pipeline]) -> list[Pipeline]:
+    """Return the pipelines of a function's own braces."""
+    if len(body) == 1 and len(body[0].stages) == 1 and isinstance(body[0].stages[0], Group):
+        return body[0].stages[0].body
+    return body
+
+
+_MAX_PART = 256_000
+_FIRST_WORD = re.compile(
+    r"\s*(?:[$%\u276f>#]\s+)?(?:[A-Za-z_]\w{0,60}=(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]*)\s+){0,4}"
+    r"[({!]?\s*((?:\\?[\w.+:~/@$\[-]|\$\{?IFS\}?|''|\"\"|\$\(|`|\{\w)[^\s;|&<>(){}]{0,200})"
+)
+_OPERATOR = re.compile(
+    r"(?:^|\s)(?:\||&&|\|\||>>?|<\(|<<<?|2>&1)(?:\s|$)|\$\(|;\s*\w+|\s--?[A-Za-z]"
+    r"|https?://|\w\|\w|`"
+)
+_HIDDEN_NAME = re.compile(r"[\\'\"$*?{]")
+_PROSE_NAMES = frozenset((
+    "find", "install", "open", "make", "set", "start", "read", "at", "host", "source", "log",
+    "test", "type", "time", "which",
+    "who", "watch", "script", "split", "sort", "join", "cut", "help", "export", "print", "history",
+    "id", "last", "pass", "get",
+    "fetch", "links", "more", "less", "file", "select", "for", "if", "while", "case", "until",
+    "exit", "return", "add", "node",
+    "batch", "column", "command", "date", "say", "service", "security", "patch", "link", "op",
+    "code", "go", "expect", "local",
+    "top", "free", "expand", "fold", "nice", "wait", "complete", "enable", "break", "continue",
+    "true", "false", "goose", "amp",
+    "copilot", "cursor", "claude", "codex", "gemini", "q", "w", "mail", "ping", "age", "comm",
+    "mount", "kill", "clear", "let",
+    "hash", "bind", "env", "alias", "shift", "head", "tail", "cat", "touch", "dir", "tree", "sum",
+    "locale", "arch", "start",
+    "then", "exec", "eval", "trap", "fish", "hatch", "port", "snap", "flatpak", "composer",
+    "choco", "mise", "nix", "mc",
+))  # fmt: skip
+_MIN_WORDS = 2
+_FACTS_STANDARD = re.compile(r"^(?:/usr(?:/local)?)?/s?bin/")
+_SOURCED = re.compile(r"<\(|[\w.~/${}-]*[./][\w.~/${}-]*\s*(?:$|[;&|])")
+_TO_SHELL = re.compile(r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b")
+_SCRIPT = re.compile(r"\.(?:sh|py|js|bash|pl|rb|ps1)$")
+
+
+def read_shell(view: View, flow: frozenset[str] = NOTHING) -> Reading:
+    """Return the facts of a shell text; `flow` labels what reaches its arguments and input."""
+    ledger = Ledger()
+    for part in _parts(view):
+        shell = Shell(part, ledger, flow=flow)
+        try:
+            run_script(shell)
+        except RecursionError:
+            ledger.unread["shell commands are nested too deeply"] = None
+    return Reading(
+        tuple(ledger.facts.values()),
+        tuple(ledger.snippets),
+        tuple(ledger.texts),
+        tuple(ledger.imports),
+        "; ".join(ledger.unread),
+    )
+
+
+def _parts(view: View) -> list[View]:
+    """Cut a long text at line ends, so that no part costs too much."""
+    if len(view.text) <= _MAX_PART:
+        return [view]
+    parts: list[View] = []
+    start = 0
+    while start < len(view.text):
+        end = start + _MAX_PART
+        if end < len(view.text):
+            line_end = view.text.rfind("\n", start, end)
+            end = line_end + 1 if line_end > start else end
+        parts.append(view.cut(start, end))
+        start = end
+    return parts
+
+
+def looks_like_shell(text: str) -> bool:
+    """Whether a short text is likely a command: its first word is one, and the rest fits."""
+    head = text.lstrip()[:2000]
+    found = _FIRST_WORD.match(head)
+    if found is None:
+        return False
+    word = found[1]
+    if _HIDDEN_NAME.search(word):
+        return bool(_OPERATOR.search(head))
+    rest = head[found.end() :].strip()
+    name = _FACTS_STANDARD.sub("", word)
+    if word == ".":
+        return bool(_SOURCED.match(rest))
+    if not known_command(name) and not known_command(name.rstrip("0123456789.")):
+        return _runs_path(word, rest) or bool(_TO_SHELL.search(head))
+    if name in _PROSE_NAMES:
+        return bool(_OPERATOR.search(head)) or len(rest.split()) < _MIN_WORDS
+    return True
+
+
+def _runs_path(word: str, rest: str) -> bool:
+    """Whether a path stands there to be run, not to be named."""
+    if "/" not in word or not can_run(word):
+        return False
+    return word.startswith("./") or bool(rest and (_SCRIPT.search(word) or _OPERATOR.search(rest)))

@@ -7,11 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.shell import shell_packages
+from prowess.safety.languages.shell import development as shell_packages
 from prowess.safety.languages.shell import text as shell_data
-from prowess.safety.languages.shell.shell_options import options
-from prowess.safety.languages.shell.shell_writes import language_of
-from prowess.safety.languages.shell.state import EMPTY, SHELL_OUTPUT, Call, Value, join, unknown
+from prowess.safety.languages.shell.state import (
+    EMPTY,
+    SHELL_OUTPUT,
+    Call,
+    Value,
+    join,
+    language_of,
+    options,
+    unknown,
+)
 
 _LANGUAGES = {
     **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "tcsh",

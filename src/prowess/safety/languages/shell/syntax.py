@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
-from prowess.safety.languages.shell.shell_tree import (
+from prowess.safety.languages.shell.words import (
+    MAX_DEPTH,
     Assignment,
     Command,
     Group,
@@ -13,8 +14,8 @@ from prowess.safety.languages.shell.shell_tree import (
     Script,
     Text,
     Word,
+    WordReader,
 )
-from prowess.safety.languages.shell.words import MAX_DEPTH, WordReader
 
 _BLANKS = re.compile(r"(?:[ \t\r\f\v\xa0]|\\\r?\n)+")
 _RESERVED = re.compile(r"(?:[a-z]+|[{}!]|\[\[)(?=[\s;&|()<>]|$)")
