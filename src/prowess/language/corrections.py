@@ -568,3 +568,19 @@ def objects(message: str) -> bool:
         return True
     fails = _FAILS.search(text)
     return fails is not None and _CONDITION.search(text[: fails.start()]) is None
+
+
+# The seven families of phrases with which people say how a thing is done from now on.
+SHORTEST, LONGEST = 24, 1200
+_RULES = re.compile(
+    r"\bnext time\b|\bfrom now on\b|\bremember to\b|\bmake sure to\b"
+    r"|\balways\b.{0,80}?\b(?:use|check|verify|record|save|prefer)\b"
+    r"|\bprefer\b.{0,120}?\b(?:when|for|instead|use)\b"
+    r"|\bwhen asked\b",
+    re.IGNORECASE,
+)
+
+
+def states_a_rule(message: str) -> bool:
+    """Return whether a message says how a thing is done from now on; blanks are single."""
+    return SHORTEST <= len(message) <= LONGEST and _RULES.search(message) is not None

@@ -36,7 +36,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from prowess.language.closings import MOST_CLOSING, says_not_done
-from prowess.language.corrections import MOST_OBJECTION, Correction, correction, objects, rejection
+from prowess.language.corrections import (
+    MOST_OBJECTION,
+    Correction,
+    correction,
+    objects,
+    rejection,
+    states_a_rule,
+)
 from prowess.transcripts.documents import ADMITTED, NOT_JUDGED
 from prowess.transcripts.traces import (
     MOST_NAME,
@@ -54,9 +61,7 @@ from prowess.transcripts.traces import (
     fields_for,
     kind_of,
 )
-from prowess.transcripts.turns import Message, Role, Shape, Transcript, UserTurn, turns
-from prowess.transcripts.turns import Turn as Said
-from prowess.workshop.capture import capture
+from prowess.transcripts.turns import Message, Shape, Transcript, UserTurn, turns
 
 MOST_TURNS, MOST_LISTED, MOST_SHOWN = 5_000, 2_000, 2_000
 TOO_MANY_TURNS = f"a prompt after {MOST_TURNS} others"
@@ -339,8 +344,7 @@ def told(prompt: str) -> str:
     kind = correction(prompt)
     if kind is not None:
         return kind.value
-    said = Said(role=Role.USER, text=prompt)
-    return "" if capture([said]) is None else Correction.NEXT_TIME.value
+    return Correction.NEXT_TIME.value if states_a_rule(" ".join(prompt.split())) else ""
 
 
 def moment_ms(value: object) -> int:

@@ -8,17 +8,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from prowess.language.corrections import states_a_rule
 from prowess.transcripts.turns import Role, Turn
 
-SHORTEST, LONGEST = 24, 1200
-
-_PHRASES = re.compile(
-    r"\bnext time\b|\bfrom now on\b|\bremember to\b|\bmake sure to\b"
-    r"|\balways\b.{0,80}?\b(?:use|check|verify|record|save|prefer)\b"
-    r"|\bprefer\b.{0,120}?\b(?:when|for|instead|use)\b"
-    r"|\bwhen asked\b",
-    re.IGNORECASE,
-)
 _NOD = re.compile(r"ok[,. ]\s*", re.IGNORECASE)
 # What every such skill says besides; it is written once, however many corrections follow.
 _HOUSE_RULES = (
@@ -95,7 +87,7 @@ def capture(said: Iterable[Turn]) -> Capture | None:
     """Return the last correction that a user gave, if any."""
     for turn in reversed([turn for turn in said if turn.role is Role.USER]):
         text = " ".join(turn.text.split())
-        if SHORTEST <= len(text) <= LONGEST and _PHRASES.search(text):
+        if states_a_rule(text):
             instruction = _NOD.sub("", text, count=1) if _NOD.match(text) else text
             return Capture(instruction=instruction, topic=topic_of(instruction), turn=turn)
     return None

@@ -15,9 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prowess.language.corrections import Correction, correction, objects, speaks_of_using_a_skill
+from prowess.language.corrections import (
+    LONGEST,
+    Correction,
+    correction,
+    objects,
+    speaks_of_using_a_skill,
+)
 from prowess.transcripts.sessions import Session, Turn, told
-from prowess.workshop.capture import LONGEST
 
 _WINDOW = 2
 _OF_A_SKILL = frozenset((Correction.WHY, Correction.SKILL))

@@ -2,8 +2,9 @@
 
 import pytest
 
+from prowess.language.corrections import LONGEST, SHORTEST
 from prowess.transcripts.turns import Role, Turn
-from prowess.workshop.capture import LONGEST, SHORTEST, capture, topic_of
+from prowess.workshop.capture import capture, topic_of
 
 
 def said(*texts: str, role: Role = Role.USER) -> list[Turn]:
