@@ -87,7 +87,7 @@ def open_runtime(folder: str) -> prowess.Runtime:
 
 def route_all(runtime: prowess.Runtime, index: object, repeat: int) -> list[float]:
     """Route messages that were never seen before and return the times in milliseconds."""
-    from prowess.routing import router  # noqa: PLC0415
+    from prowess.routing import router
 
     times, choice = [], runtime.routing.choice(Asked())
     for number in range(repeat):

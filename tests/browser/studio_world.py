@@ -189,7 +189,7 @@ def _propose(world: StudioWorld, runtime: Runtime) -> None:
 
 
 def _attempt(desk: Proposals, proposal: Proposal) -> None:
-    from prowess.errors import ProposalError  # noqa: PLC0415 - of this alone
+    from prowess.errors import ProposalError
 
     try:
         desk.apply(proposal)

@@ -115,7 +115,7 @@ class Killed:
 
 
 def _become_gateway(place: Killed, writing: int) -> None:
-    from prowess.cli.main import main  # noqa: PLC0415 - of the child alone
+    from prowess.cli.main import main
 
     code = 1
     try:

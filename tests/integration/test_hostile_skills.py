@@ -143,9 +143,9 @@ def test_completion_offers_no_name_that_a_shell_would_run(home: Path) -> None:
     write(home / "work/skills/evil", "name: 'good;touch PWNED;#'\ndescription: x")
     write(home / "work/skills/odd", "name: 'good $(id)'\ndescription: x")
 
-    import click  # noqa: PLC0415
+    import click
 
-    from prowess.cli.options import complete_skill  # noqa: PLC0415
+    from prowess.cli.options import complete_skill
 
     context = click.Context(click.Command("show"))
     offered = complete_skill(context, click.Argument(["name"]), "good")

@@ -114,7 +114,7 @@ class Block:
     # As above.
     def _json5(self) -> Any:  # noqa: ANN401
         # Late: its reader is slow to load, and a list of scenarios needs it for some only.
-        import json5  # noqa: PLC0415
+        import json5
 
         try:
             return json5.loads(self.text, allow_duplicate_keys=False)

@@ -217,7 +217,7 @@ class SkillTools:
 
     def _find(self, arguments: Mapping[str, Any]) -> CallToolResult:
         # Late: numbers and vectors are loaded by the first request that needs them.
-        from prowess.runtime.route.answer import Asked  # noqa: PLC0415
+        from prowess.runtime.route.answer import Asked
 
         asked = FindArguments.model_validate(arguments)
         visible = {skill.path: skill for skill in self._catalogue.visible()}

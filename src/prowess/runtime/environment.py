@@ -213,7 +213,7 @@ _T = TypeVar("_T")
 async def in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Do something that may take long beside the event loop."""
     # Late: a terminal that never waits does not load what waits.
-    import asyncio  # noqa: PLC0415
+    import asyncio
 
     return await asyncio.to_thread(work, *args, **kwargs)
 

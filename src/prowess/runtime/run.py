@@ -369,8 +369,8 @@ class Run:
         """
         # Late: a run that learns nothing loads nothing for it.
         # The same.
-        from prowess.runtime.workshop.service import TurnSeen  # noqa: PLC0415
-        from prowess.transcripts.turns import calls, turns  # noqa: PLC0415
+        from prowess.runtime.workshop.service import TurnSeen
+        from prowess.transcripts.turns import calls, turns
 
         made = calls(turns(messages)) if tool_calls is None else tool_calls
         count = made if isinstance(made, int) else len(made)
@@ -395,10 +395,10 @@ class Run:
         considered: int = 5,
     ) -> "Route":
         # Late: numbers and vectors are loaded by the first message that is routed.
-        from prowess.routing.router import Context  # noqa: PLC0415
+        from prowess.routing.router import Context
 
         # The same.
-        from prowess.runtime.route.answer import Asked  # noqa: PLC0415
+        from prowess.runtime.route.answer import Asked
 
         asked = Asked(
             agent_id=self.agent_id,

@@ -48,7 +48,7 @@ def _read(text: str) -> Any:  # noqa: ANN401
     if len(text) > _MAX_JSON5_CHARS:
         return None
     # Most files are plain JSON: the reader for the rest costs as much to import as all of YAML.
-    import json5  # noqa: PLC0415
+    import json5
 
     try:
         return json5.loads(text, allow_duplicate_keys=False)

@@ -469,7 +469,7 @@ def _loads(path: str, text: str) -> object:
 
 def _parse_json5(path: str, text: str) -> object:
     # Imported late: most config files are plain JSON and the reader is slow to load.
-    import json5  # noqa: PLC0415
+    import json5
 
     try:
         return json5.loads(text, allow_duplicate_keys=True)

@@ -270,7 +270,7 @@ def _no_config(problem: str) -> ConfigSyntaxError:
 
 def _parse_json5(text: str) -> object:
     # Imported late: what clients send is plain JSON, and the reader is slow to load.
-    import json5  # noqa: PLC0415
+    import json5
 
     try:
         return json5.loads(text, allow_duplicate_keys=False)

@@ -156,7 +156,7 @@ def _looks_secret(text: str) -> bool:
     if len(text) < _SHORTEST_KEY:
         return False
     # Late: its tables take longer to load than most commands take to run.
-    from prowess.secrets.mask import hidden_in  # noqa: PLC0415
+    from prowess.secrets.mask import hidden_in
 
     # What stands in a config is used, as what stands in a trace was: an example is no excuse.
     return hidden_in(text).text != text

@@ -1,0 +1,28 @@
+"""Tables that ship with the code, as TOML beside their readers: words, hosts, names, rule texts.
+
+A list of words is one long string with blanks between them: that is short to read, and a TOML
+parser written in Python takes it as fast as a file can be read.
+"""
+
+import os
+import tomllib
+from functools import cache
+from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+@cache
+def read_table(name: str) -> dict[str, Any]:
+    """Return a TOML file of the package; callers share it and must not change it.
+
+    Args:
+        name: its path below the package, such as `safety/prose/lexicon.toml`.
+    """
+    with open(os.path.join(_PACKAGE, *name.split("/")), "rb") as file:
+        return tomllib.load(file)
+
+
+def read_words(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as one string."""
+    return frozenset(text.split())
