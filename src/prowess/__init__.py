@@ -8,7 +8,6 @@
 Names are loaded when they are first used: a hook or a quick command imports only what it needs.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,28 +41,19 @@ __all__ = [
     "open",
 ]
 
-_HOMES = {
-    "Diagnostic": "prowess.skills.model",
-    "PromptBlock": "prowess.skills.prompt",
-    "ProwessError": "prowess.errors",
-    "Runtime": "prowess.wiring",
-    "Settings": "prowess.settings",
-    "Skill": "prowess.skills.model",
-    "SkillStatus": "prowess.runtime.service",
-    "SkillsService": "prowess.runtime.service",
-    "Snapshot": "prowess.skills.snapshot",
-    "StatusReport": "prowess.runtime.service",
-    "Verdict": "prowess.skills.eligibility",
-}
-
 
 # Whatever the name stands for: the type checker takes the imports above instead.
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Load a public name on its first use."""
-    if name == "open":
-        return import_module("prowess.wiring").open_runtime
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        from prowess import errors, settings, wiring
+        from prowess.runtime import service
+        from prowess.skills import eligibility, model, prompt, snapshot
+
+        if name == "open":
+            return wiring.open_runtime
+        homes = (errors, settings, service, eligibility, model, prompt, snapshot, wiring)
+        return next(getattr(home, name) for home in homes if hasattr(home, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import click
+import pytest
+
 import prowess
+from prowess.cli.terminal import app
 
 PUBLIC = {
     "Diagnostic", "PromptBlock", "ProwessError", "Runtime", "Settings", "Skill", "SkillStatus",
@@ -21,6 +25,20 @@ def test_the_public_names_are_these() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(prowess, "nothing_of_that_name")
+
+
+@pytest.mark.parametrize("group", [(), ("workshop",), ("experience",)])
+def test_every_command_of_a_group_can_be_loaded(group: tuple[str, ...]) -> None:
+    context = click.Context(app)
+    found: click.Command | None = app
+    for name in group:
+        assert isinstance(found, click.Group)
+        found = found.get_command(context, name)
+
+    assert isinstance(found, click.Group)
+    names = found.list_commands(context)
+    loaded = [found.get_command(context, name) for name in names]
+    assert [command and command.name for command in loaded] == names
 
 
 def test_listing_skills_loads_nothing_heavy() -> None:

@@ -251,7 +251,7 @@ def test_a_payload_beyond_the_limit_is_noted_and_not_read(world: World) -> None:
 
 def test_a_process_that_goes_on_for_too_long_ends_well_and_is_noted(world: World) -> None:
     program = (
-        "import os; from prowess.cli import hook_lane;"
+        "import os; from prowess.cli.harness import hook_lane;"
         " hook_lane.limit_time(0.01); os.read(os.pipe()[0], 1)"
     )
 

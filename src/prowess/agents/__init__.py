@@ -10,7 +10,6 @@
 `pip install 'prowess[agents]'` and is loaded when it is first used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SkillsToolset", "call_tool", "tool_schemas"]
 
-_HOMES = {
-    "SkillsToolset": "prowess.agents.toolset",
-    "call_tool": "prowess.agents.tools",
-    "tool_schemas": "prowess.agents.tools",
-}
-
 
 # Whatever the name stands for: the type checker takes the imports above instead.
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Load a public name on its first use."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name == "SkillsToolset":
+        from prowess.agents.toolset import SkillsToolset
+
+        return SkillsToolset
+    if name in __all__:
+        from prowess.agents import tools
+
+        return getattr(tools, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,14 +6,14 @@ need; the terminal (`prowess.cli.terminal`) is loaded for the others.
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # The same name again says that it is meant for others.
     from prowess.cli.terminal import app as app  # noqa: PLC0414
 
-# name -> module, one-line help. The order is that of `prowess --help`.
+# name -> module beside this one, one-line help, in the order of `prowess --help`. Names and no
+# imports: thirty-five functions would say the same at length. A test loads every row.
 COMMANDS = {
     "list": ("list", "Show every skill and whether it is ready."),
     "show": ("show", "Show all there is to know about one skill."),
@@ -73,19 +73,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code; a hook ends the process by itself."""
     args = list(sys.argv[1:] if argv is None else argv)
     if args == _HOOK:
-        lane = import_module("prowess.cli.harness.hook_lane")
+        from prowess.cli.harness import hook_lane
+
         if argv is None:
             # A process of its own, which this ends.
-            lane.run_and_leave()
-        answered: int = lane.run()
-        return answered
-    code: int = import_module("prowess.cli.terminal").run(args)
-    return code
+            hook_lane.run_and_leave()
+        return hook_lane.run()
+    from prowess.cli.terminal import run
+
+    return run(args)
 
 
 # Whatever the name stands for: the type checker takes the import above instead.
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Load the terminal for whoever asks for its commands."""
     if name == "app":
-        return import_module("prowess.cli.terminal").app
+        from prowess.cli.terminal import app
+
+        return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,6 @@ Standard output belongs to the protocol: whatever is said goes to standard error
 
 import sys
 import webbrowser
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -46,7 +45,9 @@ def mcp_command(workspace: str | None, agent: str | None) -> int:
             "this command waits for a client that speaks MCP: put it into the client's settings"
             " (`prowess connect`). Ctrl-C stops it."
         )
-    import_module("prowess.wiring.mcp").serve_stdio(workspace, agent)
+    from prowess.wiring.mcp import serve_stdio
+
+    serve_stdio(workspace, agent)
     return 0
 
 
@@ -77,7 +78,7 @@ def serve_command(
     Example: prowess serve --port 0
     """
     # Late: the web server is needed by this command alone.
-    serving = import_module("prowess.wiring.serve")
+    from prowess.wiring import serve as serving
 
     def ready(address: str, gateway: "Gateway") -> None:
         try:

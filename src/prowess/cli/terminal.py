@@ -1,8 +1,6 @@
 """The terminal: finds a command, runs it, and turns every failure into a sentence.
 
 Commands are imported only when they are called, so that a quick one stays quick.
-
-A group of commands that are loaded when one of them is called: a quick one stays quick.
 """
 
 import os
@@ -31,9 +29,9 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and loads them on demand."""
 
     # What else click hands to a group is click's.
-    def __init__(self, *args: Any, table: Table, prefix: str, **attributes: Any) -> None:  # noqa: ANN401
+    def __init__(self, *args: Any, table: Table, **attributes: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **attributes)
-        self._table, self._prefix = table, prefix
+        self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names without loading anything."""
@@ -45,7 +43,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in self._table:
             return None
-        module = import_module(f"{self._prefix}{self._table[cmd_name][0]}")
+        module = import_module(f".{self._table[cmd_name][0]}", __package__)
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
@@ -65,7 +63,6 @@ _ORDERLY = ("SIGTERM", "SIGHUP")
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
-    prefix="prowess.cli.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 a finding or something not found, 2 wrong usage.",
 )

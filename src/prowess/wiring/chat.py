@@ -8,7 +8,6 @@ import secrets
 import sys
 import traceback
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ModelError
@@ -19,7 +18,6 @@ from prowess.settings import ApprovalPolicy
 from prowess.skills.model import Diagnostic
 
 if TYPE_CHECKING:
-    from prowess.agents.chat import ChatAgent
     from prowess.agents.conversation import Conversation
     from prowess.agents.models import Opened
     from prowess.wiring.library import Runtime
@@ -53,16 +51,18 @@ class Chat:
         self.agent_id = runtime.skills.agent(wanted.agent_id).id
         self.workspace = runtime.skills.workspace(wanted.agent_id).folder
         self._sessions = ChatSessions(runtime.folders.state)
-        place = import_module("prowess.agents.chat").ChatPlace(
+        from prowess.agents.approval import Shelf
+        from prowess.agents.chat import ChatAgent, ChatPlace
+        from prowess.agents.chat_tools import Hands, provider_keys
+
+        place = ChatPlace(
             open_run=lambda session: runtime.run(self.agent_id, session, process_wide=False),
-            hands=import_module("prowess.agents.chat_tools").Hands(
+            hands=Hands(
                 files=WorkspaceFiles(self.workspace),
                 processes=ChildProcesses(),
                 shell=_shell(),
-                keys=import_module("prowess.agents.chat_tools").provider_keys(
-                    opened.name, runtime.skills.settings.skills.model.key_env
-                ),
-                shelf=import_module("prowess.agents.approval").Shelf(
+                keys=provider_keys(opened.name, runtime.skills.settings.skills.model.key_env),
+                shelf=Shelf(
                     live=lambda named: _live(os.path.join(self.workspace, named)),
                     applies=lambda: _applies(runtime),
                 ),
@@ -71,9 +71,7 @@ class Chat:
             keep=self._keep,
             report=_report if runtime.environ.get(DEBUG_VARIABLE) else lambda _: None,
         )
-        self.agent: ChatAgent = import_module("prowess.agents.chat").ChatAgent(
-            opened, place, self._conversation(wanted)
-        )
+        self.agent = ChatAgent(opened, place, self._conversation(wanted))
 
     def begin_anew(self) -> str:
         """Leave the conversation and begin another one; return its session."""
@@ -93,19 +91,18 @@ class Chat:
         kept = None if new else self._sessions.load(session_id)
         if kept is None:
             return self._fresh(session_id)
-        found: Conversation = import_module("prowess.agents.conversation").read_conversation(
-            session_id, kept
-        )
+        from prowess.agents.conversation import read_conversation
+
+        found = read_conversation(session_id, kept)
         found.workspace, found.agent_id = self.workspace, self.agent_id
         return found
 
     def _fresh(self, session_id: str) -> "Conversation":
         # An id that cannot be kept is refused before anything is said.
         self._sessions.check(session_id)
-        made: Conversation = import_module("prowess.agents.conversation").Conversation(
-            session_id=session_id, workspace=self.workspace, agent_id=self.agent_id
-        )
-        return made
+        from prowess.agents.conversation import Conversation
+
+        return Conversation(session_id=session_id, workspace=self.workspace, agent_id=self.agent_id)
 
 
 def open_chat(runtime: "Runtime", wanted: Wanted) -> Chat:
@@ -117,7 +114,7 @@ def open_chat(runtime: "Runtime", wanted: Wanted) -> Chat:
         StoreError: the session is kept and cannot be read.
     """
     try:
-        models = import_module("prowess.agents.models")
+        from prowess.agents import models
     except ModuleNotFoundError as error:
         raise ModelError("prowess chat", _NOT_INSTALLED) from error
     sources = models.ModelSources(

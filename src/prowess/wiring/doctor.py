@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 
 from prowess.hooks.harness import Harness, HookCall
 from prowess.hooks.registrations import Registered, Scope
@@ -274,10 +273,11 @@ def _gateway(state: str) -> Iterator[Finding]:
 
 def _mcp() -> Iterator[Finding]:
     try:
-        import_module("mcp")
+        import mcp
     except ImportError as error:
         todo = "Install Prowess again: pip install --upgrade prowess"
         yield _said(Level.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
         return
-    version = import_module("importlib.metadata").version("mcp")
-    yield _said(Level.OK, f"The MCP library is there ({version}).")
+    from importlib.metadata import version
+
+    yield _said(Level.OK, f"The MCP library is there ({version(mcp.__name__)}).")

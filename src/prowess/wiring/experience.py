@@ -6,14 +6,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
-from importlib import import_module
 
 from prowess.experience.lessons.goals import words_alike
 from prowess.host.store.traces import KeptTraces
 from prowess.host.writers.drafts import DraftShelf
 from prowess.runtime.experience import ExperienceService
 from prowess.runtime.experience_drafts import ExperienceTools
-from prowess.runtime.ports import ChildCommand, ChildResult
+from prowess.runtime.ports import ChildCommand
 from prowess.runtime.scan import Target
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.model import Profile, ScanReport
@@ -74,9 +73,10 @@ def _check(runtime: Runtime, script: str) -> str:
     if bash is None:
         return ""
     # Late: most traces are read without one.
-    processes = import_module("prowess.host.processes.children").ChildProcesses()
+    from prowess.host.processes.children import ChildProcesses
+
     command = ChildCommand(argv=(bash, "-n"), environment={}, stdin=script, seconds=_MOST_SECONDS)
-    result: ChildResult = processes.run(command)
+    result = ChildProcesses().run(command)
     if result.code == 0:
         return ""
     return result.problem or "bash cannot read it"

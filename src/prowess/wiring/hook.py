@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import EncoderError
@@ -126,7 +125,8 @@ def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
 def _be_quiet() -> None:
     """Say nothing beside an answer: some harnesses show it to their user as an error."""
     # Late: most calls need no log.
-    logging = import_module("logging")
+    import logging
+
     logging.getLogger("prowess").addHandler(logging.NullHandler())
 
 
@@ -142,8 +142,9 @@ def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
         return
     # -P: the folder is the agent's, and nothing in it may be imported.
     argv = (sys.executable, "-P", "-m", "prowess", "hook", "--learn")
-    processes = import_module("prowess.host.processes.children")
-    processes.start_detached(
+    from prowess.host.processes.children import start_detached
+
+    start_detached(
         argv,
         stdin=packed(incoming),
         environment=runtime.environ,
@@ -213,5 +214,7 @@ class _AheadEncoder:
         # It fails again where its answer is needed, and is told there.
         with suppress(EncoderError):
             # As routing cuts it; with that, and numpy, this module is loaded by now.
-            ask = import_module("prowess.routing.router").read(self._message).ask
+            from prowess.routing.router import read as read_message
+
+            ask = read_message(self._message).ask
             self._known[ask] = self._own.encode((ask,))

@@ -7,7 +7,6 @@ they are first used: most commands need neither.
 import os
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 from prowess.errors import PathError, StoreError
@@ -15,7 +14,7 @@ from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.processes.facts import LocalFacts
 from prowess.host.sources.roots import Folders, FolderSources, expand
-from prowess.runtime.service import Places, SkillsService, Workspace
+from prowess.runtime.service import Places, Sessions, SkillsService, Workspace
 from prowess.skills.model import Tier
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from prowess.runtime.route.examples import ExampleService
     from prowess.runtime.run import RunContext, RunTools
     from prowess.runtime.scan import ScanService
-    from prowess.runtime.service import Sessions
     from prowess.runtime.usage import UsageLog
     from prowess.runtime.watch import Watching
     from prowess.runtime.workshop.service import WorkshopService
@@ -78,66 +76,66 @@ class Runtime:
             StoreError: it cannot be opened.
         """
         if self._store is None:
-            module = import_module("prowess.host.store.sessions")
-            opened: SessionStore = module.SqliteStore(os.path.join(self.folders.state, STORE_FILE))
-            self._store = opened
+            from prowess.host.store.sessions import SqliteStore
+
+            self._store = SqliteStore(os.path.join(self.folders.state, STORE_FILE))
         return self._store
 
     @property
     def routing(self) -> "RoutingService":
         """What finds the right skills for a message, made on first use."""
         if self._routing is None:
-            service = import_module("prowess.runtime.route.answer")
-            files = import_module("prowess.host.store.routing")
-            vectors = import_module("prowess.host.store.vectors").SqliteVectors(
-                os.path.join(self.folders.state, VECTORS_FILE)
-            )
-            self._vectors = vectors
-            tools = service.Tools(
+            from prowess.host.store import routing as files
+            from prowess.runtime.route.answer import RoutingService, Tools
+
+            tools = Tools(
                 open_encoder=self._open_encoder,
                 open_judge=self._open_judge,
-                vectors=vectors,
+                vectors=self._open_vectors(),
                 examples=files.ExamplesFile(self.folders.state),
                 calibrated=files.ThresholdsFile(self.folders.state).read,
                 seconds=time.monotonic,
-                indexes=import_module("prowess.host.store.routing").IndexFiles.of(
-                    self.folders.state
-                ),
-                tidy=import_module("prowess.host.store.routing").give_back,
+                indexes=files.IndexFiles.of(self.folders.state),
+                tidy=files.give_back,
             )
-            made: RoutingService = service.RoutingService(self.skills, tools)
-            self._routing = made
+            self._routing = RoutingService(self.skills, tools)
         return self._routing
+
+    def _open_vectors(self) -> "VectorStore":
+        """Return the vectors that routing and examples share."""
+        if self._vectors is None:
+            from prowess.host.store.vectors import SqliteVectors
+
+            self._vectors = SqliteVectors(os.path.join(self.folders.state, VECTORS_FILE))
+        return self._vectors
 
     @property
     def examples(self) -> "ExampleService":
         """What learns how people ask for a skill, made on first use."""
         if self._examples is None:
-            # Routing first: it opens the vectors that both share.
-            routing = self.routing
-            store = import_module("prowess.host.store.routing").ExamplesFile(self.folders.state)
-            made: ExampleService = import_module("prowess.runtime.route.examples").ExampleService(
-                self.skills, routing, store, self._vectors
-            )
-            self._examples = made
+            from prowess.host.store.routing import ExamplesFile
+            from prowess.runtime.route.examples import ExampleService
+
+            store = ExamplesFile(self.folders.state)
+            self._examples = ExampleService(self.skills, self.routing, store, self._open_vectors())
         return self._examples
 
     @property
     def scanning(self) -> "ScanService":
         """What looks for harm in skills, made on first use."""
         if self._scanning is None:
-            service = import_module("prowess.runtime.scan")
-            store = import_module("prowess.host.safety").AcceptanceFile(self.folders.state)
-            tools = service.Tools(
-                acceptances=store,
+            from prowess.host.safety import AcceptanceFile, deadline
+            from prowess.runtime.scan import ScanService, Tools
+
+            tools = Tools(
+                acceptances=AcceptanceFile(self.folders.state),
                 egress=lambda: self.skills.settings.skills.safety.egress,
                 trusted_names=self._trusted_names,
                 seconds=time.perf_counter,
                 now=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                deadline=import_module("prowess.host.safety").deadline,
+                deadline=deadline,
             )
-            made: ScanService = service.ScanService(tools)
-            self._scanning = made
+            self._scanning = ScanService(tools)
         return self._scanning
 
     def _trusted_names(self) -> list[str]:
@@ -155,39 +153,39 @@ class Runtime:
         Raises:
             ModelError: none is configured, or it cannot be used.
         """
-        opened: LanguageModel = import_module("prowess.host.models.endpoint").open_model(
-            self.skills.settings.skills.model, self.environ
-        )
-        return opened
+        from prowess.host.models.endpoint import open_model
+
+        return open_model(self.skills.settings.skills.model, self.environ)
 
     def _open_encoder(self) -> "Encoder | None":
-        opened: Encoder | None = import_module("prowess.host.models.choice").open_encoder(
+        from prowess.host.models.choice import open_encoder
+
+        return open_encoder(
             self.skills.settings.skills.routing.encoder,
             self.environ,
             self.folders.home,
             bundled=os.path.join(_PACKAGE, "model"),
         )
-        return opened
 
     def _open_judge(self, which: str) -> "Judge | None":
         if which == "off":
             return None
-        folder = expand(which, self.folders.home, self.folders.home)
-        opened: Judge = import_module("prowess.host.models.local").OnnxJudge(folder)
-        return opened
+        from prowess.host.models.local import OnnxJudge
+
+        return OnnxJudge(expand(which, self.folders.home, self.folders.home))
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
-        kept: Sessions = import_module("prowess.runtime.service").Sessions(self.skills, self.store)
-        return kept
+        return Sessions(self.skills, self.store)
 
     @property
     def workshop(self) -> "WorkshopService":
         """What turns corrections and experience into proposals, made on first use."""
         if self._workshop is None:
-            self._workshop = import_module("prowess.wiring.workshop").open_workshop(self)
-        opened: WorkshopService = self._workshop
-        return opened
+            from prowess.wiring.workshop import open_workshop
+
+            self._workshop = open_workshop(self)
+        return self._workshop
 
     def run(
         self,
@@ -204,20 +202,21 @@ class Runtime:
             process_wide: whether the variables of skills are set in this process for as long as the
                 turn lasts; otherwise only `run.environ`, for child processes, has them.
         """
-        module = import_module("prowess.runtime.run")
+        from prowess.runtime.run import RunContext, RunRequest
+
         if self._runs is None:
-            self._runs = import_module("prowess.wiring.run").open_runs(self)
-        asked = module.RunRequest(agent_id=agent, session_id=session, process_wide=process_wide)
-        context: RunContext = module.RunContext(self._runs, asked)
-        return context
+            from prowess.wiring.run import open_runs
+
+            self._runs = open_runs(self)
+        asked = RunRequest(agent_id=agent, session_id=session, process_wide=process_wide)
+        return RunContext(self._runs, asked)
 
     def watching(self) -> "Watching":
         """Return what keeps the service up to date while the process lives."""
-        watcher = import_module("prowess.host.sources.watcher").FolderWatcher()
-        made: Watching = import_module("prowess.runtime.watch").Watching(
-            self.skills, watcher, config_path=self.config.path
-        )
-        return made
+        from prowess.host.sources.watcher import FolderWatcher
+        from prowess.runtime.watch import Watching
+
+        return Watching(self.skills, FolderWatcher(), config_path=self.config.path)
 
     def why(self, name: str, agent_id: str | None = None) -> "Explanation":
         """Explain why a skill is, or is not, visible to an agent.
@@ -225,10 +224,9 @@ class Runtime:
         Raises:
             SkillNotFoundError: nothing of that name was found, not even a broken file.
         """
-        found: Explanation = import_module("prowess.runtime.route.why").why(
-            self.skills, name, agent_id
-        )
-        return found
+        from prowess.runtime.route.why import why
+
+        return why(self.skills, name, agent_id)
 
     def record_use(self, skill_name: str, message: str = "") -> None:
         """Remember that a skill was used: it is then dropped later when space is short.
@@ -364,10 +362,13 @@ def last_used(runtime: Runtime) -> Mapping[str, int]:
         if os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
             found.update(runtime.store.last_used())
         if os.path.exists(os.path.join(runtime.folders.state, USAGE_FILE)):
-            usage: UsageLog = import_module("prowess.wiring.usage").open_usage(runtime)
-            for name, used in usage.last_used().items():
+            from prowess.wiring.usage import open_usage
+
+            for name, used in open_usage(runtime).last_used().items():
                 found[name] = max(used, found.get(name, 0))
     except StoreError as error:
         # Use only breaks ties: a prompt without it is better than none.
-        import_module("logging").getLogger(__name__).warning("store.unusable: %s", error)
+        import logging
+
+        logging.getLogger(__name__).warning("store.unusable: %s", error)
     return found

@@ -11,7 +11,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess import __version__
@@ -79,8 +78,8 @@ async def _until_signal(serving: Coroutine[None, None, None]) -> int | None:
 
 
 async def _stdio(runtime: Runtime, agent_id: str) -> None:
-    server = import_module("prowess.mcp.server")
-    stdio = import_module("prowess.mcp.stdio")
+    from prowess.mcp import server, stdio
+
     made: list[Watching] = []
 
     def watching() -> "Watching":
@@ -113,38 +112,39 @@ def open_desk(
     runtime: Runtime, agent_id: str | None, look: Callable[[], None] = lambda: None
 ) -> "Desk":
     """Return what answers MCP clients for an agent; `look` keeps the skills up to date."""
-    desk = import_module("prowess.mcp.service")
-    tools = import_module("prowess.wiring.run").open_runs(runtime)
-    world = desk.World(
-        tools=replace(tools, workshop=functools.cache(lambda: _workshop(runtime))),
-        files=import_module("prowess.host.sources.skill_files").SkillReading(),
+    from prowess.host.sources.skill_files import SkillReading
+    from prowess.mcp.service import Desk, World
+    from prowess.wiring.run import open_runs
+
+    world = World(
+        tools=replace(open_runs(runtime), workshop=functools.cache(lambda: _workshop(runtime))),
+        files=SkillReading(),
         scanning=lambda: runtime.scanning,
         has_workshop=lambda: runtime.skills.settings.workshop.active,
         look=look,
         agent_id=agent_id,
     )
-    opened: Desk = desk.Desk(world)
-    return opened
+    return Desk(world)
 
 
 def _workshop(runtime: Runtime) -> "WorkshopService":
     """Return the workshop for agents that come over MCP: it knows what they may know of."""
     # Late: most clients never ask for it.
-    wiring = import_module("prowess.wiring.workshop")
+    from prowess.runtime.workshop.service import WorkshopService
+    from prowess.wiring.workshop import workshop_tools
 
     def sight(agent_id: str) -> Callable[[str], bool]:
         return sight_of(runtime.skills.status(agent_id or None))
 
-    tools = replace(wiring.workshop_tools(runtime), sight=sight, unasked=True)
-    service: WorkshopService = wiring.WorkshopService(tools)
-    return service
+    return WorkshopService(replace(workshop_tools(runtime), sight=sight, unasked=True))
 
 
 def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "McpEndpoint":
     """Return the endpoint of a gateway; it loads nothing before its first request."""
-    http = import_module("prowess.mcp.http")
-    opened: McpEndpoint = http.McpEndpoint(
-        http.EndpointOptions(
+    from prowess.mcp.http import EndpointOptions, McpEndpoint
+
+    return McpEndpoint(
+        EndpointOptions(
             agent=lambda asked: runtime.skills.agent(asked).id,
             open_desk=lambda agent_id: open_desk(runtime, agent_id),
             version=options.version,
@@ -153,4 +153,3 @@ def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "M
             stopping=hub.stopping,
         )
     )
-    return opened

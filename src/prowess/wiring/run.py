@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Mapping, MutableMapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess.host.config.secrets import ConfigSecrets
@@ -52,23 +51,24 @@ def open_runs(runtime: "Runtime") -> RunTools:
 
 def _usage(runtime: "Runtime") -> "UsageLog":
     # Late: a run in which no skill is used opens nothing for it.
-    opened: UsageLog = import_module("prowess.wiring.usage").open_usage(runtime)
-    return opened
+    from prowess.wiring.usage import open_usage
+
+    return open_usage(runtime)
 
 
 def open_texts(runtime: "Runtime") -> "SkillTexts":
     """Return what hands out the texts of skills, once the scanner has looked."""
-    files = import_module("prowess.host.sources.skill_files").SkillReading()
-    opened: SkillTexts = import_module("prowess.runtime.skill_texts").SkillTexts(
-        files, lambda: runtime.scanning
-    )
-    return opened
+    from prowess.host.sources.skill_files import SkillReading
+    from prowess.runtime.skill_texts import SkillTexts
+
+    return SkillTexts(SkillReading(), lambda: runtime.scanning)
 
 
 def open_processes() -> "Processes":
     """Return what starts child processes."""
-    opened: Processes = import_module("prowess.host.processes.children").ChildProcesses()
-    return opened
+    from prowess.host.processes.children import ChildProcesses
+
+    return ChildProcesses()
 
 
 def _overlay(environ: Mapping[str, str]) -> EnvironmentOverlay:

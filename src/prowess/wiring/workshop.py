@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from prowess.errors import ConfigError, ContainmentError, ProwessError, StoreError
@@ -31,7 +30,7 @@ from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.sessions import MissedCorrections
 from prowess.runtime.workshop.ports import WorkshopTools
-from prowess.runtime.workshop.review import Reviewer, Reviews, ReviewTools
+from prowess.runtime.workshop.review import Reviews, ReviewTools
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Profile, ScanReport
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
@@ -104,14 +103,15 @@ class _LateReviewer:
         """
         settings = _settings(self._runtime)
         # Late: it brings along what waits, and most turns are not reviewed.
-        reviewers = import_module("prowess.host.models.reviewers")
-        choice = reviewers.ReviewerChoice(
+        from prowess.host.models.reviewers import ReviewerChoice, open_reviewer
+        from prowess.host.processes.children import ChildProcesses
+
+        choice = ReviewerChoice(
             command=settings.review_command,
             model=settings.review_model or self._runtime.environ.get("PROWESS_MODEL", ""),
             endpoint=self._runtime.skills.settings.skills.model,
         )
-        processes = import_module("prowess.host.processes.children").ChildProcesses()
-        reviewer: Reviewer = reviewers.open_reviewer(choice, self._runtime.environ, processes)
+        reviewer = open_reviewer(choice, self._runtime.environ, ChildProcesses())
         return reviewer.ask(instructions, question, seconds)
 
 

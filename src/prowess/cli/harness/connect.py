@@ -4,8 +4,6 @@
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,10 +15,6 @@ from prowess.runtime.harness.connect import Connecting, Plan, Request, Written
 from prowess.runtime.harness.doctor import Examination, Level, examine
 from prowess.wire.connect import connection, examination
 from prowess.wiring import open_runtime
-
-if TYPE_CHECKING:
-    from prowess.runtime.harness.doctor import Check
-
 
 _COLOURS = {"+": "green", "-": "red", "@": "dim"}
 
@@ -85,15 +79,16 @@ def _scope(*, project: bool, user: bool) -> Scope | None:
 
 def _connecting(workspace: str | None) -> Connecting:
     # Late: it reads settings files of every kind, which nothing else needs.
-    module = import_module("prowess.wiring.doctor")
-    opened: Connecting = module.open_connecting(open_runtime(workspace), workspace or ".")
-    return opened
+    from prowess.wiring.doctor import open_connecting
+
+    return open_connecting(open_runtime(workspace), workspace or ".")
 
 
 def _differences(plan: Plan) -> dict[str, list[str]]:
-    module = import_module("prowess.runtime.harness.difference")
+    from prowess.runtime.harness.difference import file_difference
+
     return {
-        file.path: module.file_difference(file.path, file.before, file.after)
+        file.path: file_difference(file.path, file.before, file.after)
         for file in plan.files
         if file.needed
     }
@@ -150,9 +145,9 @@ def doctor_command(workspace: str | None, agent: str | None, *, as_json: bool) -
     """
     with open_runtime(workspace) as runtime:
         # Late: it brings the hook and routing along.
-        checks: Sequence[Check] = import_module("prowess.wiring.doctor").open_doctor(
-            runtime, agent, workspace or "."
-        )
+        from prowess.wiring.doctor import open_doctor
+
+        checks = open_doctor(runtime, agent, workspace or ".")
         bar = ProgressBar()
         found = examine(checks, bar)
         bar.clear()

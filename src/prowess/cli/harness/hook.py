@@ -7,7 +7,6 @@ its help, and the part that learns in the background.
 import os
 import sys
 from contextlib import suppress
-from importlib import import_module
 
 import click
 
@@ -45,7 +44,8 @@ def hook_command(*, learn: bool) -> int:
 
 
 def _learn(current: str) -> None:
-    learning = import_module("prowess.wiring.warm_hook")
+    from prowess.wiring.warm_hook import learn_alone
+
     # Nobody reads what a process in the background says; the workshop has its own log.
     with suppress(ProwessError, ValueError, OSError):
-        learning.learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current)
+        learn_alone(sys.stdin.buffer.read(_MOST_BYTES), current)

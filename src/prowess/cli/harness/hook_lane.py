@@ -9,7 +9,6 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from importlib import import_module
 
 from prowess.host.harness.hook_client import ask, current_folder, read_input, state_folder
 
@@ -67,13 +66,18 @@ def _run() -> None:
     if answer is not None:
         _show(answer.decode("ascii"))
         return
-    import_module("prowess.wiring.hook").answer_alone(raw, os.environ, current, state, _show)
+    from prowess.wiring.hook import answer_alone
+
+    answer_alone(raw, os.environ, current, state, _show)
 
 
 def _note(state: str, problem: str) -> None:
     """Leave a line in the log about a call that never came as far as to an answer."""
-    log = import_module("prowess.host.harness.call_records").HookLog(state)
-    log.note_unknown(import_module("time").time_ns() // 1_000_000, problem)
+    import time
+
+    from prowess.host.harness.call_records import HookLog
+
+    HookLog(state).note_unknown(time.time_ns() // 1_000_000, problem)
 
 
 def _show(text: str) -> None:
@@ -88,7 +92,8 @@ def _show(text: str) -> None:
 
 def limit_time(seconds: float) -> None:
     """End this process, as if all were well, if it goes on for longer."""
-    signal = import_module("signal")
+    import signal
+
     if not hasattr(signal, "setitimer"):
         return
 

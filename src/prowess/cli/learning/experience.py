@@ -197,7 +197,7 @@ _COMMANDS = {
 }
 
 
-@click.group("experience", cls=LazyGroup, table=_COMMANDS, prefix="prowess.cli.")
+@click.group("experience", cls=LazyGroup, table=_COMMANDS)
 def experience_command() -> None:
     """Learn from what agents did: traces, sessions and transcripts.
 

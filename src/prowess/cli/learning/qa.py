@@ -5,7 +5,6 @@ How scenarios that were played are shown: each step with a mark, for a person or
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -198,9 +197,9 @@ def _summary(file: ScenarioFile) -> str:
 
 def _run(scenarios: Sequence[Scenario], concurrency: int, *, keep: bool) -> "Iterator[Finished]":
     # Late: `qa list` needs neither the store nor the scanner.
-    module = import_module("prowess.wiring.scenarios")
-    found: Iterator[Finished] = module.run_scenarios(scenarios, concurrency=concurrency, keep=keep)
-    return found
+    from prowess.wiring.scenarios import run_scenarios
+
+    return run_scenarios(scenarios, concurrency=concurrency, keep=keep)
 
 
 def _shown(found: "Iterator[Finished]", *, as_json: bool) -> "list[Finished]":

@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,8 +144,9 @@ def _found(
     if since is None:
         since = 0 if session else _since(_USUAL)
     bar = ProgressBar()
-    reports = import_module("prowess.wiring.sessions").open_sessions(runtime, bar)
-    found: SessionsReport = reports.report(
+    from prowess.wiring.sessions import open_sessions
+
+    found = open_sessions(runtime, bar).report(
         since,
         harness=None if harness is None else Harness(harness),
         workspace=None if workspace is None else os.path.realpath(workspace),
@@ -184,7 +184,9 @@ def _code(found: "SessionsReport", session: str, *, only_missed: bool) -> int:
 
 
 def _export(found: "SessionsReport", target: str) -> "TriggerCases":
-    made: TriggerCases = import_module("prowess.runtime.sessions").trigger_cases(found)
+    from prowess.runtime.sessions import trigger_cases
+
+    made = trigger_cases(found)
     if target.lower().endswith(".jsonl"):
         lines = [json.dumps(wire_sessions.case(one), ensure_ascii=False) for one in made.cases]
         text = "".join(f"{line}\n" for line in lines)
@@ -204,9 +206,9 @@ def _export(found: "SessionsReport", target: str) -> "TriggerCases":
 def _learn(
     runtime: Runtime, found: "SessionsReport", agent: str, *, dry_run: bool
 ) -> "Sequence[Learned]":
-    module = import_module("prowess.cli.workshop.capture")
-    learned: Sequence[Learned] = module.learn(runtime, found, agent, dry_run=dry_run)
-    return learned
+    from prowess.cli.workshop.capture import learn
+
+    return learn(runtime, found, agent, dry_run=dry_run)
 
 
 def _shown(
@@ -225,8 +227,9 @@ def _shown(
             "leftOutForSecrets": exported.with_secrets,
         }
     if learned is not None:
-        shown = import_module("prowess.cli.workshop.capture").learned_json
-        answer["learned"] = [shown(part) for part in learned]
+        from prowess.cli.workshop.capture import learned_json
+
+        answer["learned"] = [learned_json(part) for part in learned]
     return answer
 
 
@@ -239,14 +242,13 @@ def _print(
     only_missed: bool,
     target: str | None,
 ) -> None:
-    pages = import_module("prowess.cli.learning.sessions")
     if not only_missed:
-        pages.print_overview(found)
+        print_overview(found)
         if one:
-            pages.print_turns(found.sessions)
-        pages.print_skills(found.skills)
-    pages.print_missed(found.missed)
-    pages.print_left_out(found)
+            print_turns(found.sessions)
+        print_skills(found.skills)
+    print_missed(found.missed)
+    print_left_out(found)
     if exported is not None:
         if exported.cases:
             print_text(f"wrote {len(exported.cases)} trigger tests to {target}")
@@ -256,7 +258,9 @@ def _print(
         if exported.with_secrets:
             print_text(f"left out for a secret in them: {exported.with_secrets} prompts", "yellow")
     if learned is not None:
-        import_module("prowess.cli.workshop.capture").print_learned(learned)
+        from prowess.cli.workshop.capture import print_learned
+
+        print_learned(learned)
 
 
 _MOST_PROBABLE, _MOST_PROBLEMS, _SHORT_ID = 10, 5, 8

@@ -68,15 +68,16 @@ def chat_command(
     begin one. In a pipe standard output has the model's text alone. Nothing is sent but to the
     model; a model that is silent for $PROWESS_MODEL_TIMEOUT seconds (120) is given up.
     """
-    chatting = import_module("prowess.wiring.chat")
+    from prowess.cli.runs.chat_screen import JsonScreen, TextScreen
+    from prowess.wiring.chat import Wanted, open_chat
+
     alone = once is not None or as_json or not asks()
-    wanted = chatting.Wanted(
+    wanted = Wanted(
         model=model, agent_id=agent, session_id=session, new=new or (alone and not session)
     )
     with open_runtime(workspace) as runtime:
-        chat: Chat = chatting.open_chat(runtime, wanted)
-        screens = import_module("prowess.cli.runs.chat_screen")
-        screen = screens.JsonScreen() if as_json else screens.TextScreen()
+        chat = open_chat(runtime, wanted)
+        screen = JsonScreen() if as_json else TextScreen()
         _prepare(runtime, chat.agent_id)
         with asyncio.Runner() as runner:
             talk = _Talk(chat, screen, runner)
@@ -102,10 +103,11 @@ class _Talk:
         self._chat, self._screen, self._runner = chat, screen, runner
         # Whether a person stopped the last turn.
         self._stopped = False
-        commands = import_module("prowess.cli.runs.chat_screen")
-        self._commands = commands.ChatCommands(chat, screen)
-        self._leave: type[Exception] = commands.Leave
-        self._answered, self._for_agent = commands.Taken.ANSWERED, commands.Taken.FOR_AGENT
+        from prowess.cli.runs.chat_screen import ChatCommands, Leave, Taken
+
+        self._commands = ChatCommands(chat, screen)
+        self._leave = Leave
+        self._answered, self._for_agent = Taken.ANSWERED, Taken.FOR_AGENT
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -161,7 +163,8 @@ class _Talk:
             return False
 
     async def _turn(self, message: str) -> bool:
-        events = import_module("prowess.agents.events")
+        from prowess.agents import events
+
         ok = self._stopped = False
         with _interrupts(self._chat):
             async with aclosing(self._chat.agent.turn(message)) as turn:
@@ -177,7 +180,8 @@ class _Talk:
 
     def _ask(self, question: "ApprovalAsked") -> None:
         """Ask the person at the terminal; where there is none, nothing is answered, which is no."""
-        screens = import_module("prowess.cli.runs.chat_screen")
+        from prowess.cli.runs import chat_screen as screens
+
         is_text = isinstance(self._screen, screens.TextScreen)
         if not (is_text and asks() and screens.can_judge(question)):
             return
@@ -253,7 +257,7 @@ def _leave(number: int, _frame: object) -> None:
 def _forget_typed() -> None:
     """Drop what was typed before the question was there: it cannot be an answer to it."""
     try:
-        termios = import_module("termios")
+        import termios
     except ImportError:
         return
     with suppress(termios.error, ValueError):

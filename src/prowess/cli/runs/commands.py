@@ -4,7 +4,6 @@ Nothing is called and nothing is run here: a tool call is shown, and a skill's t
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 
 import click
 
@@ -112,8 +111,10 @@ def invoke_command(
     )
     result = invoke(asked, commands, place)
     if result is not None:
+        from prowess.wiring.run import open_texts
+
         # Whoever hands the answer to a model relies on it.
-        import_module("prowess.wiring.run").open_texts(runtime).check(result.command.skill)
+        open_texts(runtime).check(result.command.skill)
         return _show_invoked(result, as_json=as_json)
     allowed = {command.skill_name for command in commands}
     named = references(asked, (row.skill for row in report.skills), allowed)

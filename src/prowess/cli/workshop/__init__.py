@@ -35,7 +35,7 @@ _COMMANDS = {
 }
 
 
-@click.group("workshop", cls=LazyGroup, table=_COMMANDS, prefix="prowess.cli.")
+@click.group("workshop", cls=LazyGroup, table=_COMMANDS)
 @click.option("-v", "--verbose", is_flag=True, help="Print the workshop's log on the error stream.")
 @click.pass_context
 def workshop_command(ctx: click.Context, *, verbose: bool) -> None:

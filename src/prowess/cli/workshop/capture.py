@@ -15,7 +15,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -365,8 +364,9 @@ class _Room:
 def _add_lessons(
     runtime: Runtime, group: Sequence[_Material], outcomes: Sequence[Outcome], room: _Room
 ) -> None:
-    module = import_module("prowess.wiring.workshop")
-    with module.open_missed_corrections(runtime, room.agent, rehearse=room.dry_run) as desk:
+    from prowess.wiring.workshop import open_missed_corrections
+
+    with open_missed_corrections(runtime, room.agent, rehearse=room.dry_run) as desk:
         for material, outcome in zip(group, outcomes, strict=True):
             for one in material.lessons:
                 if room.left <= 0:

@@ -6,8 +6,7 @@ Reading the config file: JSON5, bounded, and read again only when it changed.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prowess.errors import ConfigError, ConfigSyntaxError
@@ -154,7 +153,8 @@ def _hosts(reader: Reader, key: str) -> tuple[str, ...]:
     if not words:
         return ()
     # Late: most people list none, and what reads addresses takes time to load.
-    is_host: Callable[[str], bool] = import_module("prowess.safety.web_addresses").is_host_entry
+    from prowess.safety.web_addresses import is_host_entry as is_host
+
     for index, word in enumerate(words):
         if not is_host(word):
             # By its place and not as it stands: an address may hold a password.

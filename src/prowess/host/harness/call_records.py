@@ -22,7 +22,6 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 
 from prowess.hooks.harness import Harness, HookCall, Moment
 
@@ -89,8 +88,9 @@ class HookLog:
     def _shorten(self) -> None:
         """Keep the newer half; a line that comes meanwhile may be lost, which nobody misses."""
         kept = self._read()[-MOST_BYTES // 2 :].partition(b"\n")[2]
-        files = import_module("prowess.host.files.state_files")
-        files.write_private(self._path, kept.decode("utf-8", "replace"))
+        from prowess.host.files.state_files import write_private
+
+        write_private(self._path, kept.decode("utf-8", "replace"))
 
     def _read(self) -> bytes:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

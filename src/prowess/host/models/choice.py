@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prowess.errors import EncoderError
-from prowess.host.models.local import OnnxEncoder, find_model
+from prowess.host.models.local import MARK, OnnxEncoder, SentenceTransformersEncoder, find_model
 from prowess.host.sources.roots import expand
 
 if TYPE_CHECKING:
@@ -51,18 +50,16 @@ def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, s
     if settings.key_env and not key:
         problem = f"needs a key: set the environment variable {settings.key_env}."
         raise EncoderError(_ENDPOINT, problem)
-    module = import_module("prowess.host.models.encoder_endpoint")
-    made: Encoder = module.EndpointEncoder(address, model=settings.model, key=key)
-    return made
+    from prowess.host.models.encoder_endpoint import EndpointEncoder
+
+    return EndpointEncoder(address, model=settings.model, key=key)
 
 
 def _folder(folder: str) -> "Encoder":
     if find_model(folder) is not None:
         return OnnxEncoder(folder, english_only=False)
-    module = import_module("prowess.host.models.local")
-    if os.path.isfile(os.path.join(folder, module.MARK)):
-        made: Encoder = module.SentenceTransformersEncoder(folder)
-        return made
+    if os.path.isfile(os.path.join(folder, MARK)):
+        return SentenceTransformersEncoder(folder)
     problem = (
         "holds neither model.onnx nor modules.json: set `skills.routing.encoder` to the folder of"
         " a model, to the address of an endpoint, to `bundled` or to `none`."
