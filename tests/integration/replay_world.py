@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.experience.replay import replay_script
+from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 _ADB = """#!/bin/sh

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError, RemovalError
-from prowess.experience.script_template import HEAD
+from prowess.experience.replay.template import HEAD
 from prowess.host.writers import drafts as draft_shelf
 from prowess.host.writers import trash as folder_move
 from prowess.host.writers.drafts import DraftShelf, ListedDraft

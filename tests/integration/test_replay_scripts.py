@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
 from prowess.experience.commands import quoted
-from prowess.experience.gate.tables import names
-from prowess.experience.replay import replay_script
+from prowess.experience.replay.gate.tables import names
+from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 __all__ = ["world"]

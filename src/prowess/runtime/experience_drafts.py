@@ -26,7 +26,7 @@ from prowess.experience.draft_facts import (
 from prowess.experience.draft_facts import facts_of as trace_facts
 from prowess.experience.lessons.alignment import Aligned
 from prowess.experience.lessons.skill import LearnedSkill
-from prowess.experience.replay import replay_script
+from prowess.experience.replay.script import replay_script
 from prowess.runtime.workshop.drafts import refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.gate.command_line import danger_of, overwritten
+from prowess.experience.replay.gate.command_line import danger_of, overwritten
 
 HARMLESS = r"""
 ls -la

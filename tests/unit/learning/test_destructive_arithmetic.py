@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.experience.gate.command_line import danger_of
+from prowess.experience.replay.gate.command_line import danger_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prowess.experience.gate.command_line import Scene, danger_of, judged
-from prowess.experience.gate.tables import RUNS_WRITTEN, Written
+from prowess.experience.replay.gate.command_line import Scene, danger_of, judged
+from prowess.experience.replay.gate.tables import RUNS_WRITTEN, Written
 
 
 def after(*names: str) -> Scene:

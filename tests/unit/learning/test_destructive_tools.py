@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from prowess.experience.gate.command_line import danger_of, overwritten
+from prowess.experience.replay.gate.command_line import danger_of, overwritten
 
 ASKS = r"""
 make -f - test

@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.experience.commands import comment_word, quoted, visible
-from prowess.experience.replay import replay_script
+from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import MOST_FIELD, Action, Json, Step, Trace, UiTarget
 
 

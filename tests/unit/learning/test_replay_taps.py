@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.experience.replay import replay_script, touch_danger
+from prowess.experience.replay.script import replay_script, touch_danger
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 TAP = Action("tap", {"x": 1, "y": 2})

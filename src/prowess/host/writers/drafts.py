@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.errors import ContainmentError, PathError
-from prowess.experience.script_template import HEAD
+from prowess.experience.replay.template import HEAD
 from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 
-from prowess.experience.gate.tables import UNKNOWN, by_words, has_option, names, operands
+from prowess.experience.replay.gate.tables import UNKNOWN, by_words, has_option, names, operands
 from prowess.safety.languages.shell.words import Array, Substitution, Text, Variable, Word
 
 _HARMLESS = names(

@@ -26,9 +26,9 @@ from prowess.experience.fingerprint import (
     patched_names,
     read_patch,
 )
-from prowess.experience.gate.command_line import Judgement, Scene, judged
-from prowess.experience.gate.tables import Written, is_delicate, joined, names_of
 from prowess.experience.redaction import HIDDEN
+from prowess.experience.replay.gate.command_line import Judgement, Scene, judged
+from prowess.experience.replay.gate.tables import Written, is_delicate, joined, names_of
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import MOST_FIELD, Action, Json, command_of, path_of
 

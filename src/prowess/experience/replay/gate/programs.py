@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from prowess.experience.gate.interpreters import (
+from prowess.experience.replay.gate.interpreters import (
     awk_danger,
     exported_danger,
     interpreter_danger,
@@ -24,7 +24,7 @@ from prowess.experience.gate.interpreters import (
     sed_danger,
     sql_danger,
 )
-from prowess.experience.gate.tables import (
+from prowess.experience.replay.gate.tables import (
     BAD,
     CHECKERS,
     FORMATTERS,

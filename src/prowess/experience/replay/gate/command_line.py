@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prowess.experience.commands import visible
-from prowess.experience.gate.interpreters import (
+from prowess.experience.replay.gate.interpreters import (
     CODE,
     DECLARES,
     ODD,
@@ -37,8 +37,8 @@ from prowess.experience.gate.interpreters import (
     opens_names,
     script_danger,
 )
-from prowess.experience.gate.programs import known_danger, outputs, reached
-from prowess.experience.gate.tables import (
+from prowess.experience.replay.gate.programs import known_danger, outputs, reached
+from prowess.experience.replay.gate.tables import (
     BUILTINS,
     RUNS_WRITTEN,
     UNKNOWN,

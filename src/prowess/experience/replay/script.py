@@ -31,10 +31,10 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from prowess.experience.commands import comment_word, quoted, visible
-from prowess.experience.gate.command_line import Scene, judged
-from prowess.experience.gate.tables import Written
 from prowess.experience.redaction import without_secrets
-from prowess.experience.replay_steps import (
+from prowess.experience.replay.gate.command_line import Scene, judged
+from prowess.experience.replay.gate.tables import Written
+from prowess.experience.replay.steps import (
     Around,
     Part,
     Place,
@@ -55,7 +55,7 @@ from prowess.experience.replay_steps import (
     without_marks,
     write_part,
 )
-from prowess.experience.script_template import COMMON, DEVICE, HEAD, HOST, TAIL
+from prowess.experience.replay.template import COMMON, DEVICE, HEAD, HOST, TAIL
 from prowess.secrets.credentials import masked
 from prowess.transcripts.traces import (
     MOST_FIELD,

@@ -1,0 +1,1 @@
+"""Bash scripts that do the steps of a trace again."""
