@@ -102,7 +102,7 @@ def test_a_script_that_is_told_to_does_each_step(lab: Lab, phone: Phone) -> None
         )
     )
 
-    done = lab.replay(draft, "--execute")
+    done = lab.replay(draft, "--execute", "--confirm", "6")
 
     assert done.code == 0, str(done)
     assert phone.taps() == [("12", "34")]
@@ -291,9 +291,9 @@ def test_a_person_may_confirm_a_destructive_step(lab: Lab, answer: str, *, kept:
 
 @pytest.mark.requirement("experience:destructive")
 def test_what_only_looks_destructive_is_taken(lab: Lab) -> None:
-    marker = lab.world.root / "marker"
-    draft = lab.draft(commands("Write a note", f"echo 'how to rm a file' > {marker}"))
+    draft = lab.draft(commands("Say how", "echo 'how to rm a file'"))
 
     done = lab.replay(draft, "--execute")
 
-    assert marker.exists(), str(done)
+    assert done.code == 0, str(done)
+    assert "how to rm a file" in done.out

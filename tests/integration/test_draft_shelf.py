@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError, RemovalError
-from prowess.experience.replay.template import HEAD
+from prowess.experience.replay.script import script_head
 from prowess.host.writers import drafts as draft_shelf
 from prowess.host.writers import trash as folder_move
 from prowess.host.writers.drafts import DraftShelf, ListedDraft
@@ -27,7 +27,7 @@ from prowess.host.writers.trash import SkillTrash
 
 NOW = 1_800_000_000.0
 STEM = "20260102-030405-open-the-door"
-TEXT, SCRIPT = "# Skill Draft: open the door\n", f"{HEAD}# 開\n"
+TEXT, SCRIPT = "# Skill Draft: open the door\n", f"{script_head()}# 開\n"
 
 
 class Stop(BaseException):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
 from prowess.experience.commands import quoted
-from prowess.experience.replay.gate.tables import names
 from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
@@ -379,6 +378,17 @@ class TestConfirming:
         assert ended == code
         assert (world.device_calls() == [["rm", "x"]]) == (code == 0)
 
+    def test_a_yes_to_all_covers_what_follows_in_this_run(self, world: World) -> None:
+        script = world.script(
+            step(1, "shell", command="rm x"), step(2, "shell", command="rm y"), TAP
+        )
+
+        ended, _ = world.run_with_terminal(script, "--execute", "--to", "2", typed="a\n")
+        again = world.run(script, "--execute")
+
+        assert (ended, again.returncode) == (0, 3)
+        assert world.device_calls() == [["rm", "x"], ["rm", "y"]]
+
     def test_a_whole_script_is_always_confirmed(self, world: World) -> None:
         script = world.script(step(1, "run_script", script="echo hi\ntouch made"))
 
@@ -432,16 +442,14 @@ class TestHost:
         assert (done.returncode, (world.work / "a.txt").read_text()) == (0, "new")
         assert again.returncode == 0
 
-    def test_a_command_that_writes_a_file_anew_asks_only_where_it_is_there(
-        self, world: World
-    ) -> None:
+    def test_a_command_that_is_not_known_to_be_harmless_asks(self, world: World) -> None:
         script = world.script(step(1, "Bash", command="echo new > made.txt"))
 
-        first = world.run(script, "--execute")
-        second = world.run(script, "--execute")
+        refused = world.run(script, "--execute")
+        made = (world.work / "made.txt").exists()
+        done = world.run(script, "--execute", "--confirm", "1")
 
-        assert (first.returncode, second.returncode) == (0, 3)
-        assert "made.txt" in second.stderr
+        assert (refused.returncode, made, done.returncode) == (3, False, 0)
         assert (world.work / "made.txt").read_text() == "new\n"
 
     def test_an_edit_replaces_text_literally(self, world: World) -> None:
@@ -528,7 +536,7 @@ class TestHost:
         )
 
         alone = world.run(script, "--execute")
-        code, said = world.run_with_terminal(script, "--execute", typed="\n")
+        code, said = world.run_with_terminal(script, "--execute", typed="\ny\n")
 
         assert alone.returncode == 6
         assert "--from 2" in alone.stderr
@@ -600,16 +608,51 @@ TEXTS = st.text(
 )
 VALUES = st.one_of(TEXTS, st.floats(), st.integers(), st.booleans(), st.none(), st.lists(TEXTS))
 KINDS = sorted(
-    names(
-        "tap tap_element swipe drag long_press_drag type keyevent wait launch_app shell run_script "
-        "Bash Read Write Edit apply_patch batch_actions finish request_human_auth Grep"
-    )
+    [
+        "tap",
+        "tap_element",
+        "swipe",
+        "drag",
+        "long_press_drag",
+        "type",
+        "keyevent",
+        "wait",
+        "launch_app",
+        "shell",
+        "run_script",
+        "Bash",
+        "Read",
+        "Write",
+        "Edit",
+        "apply_patch",
+        "batch_actions",
+        "finish",
+        "request_human_auth",
+        "Grep",
+    ]
 )
 NAMES = sorted(
-    names(
-        "text command script x y x1 y1 x2 y2 durationMs holdMs keycode packageName file_path "
-        "content old_string new_string question workdir"
-    )
+    [
+        "text",
+        "command",
+        "script",
+        "x",
+        "y",
+        "x1",
+        "y1",
+        "x2",
+        "y2",
+        "durationMs",
+        "holdMs",
+        "keycode",
+        "packageName",
+        "file_path",
+        "content",
+        "old_string",
+        "new_string",
+        "question",
+        "workdir",
+    ]
 )
 ACTIONS = st.builds(
     lambda kind, fields: {"type": kind, **fields},

@@ -1,5 +1,7 @@
 """What stands in a replay script, and when there is one."""
 
+import re
+
 import pytest
 
 from prowess.experience.commands import comment_word, quoted, visible
@@ -149,17 +151,18 @@ def test_a_file_is_judged_with_the_folder_of_the_trace(folder: str) -> None:
         step(1, "batch_actions", actions=[{"type": "write", "path": "x.sh", "content": "ls"}]),
     ],
 )
-def test_a_later_step_that_runs_what_an_earlier_one_wrote_is_confirmed(first: Step) -> None:
-    text = replay(first, step(2, "Bash", command="bash x.sh"), step(3, "Bash", command="bash y.sh"))
+def test_a_build_after_a_step_that_changed_something_is_confirmed(first: Step) -> None:
+    text = replay(first, step(2, "Bash", command="make"), step(3, "Bash", command="ls"))
 
-    assert "it runs a file that this trace wrote" in text
-    assert "readonly RISKY='2'" in text
+    risky = re.search("readonly RISKY='(.*)'", text)
+    assert risky is not None
+    assert risky[1].split()[-1:] == ["2"]
 
 
-def test_a_file_that_a_failed_step_wrote_does_not_count() -> None:
-    action = Action("Write", {"file_path": "x.sh", "content": "ls"})
+def test_what_a_failed_step_wrote_does_not_count() -> None:
+    action = Action("Write", {"file_path": "Makefile", "content": "ls"})
 
-    text = replay(Step(number=1, action=action, failed=True), step(2, "Bash", command="bash x.sh"))
+    text = replay(Step(number=1, action=action, failed=True), step(2, "Bash", command="make"))
 
     assert "readonly RISKY=''" in text
 
@@ -182,16 +185,14 @@ def test_an_edit_that_mostly_takes_away_is_confirmed(edit: dict[str, Json], risk
     assert f"readonly RISKY='{risky}'" in text
 
 
-def test_tests_after_an_edit_are_not_confirmed() -> None:
+def test_what_only_looks_is_not_confirmed() -> None:
     text = replay(
         step(1, "Edit", file_path="src/a.py", old_string="x", new_string="y"),
-        step(2, "Write", file_path="tests/test_a.py", content="def test(): pass"),
-        step(3, "Bash", command="cd /work/app && pytest -q tests/test_a.py"),
-        step(4, "Bash", command="npm test"),
-        step(5, "Bash", command="git add -A && git commit -m x"),
+        step(2, "Bash", command="cd /work/app && git diff --stat"),
+        step(3, "Bash", command="git add -A && git commit -m x"),
     )
 
-    assert "readonly RISKY=''" in text
+    assert "readonly RISKY='3'" in text
 
 
 def test_a_tap_on_something_that_deletes_is_confirmed() -> None:

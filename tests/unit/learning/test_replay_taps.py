@@ -2,7 +2,8 @@
 
 import pytest
 
-from prowess.experience.replay.script import replay_script, touch_danger
+from prowess.experience.replay.device import question_touch
+from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 
 TAP = Action("tap", {"x": 1, "y": 2})
@@ -29,7 +30,7 @@ def split(text: str) -> list[str]:
 
 def touched(text: str = "", content_desc: str = "", label: str = "", resource_id: str = "") -> str:
     target = UiTarget(text=text, content_desc=content_desc, label=label, resource_id=resource_id)
-    return touch_danger(TAP, Step(number=1, action=TAP, target=target))
+    return question_touch(TAP, Step(number=1, action=TAP, target=target))
 
 
 @pytest.mark.parametrize("text", split(DANGEROUS))
@@ -58,8 +59,8 @@ def test_what_was_thought_and_what_came_of_it_is_looked_at() -> None:
     thought = Step(number=1, action=TAP, thought="Tap the button to delete the account")
     result = Step(number=1, action=TAP, result="Tapped 'Pay'")
 
-    assert touch_danger(TAP, thought) != ""
-    assert touch_danger(TAP, result) != ""
+    assert question_touch(TAP, thought) != ""
+    assert question_touch(TAP, result) != ""
 
 
 def test_touches_in_a_row_and_swipes_are_looked_at_too() -> None:

@@ -1,14 +1,11 @@
-"""Steps where the agent runs as parts of a replay: commands, and files read, written and edited.
-
-Paths below the folder of the trace become relative, so that the replay can work in another folder.
-What cannot be repeated exactly is left to a person: a text that was cut when it was read, a patch
-that moves or deletes, a tool that nobody knows here, a program that was left running. The person is
-shown all that the step was asked to do.
-
-What one step becomes in a replay script: what is said of it, and the lines that do it.
+"""What one step becomes in a replay script, and the steps where the agent runs: commands and files.
 
 The lines of a part are bash as it stands, so every value in them has gone through `quoted` before.
-The other texts of a part may hold anything: whoever writes the script quotes them.
+The other texts of a part may hold anything: whoever writes the script quotes them. Paths below the
+folder of the trace become relative, so that the replay can work in another folder. What cannot be
+repeated exactly is left to a person, who is shown all that the step was asked to do: a text that
+was cut when it was read, a patch that moves or deletes, a tool that nobody knows here, a program
+that was left running.
 """
 
 import json
@@ -27,8 +24,7 @@ from prowess.experience.fingerprint import (
     read_patch,
 )
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.replay.gate.command_line import Judgement, Scene, judged
-from prowess.experience.replay.gate.tables import Written, is_delicate, joined, names_of
+from prowess.experience.replay.gate import Gate, question_path
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import MOST_FIELD, Action, Json, command_of, path_of
 
@@ -86,8 +82,7 @@ class Around:
     # The folder of the trace, as it was recorded.
     folder: str
     secrets: Secrets
-    # What the steps before it wrote, and what it writes is added to.
-    written: Written
+    gate: Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +218,11 @@ def shell_part(action: Action, around: Around) -> Part:
     where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
     if patch := patch_in_command(command):
         return _patch_part(patch, where, around)
-    scene = Scene(root=around.folder, folder=where, written=around.written)
-    found = judged(without_marks(command), scene)
-    around.written.add(found.written)
     if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
+        around.gate.note_change()
         return by_hand("start this, and leave it running", command)
-    return _command_part(command, where, found, around.secrets)
+    danger = around.gate.question_command(without_marks(command), in_folder=where == ".")
+    return _command_part(command, where, danger, around.secrets)
 
 
 def script_part(action: Action, around: Around) -> Part:
@@ -237,10 +231,10 @@ def script_part(action: Action, around: Around) -> Part:
     if not script.strip():
         return note("a script that is empty")
     if _SHEBANG.match(script) and not _SHELL_SHEBANG.match(script):
+        around.gate.note_change()
         return by_hand("run a script that is not for bash", script)
-    around.written.add(judged(without_marks(script)).written)
-    found = Judgement(danger="it runs a whole script")
-    return _command_part(script, ".", found, around.secrets)
+    around.gate.note_change()
+    return _command_part(script, ".", "it runs a whole script", around.secrets)
 
 
 def read_part(action: Action, folder: str) -> Part:
@@ -258,7 +252,7 @@ def write_part(action: Action, around: Around) -> Part:
         None,
     )
     path = _relative(path_of(action), around.folder)
-    around.written.add(names_of(path))
+    around.gate.note_change()
     if content is None:
         return by_hand(f"write {path or 'a file'}; what it held was not recorded")
     return _written(path, content, around)
@@ -267,7 +261,7 @@ def write_part(action: Action, around: Around) -> Part:
 def edit_part(action: Action, around: Around) -> Part:
     """Return a replacement of text in a file, which must be there exactly once."""
     path = _relative(path_of(action), around.folder)
-    around.written.add(names_of(path))
+    around.gate.note_change()
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
         return _written(path, edits[0].new, around)
@@ -287,8 +281,7 @@ def _patch_part(patch: str, where: str, around: Around) -> Part:
     def placed(path: str) -> str:
         return _relative(path if where == "." else posixpath.join(where, path), around.folder)
 
-    for name in patched_names(patch):
-        around.written.add(names_of(placed(name)))
+    around.gate.note_change()
     files = read_patch(patch) if _fits(patch) else ()
     known = len(around.secrets.names)
     found = [(f"{one.how} File", _patched(one, placed(one.path), around)) for one in files]
@@ -327,8 +320,8 @@ def _edited(path: str, edits: Sequence[_Edit], around: Around) -> Part | None:
     if len(edits) > 1 and asks:
         return by_hand(f"edit {path}; it puts in what was not recorded")
     line = f"edit_file {quoted(path)} {' '.join(words)}"
-    shown = "\n".join(_told_steps(edit) for edit in edits)
-    danger = _danger_of_path(path, around.folder) or _loss(path, edits)
+    shown = "\n".join(_show_edit(edit) for edit in edits)
+    danger = question_path(path, around.folder) or _loss(path, edits)
     part = host_part(f"edits {path}", *asks, line, danger=danger)
     return replace(part, shown=shown)
 
@@ -338,26 +331,17 @@ def tool_part(action: Action, around: Around) -> Part:
     kind = action.kind.strip()
     if kind.casefold() in _LOOKUPS:
         return note(f"{kind}: only looked something up; left out")
-    around.written.add(names_of(path_of(action)))
-    for text in _texts(action):
-        for name in patched_names(text):
-            around.written.add(names_of(name))
+    around.gate.note_change()
     return by_hand(f"{kind or 'a tool'} has no command", _asked(action))
 
 
-def _command_part(command: str, where: str, found: Judgement, secrets: Secrets) -> Part:
+def _command_part(command: str, where: str, danger: str, secrets: Secrets) -> Part:
     told = spelled(command, secrets, in_command=True)
     if not _fits(command) or told is None or not _can_name(where):
         return by_hand("run a command that cannot be written here", command[:_MOST_TOLD])
     words = "runs:" if where == "." else f"runs in {where}:"
-    lines = [f'run_command "$value" {quoted(where)}']
-    files, danger = found.overwritten, found.danger
-    if files:
-        # It destroys nothing unless one of these is there, which only shows when it is run.
-        words = f"{words[:-1]}, and asks first where {', '.join(files)} is there:"
-        lines.insert(0, " ".join(["spare", *map(quoted, (where, *files))]))
-        danger = ""
-    return with_value(host_part(words, *lines, danger=danger), command, told)
+    line = f'run_command "$value" {quoted(where)}'
+    return with_value(host_part(words, line, danger=danger), command, told)
 
 
 def _written(path: str, content: str, around: Around) -> Part:
@@ -368,7 +352,7 @@ def _written(path: str, content: str, around: Around) -> Part:
         return by_hand(f"write {path}; most of what it held was not recorded")
     words = f"writes {len(content)} characters to {path}, and asks first where it is there"
     line = f"write_file {quoted(path)} {told.word}"
-    part = host_part(words, *told.asks, line, danger=_danger_of_path(path, around.folder))
+    part = host_part(words, *told.asks, line, danger=question_path(path, around.folder))
     more = "\n..." if len(content) > _MOST_SHOWN else ""
     return replace(part, shown=content[:_MOST_SHOWN] + more)
 
@@ -393,14 +377,6 @@ def _relative(path: str, folder: str) -> str:
     if flat == root:
         return "."
     return flat.removeprefix(root + "/")
-
-
-def _danger_of_path(path: str, folder: str) -> str:
-    is_elsewhere = posixpath.isabs(path) or path.startswith("~") or ".." in path.split("/")
-    if is_elsewhere:
-        return f"it changes {path}, which is not below the folder"
-    is_setting = is_delicate(joined(folder, path))
-    return f"it changes {path}, which sets how programs behave" if is_setting else ""
 
 
 def _loss(path: str, edits: Sequence[_Edit]) -> str:
@@ -451,9 +427,5 @@ def _cut(text: str, most: int = _MOST_ASKED) -> str:
     return text if len(text) <= most else f"{text[:most]}\n..."
 
 
-def _told_steps(edit: _Edit) -> str:
+def _show_edit(edit: _Edit) -> str:
     return f"- {edit.old[:_MOST_TOLD]}\n+ {edit.new[:_MOST_TOLD]}"
-
-
-def _texts(action: Action) -> list[str]:
-    return [value for value in action.fields.values() if isinstance(value, str)]

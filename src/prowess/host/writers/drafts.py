@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.errors import ContainmentError, PathError
-from prowess.experience.replay.template import HEAD
+from prowess.experience.replay.script import script_head
 from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked
@@ -333,7 +333,7 @@ def _orphans(root: Root) -> list[str]:
 def _is_replay(root: Root, place: str) -> bool:
     """Return whether a script is one of ours; what a person put there is theirs."""
     try:
-        return HEAD.encode() in root.read(place, MOST_BYTES)
+        return script_head().encode() in root.read(place, MOST_BYTES)
     except PathError:
         # It went, or is a link, or too large: whatever it is, it is not ours to remove.
         return False

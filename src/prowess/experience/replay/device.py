@@ -1,0 +1,266 @@
+"""Steps on a phone as parts of a replay: touches, typing, keys, programs and its own shell.
+
+An element is looked for on the screen when the replay runs, since it seldom stands where it stood;
+coordinates are what is left when it is not found. What is typed is never a part of a command here:
+the script puts it together for the device when it runs. A touch that pays, buys, deletes or sends
+money is known by the words on and around what is touched, without accents and capitals. A word that
+only looks so (`Replay`, `Display`) must not count, nor what every program has: sending a message,
+saving, searching, going on.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from prowess.data import read_table
+from prowess.experience.commands import quoted
+from prowess.experience.replay.steps import (
+    Around,
+    Part,
+    by_hand,
+    device_part,
+    has_secret,
+    note,
+    spelled,
+    with_value,
+    without_marks,
+)
+from prowess.transcripts.traces import MOST_FIELD, Action, Deed, Step, UiTarget, command_of
+
+# Milliseconds, as the agents that write such traces take them.
+_SHORTEST, _SWIPE, _DRAG = 100, 300, 360
+_SHORTEST_HOLD, _HOLD, _WAIT = 120, 450, 1_000
+_LONGEST_WAIT = 600_000
+# Beyond this no screen reaches.
+_FARTHEST = 99_999
+_LAST_BASIC, _FIRST_PRINTABLE = 0xFFFF, 0x20
+_TAPS = ("tap", "tap_element")
+
+
+class _Spot(NamedTuple):
+    x: int
+    y: int
+
+
+def gesture_part(action: Action, target: UiTarget | None) -> Part:
+    """Return a touch of the screen."""
+    kind = action.kind.strip().casefold()
+    if kind in _TAPS:
+        return _tap(action, target)
+    start, end = _spot(action, "x1", "y1"), _spot(action, "x2", "y2")
+    if start is None or end is None:
+        return by_hand(f"{kind}; where it began or ended was not recorded")
+    lasts = _duration(action, kind)
+    words = f"{kind} from {start.x},{start.y} to {end.x},{end.y} in {lasts} ms"
+    return device_part(words, f"swipe {start.x} {start.y} {end.x} {end.y} {lasts}")
+
+
+def type_part(action: Action, around: Around) -> Part:
+    """Return text that is typed; what is secret is asked for when the replay runs."""
+    text = action.text("text", "value", "inputText", "input_text")
+    if not text:
+        return note("types nothing")
+    if has_secret(text):
+        name = around.secrets.another()
+        words = f"types a text that was not recorded; it is asked for, or taken from {name}"
+        return device_part(words, f"ask_secret {name}", 'type_text "$SECRET"')
+    lost = " (without its zero bytes)" if "\0" in text else ""
+    return replace(device_part(f"types{lost}:", 'type_text "$value"'), value=text)
+
+
+def key_part(action: Action) -> Part:
+    """Return a key that is pressed."""
+    key = action.text("keycode", "keyCode", "key") or _whole(action, "keycode", "keyCode", "key")
+    if not key or has_secret(key):
+        return by_hand("press a key; which one was not recorded")
+    return device_part(f"presses the key {key}", f"press_key {quoted(key)}")
+
+
+def launch_part(action: Action) -> Part:
+    """Return a program that is opened."""
+    package = action.text("packageName", "package_name", "package", "app")
+    if not package or has_secret(package):
+        return by_hand("open a program; which one was not recorded")
+    return device_part(f"opens {package}", f"launch_app {quoted(package)}")
+
+
+def wait_part(action: Action) -> Part:
+    """Return a wait."""
+    asked = action.number("durationMs", action.number("duration_ms", _WAIT))
+    seconds = min(max(asked, _SHORTEST), _LONGEST_WAIT) / 1_000
+    shown = f"{seconds:.3f}".rstrip("0").rstrip(".")
+    return Part(words=f"waits {shown} s", lines=(f"sleep {shown}",), is_command=True)
+
+
+def device_shell_part(action: Action, around: Around) -> Part:
+    """Return a command of the device's own shell."""
+    command = command_of(action)
+    if not command.strip():
+        return note("a command of the device that is empty")
+    told = spelled(command, around.secrets, in_command=True)
+    danger = around.gate.question_command(without_marks(command))
+    if len(command) >= MOST_FIELD or "\0" in command or told is None:
+        return by_hand("run a command on the device that cannot be written here", command[:200])
+    # A command that begins like an option would be read by adb itself.
+    guard = " " if command.startswith("-") else ""
+    part = device_part("on the device:", f'on_device "{guard}$value"', danger=danger)
+    return with_value(part, command, told)
+
+
+def _tap(action: Action, target: UiTarget | None) -> Part:
+    spot = _spot(action, "x", "y")
+    wanted = tuple(_wanted(target)) if target is not None else ()
+    name = _name_of(target) if target is not None else ""
+    if not wanted:
+        if spot is None:
+            element = name or action.text("elementId", "element_id", "element")
+            return by_hand(f"tap {element or 'an element'}; how to find it was not recorded")
+        return device_part(f"taps at {spot.x},{spot.y}", f"tap_at {spot.x} {spot.y}")
+    place = f"{spot.x} {spot.y}" if spot else "'' ''"
+    words = f"taps {name}" + (f", or at {spot.x},{spot.y} where it is not found" if spot else "")
+    attributes = " ".join(f"{attribute} {quoted(value)}" for attribute, value in wanted)
+    return device_part(words, f"tap_element {place} {attributes}")
+
+
+def _wanted(target: UiTarget) -> Iterator[tuple[str, str]]:
+    """Yield by what an element is found: the surest first, what only breaks ties last."""
+    named = [("resource-id", target.resource_id), ("text", target.text)]
+    named += [("content-desc", target.content_desc)]
+    if not target.is_known:
+        named = [("text", target.label), ("content-desc", target.label)]
+    known = [(name, value) for name, value in named if value and not has_secret(value)]
+    for name, value in known:
+        yield from ((name, form) for form in _escaped(value))
+    if known and target.class_name:
+        yield "class", escape(target.class_name, {'"': "&quot;"})
+
+
+def _escaped(value: str) -> tuple[str, ...]:
+    """Return a value as the device writes it in XML; letters of the upper planes in both ways."""
+    basic = "".join(
+        letter if ord(letter) >= _FIRST_PRINTABLE else f"&#{ord(letter)};"
+        for letter in escape(value, {'"': "&quot;"})
+        if letter != "\0"
+    )
+    numbered = "".join(
+        letter if ord(letter) <= _LAST_BASIC else f"&#{ord(letter)};" for letter in basic
+    )
+    return tuple(dict.fromkeys((basic, numbered)))
+
+
+def _name_of(target: UiTarget) -> str:
+    seen = target.text or target.content_desc or target.label
+    if not seen:
+        return target.resource_id
+    return f'"{seen}"' + (f" ({target.resource_id})" if target.resource_id else "")
+
+
+def _spot(action: Action, across: str, down: str) -> _Spot | None:
+    x, y = action.number(across, math.nan), action.number(down, math.nan)
+    if math.isnan(x) or math.isnan(y):
+        return None
+    return _Spot(_rounded(x), _rounded(y))
+
+
+def _rounded(number: float) -> int:
+    # Halves go up, as where the traces come from.
+    return math.floor(min(max(number, -_FARTHEST), _FARTHEST) + 0.5)
+
+
+def _whole(action: Action, *names: str) -> str:
+    found = (action.number(name, math.nan) for name in names)
+    return next((str(_rounded(number)) for number in found if not math.isnan(number)), "")
+
+
+def _duration(action: Action, kind: str) -> int:
+    if kind != "long_press_drag":
+        usual = _DRAG if kind == "drag" else _SWIPE
+        return max(_SHORTEST, _rounded(action.number("durationMs", usual)))
+    held = max(_SHORTEST_HOLD, _rounded(action.number("holdMs", _HOLD)))
+    return held + max(_SHORTEST, _rounded(action.number("durationMs", _SWIPE)))
+
+
+PARTS_WITHOUT_SECRETS = {Deed.KEY: key_part, Deed.LAUNCH: launch_part, Deed.WAIT: wait_part}
+
+
+_MOST_RESULT, _MOST_THOUGHT = 200, 600
+_FIELDS = ("text", "label", "contentDesc", "content_desc", "resourceId", "resource_id", "element",
+           "elementId", "element_id", "description", "target", "name", "reason")  # fmt: skip
+# Letters with a stroke or without a dot have no accent that could be taken away.
+_STROKED = str.maketrans({"\u0142": "l", "\u0131": "i", "\u00f8": "o", "\u0111": "d"})
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BREAK = re.compile(r"[\W_0-9]+")
+
+
+def _plain(text: str) -> str:
+    """Return a text without capitals, accents and what cannot be seen."""
+    parted = unicodedata.normalize("NFKD", text.casefold().translate(_STROKED))
+    return "".join(
+        letter for letter in parted if unicodedata.category(letter) not in ("Mn", "Cf", "Cc")
+    )
+
+
+def _compile_words(words: str) -> re.Pattern[str]:
+    """Return what finds any of these words."""
+    found: list[str] = []
+    for word in words.split():
+        bare = re.escape(_plain(word.strip("*")))
+        begins, ends = word.startswith("*"), word.endswith("*")
+        found.append(("" if begins else r"\b") + bare + ("" if ends else r"\b"))
+    return re.compile("|".join(found))
+
+
+class _TouchWords(NamedTuple):
+    words: re.Pattern[str]
+    phrases: re.Pattern[str]
+    parts: re.Pattern[str]
+    lookalikes: re.Pattern[str]
+
+
+@cache
+def _touch_words() -> _TouchWords:
+    table = read_table("experience/replay/touches.toml")
+    phrases = re.split(r"[|\n]", table["phrases"].strip())
+    return _TouchWords(
+        words=_compile_words(table["words"]),
+        phrases=re.compile("|".join(rf"\b{_plain(phrase.strip())}\b" for phrase in phrases)),
+        parts=re.compile(
+            "|".join(_plain(part).replace("_", " ") for part in table["parts"].split())
+        ),
+        lookalikes=re.compile("|".join(map(_plain, table["lookalikes"].split()))),
+    )
+
+
+def question_touch(action: Action, step: Step) -> str:
+    """Return why a touch needs a confirmation, by all that is known of what it touches."""
+    found = next(filter(None, map(_find_word, _texts(action, step))), "")
+    return f"it touches something called {found}" if found else ""
+
+
+def _texts(action: Action, step: Step) -> Iterator[str]:
+    if step.target is not None:
+        target = step.target
+        yield from (target.text, target.content_desc, target.label, target.element_id)
+        # The package of a program says nothing about one of its elements.
+        yield target.resource_id.rpartition("/")[2]
+    for name in _FIELDS:
+        yield action.text(name).rpartition("/" if "esource" in name else "\0")[2]
+    yield step.thought[:_MOST_THOUGHT]
+    yield step.result[:_MOST_RESULT]
+
+
+def _find_word(text: str) -> str:
+    """Return the word in a text that pays, buys, deletes or sends money."""
+    if not text:
+        return ""
+    apart = _plain(_CAPITAL.sub(" ", text))
+    known = _touch_words()
+    words = known.lookalikes.sub(" ", " ".join(_BREAK.split(apart)))
+    numbered = " ".join(re.split(r"[\W_]+", apart))
+    found = known.words.search(words) or known.phrases.search(numbered) or known.parts.search(apart)
+    return found[0] if found else ""

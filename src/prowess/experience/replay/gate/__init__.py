@@ -1,1 +1,0 @@
-"""Which commands of a replay are run only after a yes."""
