@@ -1,306 +1,76 @@
-"""Reading a zip from memory in the one way that no other reader could read differently.
+"""Archives that a stranger packed: all of one is read, or nothing.
 
-A zip says most things twice, and readers differ in which they believe. Here both must agree, and
-the file must be tiled: entries from the first byte on, each beginning where the last one ends, then
-the directory, then the end. Overlapping entries, hidden data and zips behind other files fall out.
-
-Unpacking an archive that a stranger packed: all of it, or nothing.
-
-The file is read once, whole and bounded; its hash, its names and its members all come from those
-bytes, so nobody can change it between check and use. All names are judged before any member is
-unpacked, and all members before anything is written. An archive inside an archive stays a file.
+An archive is read once, whole and bounded, by the standard library. All names are judged before any
+member is unpacked, and all members before anything is written; what is written are the bytes that
+were judged, so a second reader who would see another archive in the same file changes nothing. An
+archive inside an archive stays a file.
 """
 
+import bz2
 import hashlib
 import io
+import lzma
 import os
+import re
 import secrets
 import stat
 import struct
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NoReturn
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files import tar as archive_tar
 from prowess.host.files.containment import TEMPORARY_PREFIX, Root
-from prowess.host.files.tar import (
-    ArchiveLimits,
-    Entry,
-    Listing,
-    check_count,
-    check_mode,
-    decode_name,
-    refuse,
+from prowess.safety.paths import MAX_DEPTH, PathRefused, check_all, shown
+
+_MIB = 1 << 20
+_SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+_ZIP, _ZIP_ROW, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", 22
+_ZIP_LOCAL_BYTES, _ZIP_ENCRYPTED, _DOS_FOLDER, _DOS_REPARSE = 30, 0x0041 | 0x2000, 0x10, 0x400
+# Rows of a directory that may be looked at for each entry that is allowed: archives inside count.
+_ROWS_EACH = 10
+_CHUNK, _STEP, _MOST_STREAMS, _TAR_BLOCK = 1 << 16, _MIB, 1000, 512
+_MOST_EXTENSION = _MIB
+# Older Pythons search such an extension in quadratic time.
+_LONG_NUMBER = re.compile(rb"[0-9]{65}")
+_EXTENSIONS = frozenset((b"x", b"X", b"g", b"L"))
+_TAR_REFUSED = {
+    b"1": ("link", "is a hard link."),
+    b"2": ("link", "is a link."),
+    b"K": ("link", "is a link."),
+    b"S": ("sparse", "is a sparse file."),
+}
+_PACKINGS: tuple[tuple[bytes, Callable[[], Any]], ...] = (
+    (b"\x1f\x8b", lambda: zlib.decompressobj(zlib.MAX_WBITS | 16)),
+    (b"BZh", bz2.BZ2Decompressor),
+    # An xz stream says itself how much memory its reader needs, up to gigabytes.
+    (b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, 128 * _MIB)),
 )
-from prowess.safety.paths import PathRefused, check_all, shown
-
-MAGIC = b"PK\x03\x04"
-_END = struct.Struct("<4s4H2LH")
-_END_MAGIC = b"PK\x05\x06"
-_END64 = struct.Struct("<4sQ2H2L4Q")
-_END64_MAGIC = b"PK\x06\x06"
-_LOCATOR = struct.Struct("<4sLQL")
-_LOCATOR_MAGIC = b"PK\x06\x07"
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_CENTRAL_MAGIC = b"PK\x01\x02"
-_LOCAL = struct.Struct("<4s5H3L2H")
-_DESCRIPTOR_MAGIC = b"PK\x07\x08"
-_STORED, _DEFLATED = 0, 8
-_ENCRYPTED, _DESCRIBED = 0x0041 | 0x2000, 0x0008
-_PATCHED, _UTF8 = 0x0020, 0x0800
-_COMPARED_FLAGS = _ENCRYPTED | _DESCRIBED | _PATCHED | _UTF8
-_FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
-_ZIP64, _UNICODE_PATH = 0x0001, 0x7075
-_DOS_FOLDER, _DOS_REPARSE = 0x10, 0x400
-
-
-class _Record(NamedTuple):
-    """One row of the directory."""
-
-    name: str
-    raw_name: bytes
-    flags: int
-    method: int
-    crc: int
-    packed: int
-    size: int
-    attributes: int
-    offset: int
-
-
-class _Directory(NamedTuple):
-    """Where the directory lies and how many rows it has."""
-
-    rows: int
-    size: int
-    offset: int
-    end: int
-
-
-def parse(blob: bytes, limits: ArchiveLimits) -> Listing:
-    """Return the entries in the order in which they lie in the file.
-
-    Raises:
-        ArchiveError: the file is not a plain zip, or says one thing here and another there.
-    """
-    try:
-        directory = _find_directory(blob)
-        check_count(directory.rows, limits)
-        records = sorted(_records(blob, directory), key=lambda record: record.offset)
-        ends = [*(record.offset for record in records[1:]), directory.offset]
-        if records and records[0].offset != 0:
-            refuse("", "prepended", "has other data before its first entry.")
-        entries = [_entry(blob, record, end) for record, end in zip(records, ends, strict=True)]
-    except struct.error:
-        refuse("", "truncated", "ends in the middle of a header.")
-    # Each entry was compared with its second description already.
-    return Listing(entries, lambda: None)
-
-
-def _find_directory(blob: bytes) -> _Directory:
-    at = blob.rfind(_END_MAGIC, max(0, len(blob) - _END.size - _FULL16))
-    if at < 0:
-        refuse("", "trailing-data", "has no end record where a zip ends.")
-    _, disk, first_disk, here, count, size, offset, comment = _END.unpack_from(blob, at)
-    if at + _END.size + comment != len(blob):
-        refuse("", "trailing-data", "has data after its end record.")
-    if disk not in {0, _FULL16} or first_disk not in {0, _FULL16} or here != count:
-        refuse("", "multi-disk", "is one part of several.")
-    found = _Directory(count, size, offset, at)
-    locator = at - _LOCATOR.size
-    if locator >= 0 and blob.startswith(_LOCATOR_MAGIC, locator):
-        found = _widen(blob, found, locator)
-    if found.offset + found.size != found.end:
-        refuse("", "directory", "has a directory that is not right before its end.")
-    return found
-
-
-def _widen(blob: bytes, found: _Directory, locator: int) -> _Directory:
-    """Return what the 64-bit record says, which must not contradict the short one."""
-    _, disk, at, disks = _LOCATOR.unpack_from(blob, locator)
-    if disk != 0 or disks > 1:
-        refuse("", "multi-disk", "is one part of several.")
-    if at + _END64.size != locator or not blob.startswith(_END64_MAGIC, at):
-        refuse("", "zip64", "has a 64-bit record in a strange place.")
-    _, length, _, _, disk, first, here, count, size, offset = _END64.unpack_from(blob, at)
-    honest = length == _END64.size - 12 and disk == first == 0 and here == count
-    pairs = ((found.rows, count), (found.size, size), (found.offset, offset))
-    fulls = (_FULL16, _FULL32, _FULL32)
-    agree = all(short in {full, long} for (short, long), full in zip(pairs, fulls, strict=True))
-    if not (honest and agree):
-        refuse("", "zip64", "has a 64-bit record that contradicts the short one.")
-    return _Directory(count, size, offset, at)
-
-
-def _records(blob: bytes, directory: _Directory) -> Iterator[_Record]:
-    at = directory.offset
-    for _ in range(directory.rows):
-        (magic, _, _, flags, method, _, _, crc, packed, size, names, extras, comments, disk, _,
-         attributes, offset) = _CENTRAL.unpack_from(blob, at)  # fmt: skip
-        if magic != _CENTRAL_MAGIC:
-            refuse("", "directory", "has a broken directory.")
-        at += _CENTRAL.size
-        raw_name = blob[at : at + names]
-        name = decode_name(raw_name)
-        extra = _extra_fields(name, blob[at + names : at + names + extras])
-        wide = _widened(name, extra.get(_ZIP64), (size, packed, offset))
-        if disk != 0:
-            refuse(name, "multi-disk", "lies on another disk.")
-        _check_second_name(name, extra.get(_UNICODE_PATH))
-        at += names + extras + comments
-        size, packed, offset = wide
-        yield _Record(name, raw_name, flags, method, crc, packed, size, attributes, offset)
-    if at != directory.end:
-        refuse("", "directory", "has a directory of another length than it says.")
-
-
-def _extra_fields(name: str, data: bytes) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
-    at = 0
-    while at + 4 <= len(data):
-        kind, length = struct.unpack_from("<2H", data, at)
-        at += 4
-        if at + length > len(data) or (kind in found and kind in {_ZIP64, _UNICODE_PATH}):
-            refuse(name, "extra-field", "has a broken or doubled extra field.")
-        found[kind] = data[at : at + length]
-        at += length
-    # Some writers pad with zeros; anything else is a field cut short.
-    if any(data[at:]):
-        refuse(name, "extra-field", "has a broken extra field.")
-    return found
-
-
-def _widened(name: str, field: bytes | None, values: Sequence[int]) -> list[int]:
-    """Return the values with those that did not fit taken from the 64-bit field."""
-    missing = [index for index, value in enumerate(values) if value == _FULL32]
-    if field is None and not missing:
-        return list(values)
-    if field is None or len(field) != 8 * len(missing):
-        refuse(name, "zip64", "has 64-bit sizes that do not fit its short ones.")
-    wide = list(values)
-    for index, value in zip(missing, struct.unpack(f"<{len(missing)}Q", field), strict=True):
-        wide[index] = value
-    return wide
-
-
-def _check_second_name(name: str, field: bytes | None) -> None:
-    """Refuse the field by which some readers call a member otherwise."""
-    if field is not None and field[5:] != name.encode():
-        refuse(name, "name-mismatch", "has a second name in an extra field.")
-
-
-def _entry(blob: bytes, record: _Record, end: int) -> Entry:
-    name = record.name
-    if record.flags & _ENCRYPTED:
-        refuse(name, "encrypted", "is encrypted.")
-    if record.method not in {_STORED, _DEFLATED} or record.flags & _PATCHED:
-        refuse(name, "compression", f"is packed by method {record.method}; use deflate.")
-    is_folder = name.endswith("/")
-    executable = _check_kind(record, is_folder=is_folder)
-    start = _check_local(blob, record)
-    _check_extent(blob, record, start + record.packed, end)
-
-    def read() -> bytes:
-        return _unpack(record, blob[start : start + record.packed])
-
-    return Entry(
-        name=name,
-        is_folder=is_folder,
-        executable=executable,
-        size=record.size,
-        packed=record.packed,
-        read=read,
-    )
-
-
-def _check_kind(record: _Record, *, is_folder: bool) -> bool:
-    """Refuse all but plain files and folders; return whether it may be run."""
-    mode = record.attributes >> 16
-    kind = stat.S_IFMT(mode)
-    if kind == stat.S_IFLNK or record.attributes & _DOS_REPARSE:
-        refuse(record.name, "link", "is a link.")
-    if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
-        refuse(record.name, "special-file", "is a device, pipe or socket.")
-    is_marked = kind == stat.S_IFDIR or bool(record.attributes & _DOS_FOLDER)
-    if (is_marked and not is_folder) or (is_folder and record.size):
-        refuse(record.name, "kind-mismatch", "is a file by its name or size, and a folder too.")
-    check_mode(record.name, mode)
-    return bool(mode & 0o111)
-
-
-def _check_local(blob: bytes, record: _Record) -> int:
-    """Compare the header in front of the data with the directory; return where the data begins."""
-    name = record.name
-    if not blob.startswith(MAGIC, record.offset):
-        refuse(name, "local-header", "has no header where the directory says.")
-    _, _, flags, method, _, _, crc, packed, size, names, extras = _LOCAL.unpack_from(
-        blob, record.offset
-    )
-    at: int = record.offset + _LOCAL.size
-    if blob[at : at + names] != record.raw_name:
-        refuse(name, "name-mismatch", "has another name in front of its data.")
-    if method != record.method or (flags ^ record.flags) & _COMPARED_FLAGS:
-        refuse(name, "header-mismatch", "is described in two ways.")
-    extra = _extra_fields(name, blob[at + names : at + names + extras])
-    _check_second_name(name, extra.get(_UNICODE_PATH))
-    size, packed = _widened(name, extra.get(_ZIP64), (size, packed))
-    said = (crc, packed, size)
-    known = (record.crc, record.packed, record.size)
-    # A described entry leaves its sizes open here; what it does say must hold.
-    open_values = {0} if flags & _DESCRIBED else set()
-    if any(one != other and one not in open_values for one, other in zip(said, known, strict=True)):
-        refuse(name, "size-mismatch", "has another size or checksum in front of its data.")
-    return at + int(names) + int(extras)
-
-
-def _check_extent(blob: bytes, record: _Record, data_end: int, end: int) -> None:
-    if data_end > end:
-        refuse(record.name, "overlap", "overlaps what comes after it.")
-    rest = blob[data_end:end]
-    if not record.flags & _DESCRIBED:
-        if rest:
-            refuse(record.name, "hidden-data", "is followed by data that belongs to no entry.")
-        return
-    short = struct.pack("<3L", record.crc, record.packed & _FULL32, record.size & _FULL32)
-    long = struct.pack("<LQQ", record.crc, record.packed, record.size)
-    if rest not in {short, long, _DESCRIPTOR_MAGIC + short, _DESCRIPTOR_MAGIC + long}:
-        refuse(record.name, "hidden-data", "is followed by something else than its description.")
-
-
-def _unpack(record: _Record, data: bytes) -> bytes:
-    if record.method == _DEFLATED:
-        data = _inflate(record, data)
-    if len(data) != record.size or zlib.crc32(data) != record.crc:
-        refuse(record.name, "size-mismatch", "is not what its size and checksum say.")
-    return data
-
-
-def _inflate(record: _Record, data: bytes) -> bytes:
-    engine = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        unpacked = engine.decompress(data, record.size + 1)
-        if len(unpacked) <= record.size and not engine.eof:
-            unpacked += engine.decompress(engine.unconsumed_tail, 1)
-    except zlib.error:
-        refuse(record.name, "corrupt", "cannot be unpacked.")
-    if len(unpacked) > record.size:
-        refuse(record.name, "size-mismatch", "unpacks to more than it says.")
-    if not engine.eof or engine.unused_data or engine.unconsumed_tail:
-        refuse(record.name, "corrupt", "has more or less packed data than it needs.")
-    return unpacked
-
-
-__all__ = ["Archive", "ArchiveLimits", "Member", "extract", "read_archive"]
-
-DEFAULT_LIMITS = ArchiveLimits()
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_CHUNK = 1 << 20
+_OPENING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Scan = Callable[[Mapping[str, bytes]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveLimits:
+    """How much one archive may hold. The operator may raise each."""
+
+    compressed: int = 64 * _MIB
+    total: int = 256 * _MIB
+    per_file: int = 32 * _MIB
+    entries: int = 5000
+    # Bytes out for each byte in; what unpacks to no more than `small` is not measured.
+    ratio: int = 100
+    small: int = _MIB
+    depth: int = MAX_DEPTH
+
+
+DEFAULT_LIMITS = ArchiveLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +90,18 @@ class Archive:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """One entry as its archive describes it."""
+
+    name: str
+    is_folder: bool
+    mode: int
+    size: int
+    packed: int
+    read: Callable[[], bytes]
+
+
 def read_archive(file: BinaryIO, limits: ArchiveLimits = DEFAULT_LIMITS, strip: int = 0) -> Archive:
     """Return all files of a zip or tar, without the first `strip` folders of each path.
 
@@ -327,17 +109,17 @@ def read_archive(file: BinaryIO, limits: ArchiveLimits = DEFAULT_LIMITS, strip: 
         ArchiveError: the archive or a member breaks a rule.
     """
     blob = _read_bounded(file, limits.compressed)
-    entries, confirm = _parse(blob, limits)
-    paths = _paths(entries, limits, strip)
-    _check_sizes(entries, len(blob), limits)
-    confirm()
-    members = [
-        Member(path, entry.read(), entry.executable)
-        for entry, path in zip(entries, paths, strict=True)
-        if path and not entry.is_folder
-    ]
+    with _refusing_damage():
+        entries = _list_zip(blob, limits) if blob.startswith(_ZIP) else _list_tar(blob, limits)
+        paths = _find_paths(entries, limits, strip)
+        _check_sizes(entries, len(blob), limits)
+        members = [
+            Member(path, _read_entry(entry), bool(entry.mode & 0o111))
+            for entry, path in zip(entries, paths, strict=True)
+            if path and not entry.is_folder
+        ]
     if not members:
-        refuse("", "empty", "holds no file.")
+        _refuse("", "empty", "holds no file.")
     return Archive(tuple(members), hashlib.sha256(blob).hexdigest())
 
 
@@ -374,9 +156,209 @@ def extract(
     return tuple(member.path for member in archive.members)
 
 
+def _refuse(member: str, reason: str, problem: str) -> NoReturn:
+    """Refuse the whole archive because of one member, or of itself where `member` is empty."""
+    raise ArchiveError(shown(member), reason, problem)
+
+
+@contextmanager
+def _refusing_damage() -> Iterator[None]:
+    """Refuse what the standard library cannot read, whatever it raises about it."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        name = error.object.decode("latin-1")
+        raise ArchiveError(shown(name), "name-encoding", "has a name that is not UTF-8.") from None
+    except (
+        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+        *(OSError, EOFError, ValueError, OverflowError, MemoryError, RecursionError),
+        NotImplementedError,
+    ):
+        raise ArchiveError("", "corrupt", "cannot be unpacked.") from None
+
+
+def _list_zip(blob: bytes, limits: ArchiveLimits) -> list[_Entry]:
+    # The library reads the whole directory before anybody can count it.
+    if blob.count(_ZIP_ROW) > _ROWS_EACH * limits.entries:
+        _refuse("", "entries", f"has more than {limits.entries} entries.")
+    # Not closed: entries are read from it later, and it is memory only.
+    archive = zipfile.ZipFile(io.BytesIO(blob), metadata_encoding="utf-8")
+    rows = archive.infolist()
+    if len(rows) > limits.entries:
+        _refuse("", "entries", f"has more than {limits.entries} entries.")
+    if not blob.startswith(_ZIP_END, len(blob) - _ZIP_END_BYTES - len(archive.comment)):
+        _refuse("", "trailing-data", "has data after its end record.")
+    _check_overlaps(rows, archive.start_dir)
+    return [_zip_entry(archive, row) for row in rows]
+
+
+def _check_overlaps(rows: Sequence[zipfile.ZipInfo], end: int) -> None:
+    """Refuse entries that share their data, which is how small zips become large ones."""
+    ordered = sorted(rows, key=lambda row: row.header_offset)
+    ends = [*(row.header_offset for row in ordered[1:]), end]
+    if ordered and ordered[0].header_offset != 0:
+        _refuse("", "prepended", "has other data before its first entry.")
+    for row, limit in zip(ordered, ends, strict=True):
+        name_bytes = len(row.orig_filename.encode("utf-8", "surrogatepass"))
+        if row.header_offset + _ZIP_LOCAL_BYTES + name_bytes + row.compress_size > limit:
+            _refuse(row.orig_filename, "overlap", "overlaps what comes after it.")
+
+
+def _zip_entry(archive: zipfile.ZipFile, row: zipfile.ZipInfo) -> _Entry:
+    # As it is written: the other name ends at a zero and is cleaned up on some systems.
+    name, mode = row.orig_filename, row.external_attr >> 16
+    kind, is_folder = stat.S_IFMT(mode), name.endswith("/")
+    if row.flag_bits & _ZIP_ENCRYPTED:
+        _refuse(name, "encrypted", "is encrypted.")
+    if row.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        _refuse(name, "compression", f"is packed by method {row.compress_type}; use deflate.")
+    if kind == stat.S_IFLNK or row.external_attr & _DOS_REPARSE:
+        _refuse(name, "link", "is a link.")
+    if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+        _refuse(name, "special-file", "is a device, pipe or socket.")
+    is_marked = kind == stat.S_IFDIR or bool(row.external_attr & _DOS_FOLDER)
+    if (is_marked and not is_folder) or (is_folder and row.file_size):
+        _refuse(name, "kind-mismatch", "is a file by its name or size, and a folder too.")
+
+    def read() -> bytes:
+        with archive.open(row) as member:
+            return member.read(row.file_size + 1)
+
+    return _Entry(
+        name=name,
+        is_folder=is_folder,
+        mode=mode,
+        size=row.file_size,
+        packed=row.compress_size,
+        read=read,
+    )
+
+
+class _PlainHeader(tarfile.TarInfo):
+    """A header of a tar of plain files and folders; any other is refused before it has effects."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_PlainHeader":
+        """Read the next header, an extension's too."""
+        file = archive.fileobj
+        at = file.tell()
+        header = cls.frombuf(file.read(_TAR_BLOCK), "utf-8", "surrogateescape")
+        _check_header(header)
+        if header.type in _EXTENSIONS and _LONG_NUMBER.search(file.read(header.size)):
+            _refuse(header.name, "extension", "has an extension with an endless number.")
+        file.seek(at)
+        return super().fromtarfile(archive)
+
+
+def _check_header(header: tarfile.TarInfo) -> None:
+    if header.type in _TAR_REFUSED:
+        _refuse(header.name, *_TAR_REFUSED[header.type])
+    # An older Python follows a negative size backwards, for ever.
+    if header.size < 0:
+        _refuse(header.name, "tar-number", "has a negative size.")
+    if header.type in _EXTENSIONS:
+        if header.size > _MOST_EXTENSION:
+            _refuse(header.name, "extension", "has an extension that is too long.")
+    elif header.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE}:
+        _refuse(header.name, "special-file", "is neither a file nor a folder.")
+    elif header.isdir() and header.size:
+        _refuse(header.name, "kind-mismatch", "is a folder that holds data.")
+
+
+def _list_tar(blob: bytes, limits: ArchiveLimits) -> list[_Entry]:
+    data = _unpack_streams(blob, limits)
+    if data is blob and blob[257:262] != b"ustar":
+        _refuse("", "archive-format", "is neither a zip nor a tar, or has data before it.")
+    archive = tarfile.TarFile(fileobj=io.BytesIO(data), tarinfo=_PlainHeader, encoding="utf-8")
+    entries: list[_Entry] = []
+    for member in archive:
+        if len(entries) >= limits.entries:
+            _refuse("", "entries", f"has more than {limits.entries} entries.")
+        entries.append(_tar_entry(archive, member))
+    # A header that cannot be read ends the list without a word, as the end mark does.
+    if archive.offset >= len(data):
+        _refuse("", "truncated", "ends without an end mark.")
+    if any(memoryview(data)[archive.offset :]):
+        _refuse("", "trailing-data", "has data after its end.")
+    return entries
+
+
+def _tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> _Entry:
+    # An extension may have changed what the header said.
+    if member.size < 0 or (member.isdir() and member.size):
+        _refuse(member.name, "size-mismatch", "has a size that cannot be.")
+    if any(key.startswith("GNU.sparse") for key in member.pax_headers):
+        _refuse(member.name, "sparse", "is a sparse file.")
+    # git keeps the commit in a comment on the whole; all else would speak for other members.
+    if archive.pax_headers.keys() - {"comment"}:
+        _refuse(member.name, "global-header", "is described for every member at once.")
+    if "linkpath" in member.pax_headers:
+        _refuse(member.name, "link", "is a link.")
+    if not member.name.isascii():
+        # Bytes that are no text were turned into something that no text holds.
+        member.name.encode("utf-8", "surrogateescape").decode()
+
+    def read() -> bytes:
+        found = archive.extractfile(member)
+        return b"" if found is None else found.read(member.size + 1)
+
+    return _Entry(
+        name=member.name,
+        is_folder=member.isdir(),
+        mode=member.mode,
+        size=member.size,
+        packed=member.size,
+        read=read,
+    )
+
+
+def _unpack_streams(blob: bytes, limits: ArchiveLimits) -> bytes:
+    """Return the tar inside a packed one, which may be several parts one after the other."""
+    magic, start = next((pair for pair in _PACKINGS if blob.startswith(pair[0])), (b"", None))
+    if start is None:
+        return blob
+    most = limits.total + 4 * _TAR_BLOCK * limits.entries + _STEP
+    found, source, streams = bytearray(), io.BytesIO(blob), 0
+    while source.tell() < len(blob):
+        streams += 1
+        if streams > _MOST_STREAMS:
+            _refuse("", "corrupt", f"has more than {_MOST_STREAMS} packed parts.")
+        if not blob.startswith(magic, source.tell()):
+            _refuse("", "trailing-data", "has other data behind its packed part.")
+        for piece in _unpack_stream(start(), source):
+            found += piece
+            if len(found) > limits.ratio * len(blob) + limits.small:
+                _refuse("", "ratio", f"unpacks to more than {limits.ratio} times its size.")
+            if len(found) > most:
+                _refuse("", "total", f"unpacks to more than {limits.total} bytes.")
+    return bytes(found)
+
+
+# The three engines of the standard library share no class.
+def _unpack_stream(engine: Any, source: io.BytesIO) -> Iterator[bytes]:  # noqa: ANN401
+    """Yield what one stream unpacks to, in bounded pieces, and leave `source` at its end."""
+    while not engine.eof:
+        # gzip's engine returns what it did not take; the two others keep it.
+        chunk = getattr(engine, "unconsumed_tail", b"")
+        if not chunk and getattr(engine, "needs_input", True):
+            chunk = source.read(_CHUNK)
+        piece = engine.decompress(chunk, _STEP)
+        if not (piece or chunk or engine.eof):
+            _refuse("", "truncated", "ends in the middle of its packed part.")
+        yield piece
+    source.seek(-len(engine.unused_data), io.SEEK_CUR)
+
+
+def _read_entry(entry: _Entry) -> bytes:
+    data = entry.read()
+    if len(data) != entry.size:
+        _refuse(entry.name, "size-mismatch", "is not as long as it says.")
+    return data
+
+
 def _open(path: Path | str) -> BinaryIO:
     try:
-        file = os.fdopen(os.open(path, _FLAGS), "rb")
+        file = os.fdopen(os.open(path, _OPENING), "rb")
     except (OSError, ValueError) as error:
         raise PathError(shown(str(path)), f"cannot be opened: {error}.") from error
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -387,22 +369,14 @@ def _open(path: Path | str) -> BinaryIO:
 
 def _read_bounded(file: BinaryIO, limit: int) -> bytes:
     found = io.BytesIO()
-    while found.tell() <= limit and (chunk := file.read(_CHUNK)):
+    while found.tell() <= limit and (chunk := file.read(_STEP)):
         found.write(chunk)
     if found.tell() > limit:
-        refuse("", "compressed", f"is larger than {limit} bytes.")
+        _refuse("", "compressed", f"is larger than {limit} bytes.")
     return found.getvalue()
 
 
-def _parse(blob: bytes, limits: ArchiveLimits) -> Listing:
-    if blob.startswith(MAGIC):
-        return parse(blob, limits)
-    if not archive_tar.is_tar(blob):
-        refuse("", "archive-format", "is neither a zip nor a tar, or has data before it.")
-    return archive_tar.parse(blob, limits)
-
-
-def _paths(entries: Sequence[Entry], limits: ArchiveLimits, strip: int) -> list[str]:
+def _find_paths(entries: Sequence[_Entry], limits: ArchiveLimits, strip: int) -> list[str]:
     """Return where each entry goes, empty for a folder that is stripped away.
 
     The names are judged as they are in the archive and once more without their first folders:
@@ -415,24 +389,24 @@ def _paths(entries: Sequence[Entry], limits: ArchiveLimits, strip: int) -> list[
     stripped = ["/".join(name.split("/")[strip:]) for name in names]
     for entry, name in zip(entries, stripped, strict=True):
         if not name and not entry.is_folder:
-            refuse(entry.name, "strip", f"does not lie inside {strip} folders.")
+            _refuse(entry.name, "strip", f"does not lie inside {strip} folders.")
     _check_names(entries, stripped, limits)
     return stripped
 
 
-def _plain_name(entry: Entry) -> str:
+def _plain_name(entry: _Entry) -> str:
     """Return the name without the `./` that `tar -C folder .` writes and the slash of a folder."""
     if "\\" in entry.name:
-        refuse(entry.name, "backslash", "has a backslash in its name.")
+        _refuse(entry.name, "backslash", "has a backslash in its name.")
     name = entry.name.removesuffix("/") if entry.is_folder else entry.name
     if entry.is_folder and name == ".":
         return ""
     if not name:
-        refuse(entry.name, "absolute", "is the top of the file system.")
+        _refuse(entry.name, "absolute", "is the top of the file system.")
     return name.removeprefix("./")
 
 
-def _check_names(entries: Sequence[Entry], names: Sequence[str], limits: ArchiveLimits) -> None:
+def _check_names(entries: Sequence[_Entry], names: Sequence[str], limits: ArchiveLimits) -> None:
     pairs = [pair for pair in zip(entries, names, strict=True) if pair[1]]
     files = [name for entry, name in pairs if not entry.is_folder]
     folders = [name for entry, name in pairs if entry.is_folder]
@@ -442,18 +416,20 @@ def _check_names(entries: Sequence[Entry], names: Sequence[str], limits: Archive
         raise ArchiveError(shown(error.path), error.reason, error.problem) from error
 
 
-def _check_sizes(entries: Sequence[Entry], compressed: int, limits: ArchiveLimits) -> None:
+def _check_sizes(entries: Sequence[_Entry], compressed: int, limits: ArchiveLimits) -> None:
     total = 0
     for entry in entries:
         total += entry.size
+        if entry.mode & _SPECIAL_BITS:
+            _refuse(entry.name, "mode-bits", "has a setuid, setgid or sticky bit.")
         if entry.size > limits.per_file:
-            refuse(entry.name, "per-file", f"is larger than {limits.per_file} bytes.")
+            _refuse(entry.name, "per-file", f"is larger than {limits.per_file} bytes.")
         if entry.size > max(limits.small, limits.ratio * entry.packed):
-            refuse(entry.name, "ratio", f"unpacks to more than {limits.ratio} times its size.")
+            _refuse(entry.name, "ratio", f"unpacks to more than {limits.ratio} times its size.")
     if total > limits.total:
-        refuse("", "total", f"unpacks to more than {limits.total} bytes.")
+        _refuse("", "total", f"unpacks to more than {limits.total} bytes.")
     if total > max(limits.small, limits.ratio * compressed):
-        refuse("", "ratio", f"unpacks to more than {limits.ratio} times its size.")
+        _refuse("", "ratio", f"unpacks to more than {limits.ratio} times its size.")
 
 
 def _add(root: Root, members: Sequence[Member]) -> None:
