@@ -1,7 +1,4 @@
-"""Developer and cloud tools: git, GitHub, clouds, databases, agents.
-
-Package managers: what is installed, and from which index.
-"""
+"""Developer and cloud tools: git, GitHub, clouds, databases, agents, package managers."""
 
 import re
 from collections.abc import Callable
@@ -11,31 +8,21 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.shell.network import default_name, fetched, send
 from prowess.safety.languages.shell.state import (
     EMPTY,
+    PROGRAMS,
     Call,
     Options,
     Value,
+    load_matcher,
+    load_names,
     options,
     unknown,
     write_file,
 )
 from prowess.safety.languages.shell.system import tell_agent_flags
+from prowess.safety.languages.tables import load_table
 
-_GIT_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"))
 _REMOTE_URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
-_DROPPING = re.compile(
-    r"\b(?:drop\s+(?:database|schema|table)|truncate\s+table|delete\s+from\s+\w+\s*(?:;"
-    r"|$)|dropDatabase|flushall|flushdb)\b"
-    r"|delete\s+from\s+\w+\s*(?:;|$)",
-    re.IGNORECASE,
-)
 _CLOUD_COPY = re.compile(r"(?:s3|gs|az|b2|r2|oss|cos|minio|swift|https?|azure)://|^[\w-]+:(?!//)")
-_TOKEN_VERBS = re.compile(
-    r"auth token\b|auth print-(?:access|identity)-token|configure (?:get"
-    r"|export-credentials)|account get-access-token"
-    r"|(?:get|describe) secrets?\b|kv get\b|^read\b|secretsmanager get-secret-value"
-    r"|ssm get-parameters?\b.*--with-decryption"
-    r"|secrets versions access|keyvault secret show|ecr get-login-password|sts get-session-token"
-)
 
 
 def _git(call: Call) -> Value:
@@ -44,7 +31,7 @@ def _git(call: Call) -> Value:
         if call.args[at].text == "-c" and at + 1 < len(call.args):
             key, _, value = call.args[at + 1].text.partition("=")
             _git_setting(call, key, value, lasting=False)
-        at += 2 if call.args[at].text in _GIT_VALUED else 1
+        at += 2 if call.args[at].text in load_names("git_valued") else 1
     if at >= len(call.args):
         return EMPTY
     verb = call.args[at].text
@@ -54,11 +41,7 @@ def _git(call: Call) -> Value:
 
 
 def _git_clone(call: Call) -> Value:
-    given = options(
-        call.args,
-        "bocj",
-        frozenset(("--branch", "--depth", "--origin", "--config", "--filter", "--template")),
-    )
+    given = options(call.args, program="git_clone")
     if not given.operands:
         return EMPTY
     url = given.operands[0]
@@ -73,7 +56,7 @@ def _git_clone(call: Call) -> Value:
 
 
 def _git_push(call: Call) -> Value:
-    given = options(call.args, "o", frozenset(("--repo", "--push-option", "--receive-pack")))
+    given = options(call.args, "o --repo --push-option --receive-pack")
     operands = [value.text for value in given.operands]
     refs = operands[1:]
     if given.has("-f", "--force", "--mirror", "--delete", "-d") or any(
@@ -86,7 +69,7 @@ def _git_push(call: Call) -> Value:
 
 
 def _git_clean(call: Call) -> Value:
-    given = options(call.args, "e", frozenset(("--exclude",)))
+    given = options(call.args, "e --exclude")
     if given.has("-f", "--force") and not given.has("-n", "--dry-run"):
         paths = given.operands or [Value(".")]
         for path in paths:
@@ -95,9 +78,7 @@ def _git_clean(call: Call) -> Value:
 
 
 def _git_config(call: Call) -> Value:
-    given = options(
-        call.args, "f", frozenset(("--file", "--type", "--get", "--get-all", "--unset"))
-    )
+    given = options(call.args, "f --file --type --get --get-all --unset")
     operands = [
         value.text for value in given.operands if value.text not in ("set", "get", "--global")
     ]
@@ -117,15 +98,12 @@ def _git_setting(call: Call, key: str, value: str, *, lasting: bool) -> None:
         call.tell(Act.DISABLE, "tls", "git")
     elif lowered == "core.hookspath" and value not in (".husky", "/dev/null"):
         call.tell(Act.PERSIST, "git-hook", value)
-    elif lowered in _GIT_COMMANDS or (lowered.startswith("alias.") and value.startswith("!")):
+    elif lowered in load_names("git_commands") or (
+        lowered.startswith("alias.") and value.startswith("!")
+    ):
         _git_command(call, lowered, value, lasting=lasting)
     elif lowered.endswith((".insteadof", ".pushinsteadof")):
         call.tell(Act.REGISTRY, "git", f"{key} {value}")
-
-
-_GIT_COMMANDS = frozenset(("core.sshcommand", "core.pager", "core.editor", "core.fsmonitor",
-"core.askpass", "credential.helper",
-                           "diff.external", "gpg.program", "filter.lfs.smudge"))  # fmt: skip
 
 
 def _git_command(call: Call, key: str, value: str, *, lasting: bool) -> None:
@@ -149,7 +127,7 @@ _GIT_VERBS: dict[str, Callable[[Call], Value]] = {
 
 def _secret_of_tool(call: Call, text: str) -> Value | None:
     """Return the secret that a tool prints, where it is asked for one."""
-    if not _TOKEN_VERBS.search(text):
+    if not load_matcher("token_verbs").search(text):
         return None
     value = unknown(f"credential:{call.name}", source=f"{call.name} {text}")
     call.tell(Act.READ, f"credential:{call.name}", text)
@@ -162,12 +140,7 @@ def _gh(call: Call) -> Value:
     secret = _secret_of_tool(call, text)
     if secret is not None:
         return secret
-    given = options(call.args, "RfFpdDobtHXq", frozenset(("--repo", "--pattern", "--dir",
-    "--output", "--filename", "--desc",
-                                                         "--body", "--body-file", "--title",
-                                                         "--field", "--raw-field",
-                                                         "--input", "--jq", "--method",
-                                                         "--header")))  # fmt: skip
+    given = options(call.args, program="gh")
     if texts[:2] == ["release", "download"] or texts[:2] == ["repo", "clone"]:
         return _gh_download(call, texts)
     if texts[:2] == ["gist", "create"] or texts[:1] == ["api"]:
@@ -186,9 +159,7 @@ def _gh(call: Call) -> Value:
 
 
 def _gh_download(call: Call, texts: list[str]) -> Value:
-    given = options(
-        call.args[2:], "RpDOA", frozenset(("--repo", "--pattern", "--dir", "--output", "--archive"))
-    )
+    given = options(call.args[2:], "RpDOA --repo --pattern --dir --output --archive")
     repository = given.first("-R", "--repo") or (given.operands[0] if given.operands else EMPTY)
     source = unknown("remote", source=f"https://github.com/{repository.text}")
     named = given.first("-O", "--output") or given.first("-p", "--pattern")
@@ -233,10 +204,7 @@ def _cloud(call: Call) -> Value:
         call.tell(Act.WIPE, "bucket", text)
     if at < 0:
         return unknown("host") if "get-caller-identity" in text else unknown()
-    given = options(call.args[at + 1 :], "f", frozenset(("--profile", "--region", "--endpoint-url",
-    "--exclude", "--include",
-                                                        "--acl", "--config", "--container",
-                                                        "--file", "--name")))  # fmt: skip
+    given = options(call.args[at + 1 :], program="cloud")
     paths = [*given.operands, *given.values("--file", "-f")]
     if not paths:
         return EMPTY
@@ -258,11 +226,10 @@ def _cloud_copy(call: Call, paths: list[Value]) -> Value:
 def _database(call: Call) -> Value:
     texts = call.texts
     code = " ".join([*texts, call.incoming.text[:2000] if call.incoming.known else ""])
-    if call.name == "dropdb" or _DROPPING.search(code):
+    dropping = load_matcher("dropping", re.IGNORECASE)
+    if call.name == "dropdb" or dropping.search(code):
         call.tell(Act.WIPE, "database", code)
-    operands = options(
-        call.args, "cefhUpdu", frozenset(("--command", "--eval", "--file", "--host", "--username"))
-    ).operands
+    operands = options(call.args, "cefhUpdu --command --eval --file --host --username").operands
     if call.name == "sqlite3" and operands:
         content = call.read(operands[0])
         return unknown(*content.labels, source=content.source)
@@ -275,12 +242,7 @@ def _agent(call: Call) -> Value:
     inner = Call(call.shell, call.name, [Value(call.name), *call.args], call.stdin)
     tell_agent_flags(inner)
     words = [text for text in texts if not text.startswith("-")]
-    pairs = {("mcp", "add"), ("mcp", "add-json"), ("config", "set"), ("config", "add"), ("plugins",
-    "install"), ("plugin", "install"),
-             ("hooks", "add"), ("skills", "install"), ("skill", "install"), ("extensions",
-             "install"), ("cron", "add"),
-             ("mcp", "set"), ("hooks", "install"), ("plugin", "add")}  # fmt: skip
-    if tuple(words[:2]) in pairs:
+    if "/".join(words[:2]) in load_names("agent_changes"):
         call.tell(Act.TAMPER, f"{call.name} {' '.join(words[:2])}", " ".join(words[2:]))
         if "--" in texts:
             call.shell.invoke(call.args[texts.index("--") + 1 :], None)
@@ -297,47 +259,6 @@ def _settings_editor(call: Call) -> Value:
     return EMPTY
 
 
-HANDLERS: dict[str, Callable[[Call], Value]] = {
-    "git": _git, "gh": _gh, "glab": _gh, "hub": _gh,
-    **dict.fromkeys(("aws", "gsutil", "gcloud", "az", "rclone", "s3cmd", "mc", "b2", "azcopy",
-    "doctl", "vault", "s5cmd", "ossutil"), _cloud),
-    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "redis-cli",
-    "dropdb", "sqlcmd", "clickhouse-client"), _database),
-    **dict.fromkeys(("claude", "codex", "gemini", "openclaw", "clawdbot", "moltbot",
-    "cursor-agent", "hermes", "aider", "opencode",
-                     "qwen", "copilot", "amp", "goose", "kiro-cli", "q"), _agent),
-    **dict.fromkeys(("crudini", "plutil", "PlistBuddy"), _settings_editor),
-}  # fmt: skip
-
-
-_PIP_LONG = frozenset((
-    "--index-url", "--extra-index-url", "--find-links", "--trusted-host", "--requirement",
-    "--constraint", "--target",
-    "--prefix", "--editable", "--python", "--index", "--default-index", "--with", "--from",
-    "--only-binary", "--no-binary",
-    "--proxy", "--cert", "--timeout", "--root", "--platform", "--python-version", "--src",
-    "--cache-dir", "--extra", "--group",
-))  # fmt: skip
-_NPM_LONG = frozenset(("--registry", "--prefix", "--userconfig", "--cache", "--tag", "--package",
-"--call", "--workspace",
-                       "--filter", "--dir", "--cwd", "-p"))  # fmt: skip
-_NPM_VERBS = frozenset(
-    ("install", "i", "add", "in", "isntall", "global", "exec", "x", "dlx", "create", "init")
-)
-_SYSTEM_VERBS = {
-    **dict.fromkeys(("apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "brew", "port", "conda",
-    "mamba", "micromamba", "snap",
-                     "flatpak", "choco", "winget", "scoop", "gem", "cargo", "go", "mas", "nix",
-                     "opkg", "composer", "code",
-                     "cursor", "helm", "cpanm", "dotnet", "rustup", "pkg", "asdf", "mise",
-                     "luarocks", "opam"),
-                    frozenset(("install", "add", "get", "localinstall", "reinstall", "require",
-                    "binstall",
-                               "--install-extension", "tap"))),
-    "apk": frozenset(("add",)), "pacman": frozenset(("-S", "-Sy", "-Syu", "-U")),
-    "yay": frozenset(("-S", "-Sy")),
-    "cpanm": frozenset(), "go": frozenset(("install", "get", "run")),
-}  # fmt: skip
 _FETCHED = re.compile(
     r"(?:https?|git\+\w+|git|ssh|file)://|git\+|github:|gitlab:|bitbucket:|gist:|git@"
 )
@@ -364,7 +285,7 @@ def registry(call: Call, manager: str, given: Options, names: tuple[str, ...]) -
 
 
 def _pip(call: Call) -> Value:
-    given = options(call.args, "ifrcte", _PIP_LONG)
+    given = options(call.args, program="pip")
     _python_options(call, "pip", given)
     operands = given.operands
     if operands and operands[0].text == "config":
@@ -414,7 +335,7 @@ def _uv(call: Call) -> Value:
     own = (
         call.args[: texts.index("run")] if "run" in texts[:8] and texts[0] != "tool" else call.args
     )
-    given = options(own, "ifrcep", _PIP_LONG)
+    given = options(own, program="uv")
     _python_options(call, "uv", given)
     for package in given.values("--with", "--from"):
         install(call, "uv", package)
@@ -462,7 +383,7 @@ def _run_in_environment(call: Call, verb: str) -> Value:
 
 def _runner(call: Call) -> Value:
     """`poetry`, `pipenv`, `hatch`, `pdm`, `rye`: add packages or run a command."""
-    given = options(call.args, "", frozenset(("--index", "--source", "--pypi-mirror")))
+    given = options(call.args, "--index --source --pypi-mirror")
     registry(call, call.name, given, ("--index", "--pypi-mirror"))
     words = [value.text for value in given.operands]
     if words[:1] in (["add"], ["install"]):
@@ -475,8 +396,7 @@ def _runner(call: Call) -> Value:
 
 def _first_package(call: Call) -> Value:
     """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
-    long = _NPM_LONG | _PIP_LONG
-    given = options(call.args, "pc", long - {"--yes"})
+    given = options(call.args, program="first_package")
     registry(
         call,
         call.name,
@@ -502,7 +422,7 @@ def _first_package(call: Call) -> Value:
 
 def npm(call: Call) -> Value:
     """Note what `npm` and its kin install or set."""
-    given = options(call.args, "C", _NPM_LONG)
+    given = options(call.args, program="npm")
     registry(call, call.name, given, ("--registry",))
     if given.values("--strict-ssl")[:1] and given.values("--strict-ssl")[0].text == "false":
         call.tell(Act.DISABLE, "tls", call.name)
@@ -511,7 +431,7 @@ def npm(call: Call) -> Value:
         _config(call, call.name, given.operands[1:])
     elif words[:1] == ["set"]:
         _config(call, call.name, given.operands)
-    elif words[:1] and words[0] in _NPM_VERBS:
+    elif words[:1] and words[0] in load_names("npm_verbs"):
         packages = given.operands[1:]
         if words[0] == "global":
             packages = packages[1:]
@@ -522,14 +442,10 @@ def npm(call: Call) -> Value:
     return EMPTY
 
 
-_SYSTEM_LONG = frozenset(
-    ("--source", "--git", "--registry", "--channel", "-c", "--index", "--version", "--repo")
-)
-
-
 def _system(call: Call) -> Value:
-    verbs = _SYSTEM_VERBS[call.name]
-    given = options(call.args, "", _SYSTEM_LONG)
+    special = load_table(PROGRAMS, "install_verbs")
+    verbs = special.get(call.name, special["usual"]).split()
+    given = options(call.args, program="system")
     registry(call, call.name, given, ("--registry", "--index"))
     if call.name == "gem":
         registry(call, "gem", given, ("--source", "-s"))
@@ -564,7 +480,7 @@ def module(call: Call) -> Value:
     name = texts[at + 1] if at + 1 < len(texts) else ""
     rest = Call(call.shell, name, call.args[at + 2 :], call.stdin)
     if name in ("pip", "uv", "pipx"):
-        return PACKAGES_HANDLERS[name](rest)
+        return {"pip": _pip, "uv": _uv, "pipx": _first_package}[name](rest)
     return EMPTY
 
 
@@ -574,12 +490,20 @@ def _easy(call: Call) -> Value:
     return EMPTY
 
 
-_Handler = Callable[[Call], Value]
-PACKAGES_HANDLERS: dict[str, _Handler] = {
-    "pip": _pip, "pip3": _pip, "uv": _uv, "easy_install": _easy, "cpan": _easy,
-    **dict.fromkeys(("poetry", "pipenv", "hatch", "pdm", "rye"), _runner),
-    **dict.fromkeys(("npx", "uvx", "pipx", "bunx", "pnpx"), _first_package),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "cnpm"), npm),
-    **dict.fromkeys(_SYSTEM_VERBS, _system),
-    **dict.fromkeys(("dpkg", "rpm", "installer", "msiexec"), _local_package),
-}  # fmt: skip
+# The functions by the names that `programs.toml` gives them.
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    "git": _git,
+    "gh": _gh,
+    "cloud": _cloud,
+    "database": _database,
+    "agent": _agent,
+    "settings_editor": _settings_editor,
+    "pip": _pip,
+    "uv": _uv,
+    "easy": _easy,
+    "runner": _runner,
+    "first_package": _first_package,
+    "npm": npm,
+    "system": _system,
+    "local_package": _local_package,
+}

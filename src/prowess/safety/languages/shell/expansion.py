@@ -1,7 +1,4 @@
-"""From a word as written to the arguments that a shell would make of it.
-
-Redirections: where a command reads from and writes to, files and network connections alike.
-"""
+"""From a word as written to the arguments that a shell makes of it; where redirections lead."""
 
 import re
 from collections.abc import Callable
@@ -17,6 +14,7 @@ from prowess.safety.languages.shell.state import (
     Shell,
     Value,
     join,
+    load_names,
     unknown,
     write_file,
 )
@@ -31,7 +29,6 @@ from prowess.safety.languages.shell.words import (
 )
 from prowess.safety.sensitive import is_secret_name
 
-_MAX_FIELDS = 64
 _MAX_GLOB = 400
 # Braces and separators that came from quotes or variables must not be read again.
 _MASK = str.maketrans({"{": "\ue000", "}": "\ue001", ",": "\ue002"})
@@ -40,27 +37,13 @@ _BRACES = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
 _SPACE = re.compile(r"[ \t\n]+")
 _ENVIRONMENT_NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 _NUMBER = re.compile(r"\s*\(?\s*(-?\d{1,6})\s*\)?\s*\Z")
-# Variables of the shell itself: what they hold is no secret.
-_PLAIN_NAMES = frozenset((
-    "HOME", "PWD", "OLDPWD", "PATH", "TMPDIR", "TERM", "LANG", "EDITOR", "VISUAL",
-    "RANDOM", "SECONDS",
-    "LINENO", "BASH_SOURCE", "BASH_VERSION", "FUNCNAME", "UID", "EUID", "PPID", "OPTARG", "OPTIND",
-    "REPLY",
-    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "COLUMNS", "LINES", "PIPESTATUS", "CI",
-    "DISPLAY",
-    "TEMP", "TMP", "NO_COLOR", "DEBUG", "VERBOSE", "ZSH_VERSION", "BASH_REMATCH", "SHLVL",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_SKILL_DIR", "SKILL_DIR", "EPOCHSECONDS",
-))  # fmt: skip
 # What these hold wherever a script runs: a shell, whichever it is.
 _KNOWN_VALUES = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash", "0": "bash"}
-_HOST_NAMES = frozenset(("USER", "HOSTNAME", "LOGNAME", "OSTYPE", "HOSTTYPE", "MACHTYPE",
-"USERNAME", "COMPUTERNAME"))  # fmt: skip
 
 
-def expand(shell: Shell, words: list[Word]) -> list[Value]:
-    """Return the arguments that `words` become."""
-    return [value for word in words for value in expand_word(shell, word)]
+def expand(shell: Shell, written: list[Word]) -> list[Value]:
+    """Return the arguments that `written` becomes."""
+    return [value for word in written for value in expand_word(shell, word)]
 
 
 def expand_one(shell: Shell, word: Word) -> Value:
@@ -213,9 +196,9 @@ def _unset(shell: Shell, name: str) -> Value:
     if name.isdigit() or name in ("@", "*"):
         return _argument(shell, name)
     text = f"${name}"
-    if name in _PLAIN_NAMES or not name[:1].isalpha():
+    if name in load_names("plain_variables") or not name[:1].isalpha():
         return Value("") if name == "9" else unknown(text=text)
-    if name in _HOST_NAMES:
+    if name in load_names("host_variables"):
         return unknown("host", text=text)
     if _ENVIRONMENT_NAME.match(name) or is_secret_name(name):
         return unknown(f"env:{name}", text=text)

@@ -1,29 +1,23 @@
-"""Which handler tells what a command does: names, paths, prefixes such as `sudo`, and the rest.
+"""Facts of a shell text: its commands are walked in order, and each tells what it does.
 
-Walks the commands of a shell text in order, as a shell would; each tells its facts.
-
-Facts of a shell text: what its commands fetch, run, read, send, write and change.
+A command is told by its name, its path, or a prefix such as `sudo`; what no table knows is a file
+of the skill, a computed name or an unknown program.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 
 from prowess.safety.facts import Act, Reading
-from prowess.safety.languages.shell import development as shell_packages
-from prowess.safety.languages.shell import development as shell_tools
-from prowess.safety.languages.shell import interpreters as shell_code
-from prowess.safety.languages.shell import network as shell_network
-from prowess.safety.languages.shell import network as shell_remote
-from prowess.safety.languages.shell import system as shell_files
-from prowess.safety.languages.shell import system as shell_system
-from prowess.safety.languages.shell import text as shell_coding
-from prowess.safety.languages.shell import text as shell_data
+from prowess.safety.languages.shell import development, interpreters, network, system
+from prowess.safety.languages.shell import text as texts
 from prowess.safety.languages.shell.expansion import Streams, expand, expand_one, open_streams
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
+    PROGRAMS,
     Call,
     Hooks,
     Ledger,
@@ -31,65 +25,35 @@ from prowess.safety.languages.shell.state import (
     Value,
     fill,
     join,
+    load_matcher,
+    load_names,
     options,
     set_environment,
     unknown,
 )
 from prowess.safety.languages.shell.syntax import parse
 from prowess.safety.languages.shell.words import Assignment, Command, Group, Pipeline
+from prowess.safety.languages.tables import load_table
 from prowess.safety.views import View
 
 _STANDARD = re.compile(
     r"(?:/usr(?:/local)?|/opt/homebrew|/system|)/s?bin/([^/]+)$|/mnt/c/.*/([^/]+)$"
 )
 _LOCAL_SCRIPT = re.compile(r"(?:\.{1,2}/|/[^/]+/|~/|\$\{?\w+\}?/|/\w[\w-]*\.\w|[\w.-]+/)")
-# What stands in lists of files, not in lists of commands.
-_DATA_FILE = re.compile(
-    r"/$|\.\.\.|://|[#?]|^/dev/"
-    r"|\.(?:md|txt|json\w*|ya?ml|toml|csv|tsv|onnx|so|html?|xml|ini|cfg|conf|log|png"
-    r"|jpe?g|svg|pdf|lock|pt|engine|md5|sum|db)$"
-)
 _MAX_GLOB = 40
 _GLOB = re.compile(r"[*?\[]")
-# Commands that a pattern such as `/???/b??h` may stand for, the usual ones first.
-_GLOB_NAMES = (
-    "sh",
-    "bash",
-    "cat",
-    "curl",
-    "wget",
-    "nc",
-    "python3",
-    "python",
-    "perl",
-    "base64",
-    "rm",
-    "zsh",
-    "dash",
-)
 
 Handler = Callable[[Call], Value]
-_HANDLERS: dict[str, Handler] = {
-    **shell_data.HANDLERS,
-    **shell_coding.CODING_HANDLERS,
-    **shell_files.HANDLERS,
-    **shell_network.HANDLERS,
-    **shell_remote.REMOTE_HANDLERS,
-    **shell_system.SYSTEM_HANDLERS,
-    **shell_tools.HANDLERS,
-    **shell_packages.PACKAGES_HANDLERS,
-    **shell_code.HANDLERS,
-}
 
 
 def known_command(name: str) -> bool:
     """Whether a command of that name is understood."""
-    return name in _HANDLERS
+    return name in _handlers()
 
 
 def can_run(path: str) -> bool:
     """Whether a path at the head of a command names a program, not a file of data or a link."""
-    return bool(_LOCAL_SCRIPT.match(path)) and not _DATA_FILE.search(path)
+    return bool(_LOCAL_SCRIPT.match(path)) and not load_matcher("data_files").search(path)
 
 
 def dispatch(call: Call) -> Value:
@@ -101,7 +65,7 @@ def dispatch(call: Call) -> Value:
         words = [replace(alias, text=word, pieces=()) for word in alias.text.split()[:64]]
         call.args = [*words, *call.args[1:]]
         name = _name(words[0].text) if words else name
-    handler = _HANDLERS.get(name)
+    handler = _handlers().get(name)
     if handler is None:
         return _other(call, first, name)
     inner = Call(call.shell, name, call.args[1:], call.stdin, call.link)
@@ -114,8 +78,15 @@ def _name(text: str) -> str:
     name = name.removesuffix(".exe").removesuffix(".EXE")
     if _GLOB.search(name) and len(name) < _MAX_GLOB:
         pattern = name.rpartition("/")[2]
-        return next((known for known in _GLOB_NAMES if fnmatchcase(known, pattern)), name)
-    return name if name in _HANDLERS else _versionless(name)
+        return next(
+            (
+                known
+                for known in load_table(PROGRAMS, "names", "globbed").split()
+                if fnmatchcase(known, pattern)
+            ),
+            name,
+        )
+    return name if name in _handlers() else _versionless(name)
 
 
 def _versionless(name: str) -> str:
@@ -125,14 +96,14 @@ def _versionless(name: str) -> str:
 
 def _other(call: Call, first: Value, name: str) -> Value:
     """A command without a handler: a file of the skill, a computed name, or an unknown program."""
-    if shell_code.is_foreign(first):
+    if interpreters.is_foreign(first):
         call.tell(Act.EXEC, "shell", first.source or first.text, first.labels)
         return unknown(*call.incoming.labels)
-    shell_system.tell_miner(call, name)
-    program = first if "/" in name and can_run(name) else shell_code.fetched_program(call, first)
+    system.tell_miner(call, name)
+    program = first if "/" in name and can_run(name) else interpreters.fetched_program(call, first)
     if program is not None:
-        return shell_code.run_file(call, "shell", program, call.args[1:])
-    shell_system.tell_agent_flags(call)
+        return interpreters.run_file(call, "shell", program, call.args[1:])
+    system.tell_agent_flags(call)
     incoming = call.incoming
     return unknown(*incoming.labels, source=incoming.source) if incoming.labels else unknown()
 
@@ -179,8 +150,8 @@ def _sudo(call: Call) -> Value:
 def _env(call: Call) -> Value:
     rest = _strip_assignments(call)
     if not rest:
-        return shell_data.environment(call)
-    split = options(rest, "uCS", frozenset(("--unset", "--chdir", "--split-string")))
+        return texts.environment(call)
+    split = options(rest, "uCS --unset --chdir --split-string")
     text = split.first("-S", "--split-string")
     if text is not None:
         return call.shell.run(text, call.stdin)
@@ -270,7 +241,7 @@ def _fill(call: Call, rest: list[Value], mark: str, items: list[Value]) -> list[
 
 def _shell_text(call: Call) -> Value:
     """Commands whose operand is shell code: `su -c`, `script -c`, `watch`, `parallel`."""
-    given = options(call.args, "cstgu", frozenset(("--command", "--session-command")))
+    given = options(call.args, "cstgu --command --session-command")
     code = given.first("-c", "--command", "--session-command")
     if code is not None:
         return call.shell.run(code, call.stdin)
@@ -279,21 +250,36 @@ def _shell_text(call: Call) -> Value:
     return EMPTY
 
 
-_HANDLERS.update({
-    "sudo": _sudo, "doas": _sudo, "pkexec": _sudo, "env": _env, "nohup": _plain, "time": _plain,
-    "nice": _plain, "ionice": _plain,
-    "setsid": _plain, "stdbuf": _plain, "unbuffer": _plain, "caffeinate": _plain,
-    "builtin": _plain, "busybox": _plain,
-    "toybox": _plain, "noglob": _plain, "nocorrect": _plain, "then": _plain, "coproc": _plain,
-    "strace": _plain,
-    "proxychains": _plain, "proxychains4": _plain, "torsocks": _plain, "torify": _plain,
-    "winpty": _plain, "arch": _plain,
-    "command": _command, "exec": _exec, "timeout": _timeout, "gtimeout": _timeout,
-    "flock": _one_operand, "chroot": _one_operand,
-    "xargs": _xargs, "gxargs": _xargs, "su": _shell_text, "runuser": _shell_text,
-    "script": _shell_text, "watch": _shell_text,
-    "parallel": _shell_text, "hyperfine": _shell_text, "entr": _shell_text,
-})  # fmt: skip
+_PREFIXES: dict[str, Handler] = {
+    "sudo": _sudo,
+    "env": _env,
+    "plain": _plain,
+    "command": _command,
+    "exec": _exec,
+    "timeout": _timeout,
+    "one_operand": _one_operand,
+    "xargs": _xargs,
+    "shell_text": _shell_text,
+}
+_MODULES = {
+    "text": texts.HANDLERS,
+    "interpreters": interpreters.HANDLERS,
+    "system": system.HANDLERS,
+    "network": network.HANDLERS,
+    "development": development.HANDLERS,
+    "facts": _PREFIXES,
+}
+
+
+@cache
+def _handlers() -> dict[str, Handler]:
+    """Return the function that reads each command, by the command's name."""
+    return {
+        name: _MODULES[module][kind]
+        for module, kinds in load_table(PROGRAMS, "programs").items()
+        for kind, names in kinds.items()
+        for name in names.split()
+    }
 
 
 _MAX_CALLS = 3
@@ -301,14 +287,6 @@ _MAX_ITEMS = 8
 _MAX_INNER_TEXTS = 5
 _COST_OF_TEXT = 200
 _MAX_OUTPUT = 100_000
-# Set in the shell itself, these change what runs later even without `export`.
-_TELLING = frozenset((
-    "PATH", "PROMPT_COMMAND", "BASH_ENV", "ENV", "LD_PRELOAD", "LD_LIBRARY_PATH",
-    "DYLD_INSERT_LIBRARIES", "PYTHONPATH",
-    "PYTHONSTARTUP", "NODE_OPTIONS", "GIT_SSH_COMMAND", "GIT_SSL_NO_VERIFY",
-    "NODE_TLS_REJECT_UNAUTHORIZED", "HISTFILE",
-    "HISTSIZE", "HISTFILESIZE", "HISTCONTROL", "PERL5OPT", "RUBYOPT", "ZDOTDIR", "PS1", "IFS",
-))  # fmt: skip
 
 
 def run_script(shell: Shell) -> None:
@@ -429,7 +407,7 @@ def _assign(shell: Shell, assignments: list[Assignment], *, alone: bool) -> None
             value = join([before, value]) if shell.ledger.room > 0 else value
         if alone:
             shell.variables[name] = value
-        if not alone or name in _TELLING:
+        if not alone or name in load_names("telling_variables"):
             set_environment(shell, name, value)
 
 
@@ -512,24 +490,6 @@ _OPERATOR = re.compile(
     r"|https?://|\w\|\w|`"
 )
 _HIDDEN_NAME = re.compile(r"[\\'\"$*?{]")
-_PROSE_NAMES = frozenset((
-    "find", "install", "open", "make", "set", "start", "read", "at", "host", "source", "log",
-    "test", "type", "time", "which",
-    "who", "watch", "script", "split", "sort", "join", "cut", "help", "export", "print", "history",
-    "id", "last", "pass", "get",
-    "fetch", "links", "more", "less", "file", "select", "for", "if", "while", "case", "until",
-    "exit", "return", "add", "node",
-    "batch", "column", "command", "date", "say", "service", "security", "patch", "link", "op",
-    "code", "go", "expect", "local",
-    "top", "free", "expand", "fold", "nice", "wait", "complete", "enable", "break", "continue",
-    "true", "false", "goose", "amp",
-    "copilot", "cursor", "claude", "codex", "gemini", "q", "w", "mail", "ping", "age", "comm",
-    "mount", "kill", "clear", "let",
-    "hash", "bind", "env", "alias", "shift", "head", "tail", "cat", "touch", "dir", "tree", "sum",
-    "locale", "arch", "start",
-    "then", "exec", "eval", "trap", "fish", "hatch", "port", "snap", "flatpak", "composer",
-    "choco", "mise", "nix", "mc",
-))  # fmt: skip
 _MIN_WORDS = 2
 _FACTS_STANDARD = re.compile(r"^(?:/usr(?:/local)?)?/s?bin/")
 _SOURCED = re.compile(r"<\(|[\w.~/${}-]*[./][\w.~/${}-]*\s*(?:$|[;&|])")
@@ -586,7 +546,7 @@ def looks_like_shell(text: str) -> bool:
         return bool(_SOURCED.match(rest))
     if not known_command(name) and not known_command(name.rstrip("0123456789.")):
         return _runs_path(word, rest) or bool(_TO_SHELL.search(head))
-    if name in _PROSE_NAMES:
+    if name in load_names("prose"):
         return bool(_OPERATOR.search(head)) or len(rest.split()) < _MIN_WORDS
     return True
 

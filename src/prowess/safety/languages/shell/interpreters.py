@@ -11,67 +11,26 @@ from prowess.safety.languages.shell import development as shell_packages
 from prowess.safety.languages.shell import text as shell_data
 from prowess.safety.languages.shell.state import (
     EMPTY,
+    PROGRAMS,
     SHELL_OUTPUT,
     Call,
     Value,
     join,
     language_of,
+    load_matcher,
+    load_names,
     options,
     unknown,
 )
+from prowess.safety.languages.tables import load_index, load_table
 
-_LANGUAGES = {
-    **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "tcsh",
-    "csh"), "shell"),
-    **dict.fromkeys(("python", "pypy", "ipython", "pythonw", "py"), "python"),
-    **dict.fromkeys(("node", "nodejs", "deno", "bun", "tsx", "ts-node", "qjs"), "javascript"),
-    **dict.fromkeys(("pwsh", "powershell", "cmd"), "powershell"),
-    **dict.fromkeys(("perl", "ruby", "php", "osascript", "lua", "luajit", "tclsh", "expect",
-    "Rscript", "jruby", "wscript",
-                     "cscript", "mshta", "julia", "elixir"), "other"),
-}  # fmt: skip
-# The option after which code stands, per interpreter.
-_CODE = {
-    "python": ("-c",), "node": ("-e", "--eval", "-p", "--print", "-pe"), "nodejs": ("-e", "--eval",
-    "-p", "-pe"),
-    "bun": ("-e", "--eval", "-p"), "tsx": ("-e", "--eval"), "ts-node": ("-e", "--eval"),
-    "ruby": ("-e",), "lua": ("-e",),
-    "php": ("-r",), "osascript": ("-e",), "Rscript": ("-e",), "julia": ("-e",), "elixir": ("-e",),
-    "tclsh": ("-c",),
-    "expect": ("-c",), "deno": (), "luajit": ("-e",), "jruby": ("-e",), "pypy": ("-c",),
-    "ipython": ("-c",), "py": ("-c",),
-}  # fmt: skip
-_VALUED = frozenset(("-W", "-X", "-r", "--require", "--import", "--loader", "-l", "-I", "-O", "+O",
-"--rcfile", "--init-file",
-                     "-o", "+o", "--config", "-M", "-d"))  # fmt: skip
 _PERL_CODE = re.compile(r"-[a-zA-Z0-9]*[eE]$")
 _URL_IN_CODE = re.compile(r"(?:https?|ftp)://[^\s'\"`)<>]{1,500}")
-_FETCHING = re.compile(
-    r"urlopen|urlretrieve|requests?\.|httpx|\bfetch\b|https?\.get|LWP|getprint|HTTP::"
-    r"|open-uri|Net::HTTP|URI|"
-    r"file_get_contents|curl_exec|readfile|WebClient|Invoke-|DownloadString"
-)
-_DECODING = re.compile(
-    r"b64decode|unhexlify|fromhex|decode_base64|atob\(|unpack|base64_decode|FromBase64|Base64"
-    r"|codecs\.decode|zlib"
-)
-_ENVIRONMENT = re.compile(
-    r"os\.environ(?!\s*(?:\[|\.get))|process\.env(?![.\[])|%ENV|ENV\.(?:to_h|inspect"
-    r"|each)|\$_ENV|getenv\(\)"
-)
 _AWK_SYSTEM = re.compile(
     r"system\s*\(\s*\"((?:[^\"\\]++|\\.){0,4000}+)\"|\"((?:[^\"\\]++"
     r"|\\.){0,4000}+)\"\s*\|\s*getline"
 )
 _ONLY_VARIABLE = re.compile(r"\s*\$[\w@*]+\s*$|\s*$")
-_BIN_FOLDERS = (
-    "/usr/local/bin/",
-    "~/.local/bin/",
-    "~/bin/",
-    "/usr/bin/",
-    "/opt/homebrew/bin/",
-    "/usr/local/sbin/",
-)
 
 
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -79,7 +38,7 @@ _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 def _interpreter(call: Call) -> Value:
     """Run code given as an option, a file, or standard input."""
-    language = _LANGUAGES[call.name]
+    language = load_index(PROGRAMS, "interpreters")[call.name]
     if language == "powershell":
         return _powershell(call)
     if call.name == "bun" and call.texts[:1] and call.texts[0] in ("add", "install", "i", "create"):
@@ -112,14 +71,18 @@ def _split(call: Call, language: str) -> tuple[Value | None, Value | None, list[
             code = args[at + 1] if at + 1 < len(args) else EMPTY
             return code, None, args[at + 2 :]
         name, equals, _ = text.partition("=")
-        if equals and name in _CODE.get(call.name, ()):
+        if equals and name in _code_options(call.name):
             return args[at].cut(len(name) + 1), None, args[at + 1 :]
         if language == "shell" and "s" in text[1:] and not text.startswith("--"):
             return None, None, args[at + 1 :]
-        at += 2 if text in _VALUED else 1
+        at += 2 if text in load_names("interpreter_valued") else 1
     if at < len(args) and args[at].text == "--":
         at += 1
     return _verbs(call, args[at:], language) if at < len(args) else (None, None, [])
+
+
+def _code_options(name: str) -> list[str]:
+    return str(load_table(PROGRAMS, "code_options").get(name, "")).split()
 
 
 def _takes_code(name: str, language: str, text: str) -> bool:
@@ -127,7 +90,7 @@ def _takes_code(name: str, language: str, text: str) -> bool:
         return not text.startswith("--") and text.endswith("c") and len(text) <= len("-xxxxc")
     if name in ("perl", "ruby", "jruby"):
         return bool(_PERL_CODE.match(text)) and not text.startswith("-I")
-    return text in _CODE.get(name, ()) or (
+    return text in _code_options(name) or (
         name == "python" and bool(re.fullmatch(r"-[A-Za-z]{1,4}c", text))
     )
 
@@ -143,7 +106,7 @@ def _verbs(
             args[0] if known or args[0].text == "-" or call.name not in ("deno", "bun") else None,
             args[1:],
         )
-    rest = options(args[1:], "cLA", frozenset(("--config", "--import-map"))).operands
+    rest = options(args[1:], "cLA --config --import-map").operands
     if not rest:
         return None, None, []
     return (rest[0], None, rest[1:]) if args[0].text == "eval" else (None, rest[0], rest[1:])
@@ -181,12 +144,12 @@ def _printed_by(code: Value, incoming: Value) -> Value:
     labels = set(incoming.labels)
     source = incoming.source
     url = _URL_IN_CODE.search(code.text)
-    if url and _FETCHING.search(code.text):
+    if url and load_matcher("fetching").search(code.text):
         labels.add("remote")
         source = url[0]
-    if _DECODING.search(code.text):
+    if load_matcher("decoding").search(code.text):
         labels.add("decoded")
-    if _ENVIRONMENT.search(code.text):
+    if load_matcher("environment").search(code.text):
         labels.add("env")
     return unknown(*labels, source=source)
 
@@ -233,7 +196,7 @@ def run_file(call: Call, subject: str, path: Value, rest: list[Value] | None = N
         and content.pieces
         and not language_of(path.text, content.text)
     ):
-        shell.snippet(_LANGUAGES.get(subject, "shell"), content, labels)
+        shell.snippet(load_index(PROGRAMS, "interpreters").get(subject, "shell"), content, labels)
     passed = call.incoming.labels.union(*(value.labels for value in rest or []))
     return unknown(*passed)
 
@@ -252,7 +215,7 @@ def fetched_program(call: Call, first: Value) -> Value | None:
     """Return the path of a command that this text has put into a folder of programs."""
     if not call.shell.files or "/" in first.text:
         return None
-    for folder in _BIN_FOLDERS:
+    for folder in load_table(PROGRAMS, "names", "program_folders").split():
         held = call.shell.stored(folder + first.text)
         if held is not None and "remote" in held.labels:
             return Value(folder + first.text)
@@ -291,7 +254,7 @@ def _powershell(call: Call) -> Value:
     for at, value in enumerate(call.args[:-1]):
         flag = value.text.lower()
         rest = call.args[at + 1 :]
-        kind = next((kind for kind, pattern in _POWERSHELL_FLAGS if pattern.match(flag)), "")
+        kind = next((kind for kind, told in _POWERSHELL_FLAGS if told.match(flag)), "")
         if kind == "encoded" and call.name != "cmd":
             return _encoded(call, rest[0])
         if kind == "code":
@@ -346,9 +309,13 @@ def _mount(call: Call) -> Value:
     return EMPTY
 
 
+# The functions by the names that `programs.toml` gives them.
 HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **dict.fromkeys(_LANGUAGES, _interpreter),
-    "source": _source, ".": _source, "eval": _eval, "trap": _trap,
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    **dict.fromkeys(("open", "xdg-open", "start"), _open), "hdiutil": _mount,
-}  # fmt: skip
+    "awk": _awk,
+    "interpreter": _interpreter,
+    "source": _source,
+    "eval": _eval,
+    "trap": _trap,
+    "open": _open,
+    "mount": _mount,
+}

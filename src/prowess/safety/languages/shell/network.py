@@ -1,7 +1,4 @@
-"""Commands that fetch from the network or send to it.
-
-Commands that work on another machine: `ssh`, `scp`, `rsync`, `ftp`.
-"""
+"""Commands that fetch from the network, send to it, or work on another machine."""
 
 import re
 from collections.abc import Callable
@@ -12,6 +9,8 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
+    PROGRAMS,
+    SHELL_OUTPUT,
     Call,
     Options,
     Value,
@@ -20,40 +19,15 @@ from prowess.safety.languages.shell.state import (
     unknown,
     write_file,
 )
+from prowess.safety.languages.tables import load_table
 
-_CURL_SHORT = "dFTHoXuAebcxmwKrCEzYyQPtDUh"
-_CURL_LONG = frozenset((
-    "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json",
-    "--form", "--form-string",
-    "--upload-file", "--header", "--output", "--request", "--user", "--user-agent", "--referer",
-    "--cookie", "--cookie-jar",
-    "--proxy", "--max-time", "--connect-timeout", "--write-out", "--config", "--range", "--cert",
-    "--key", "--cacert", "--url",
-    "--retry", "--retry-delay", "--output-dir", "--proto", "--resolve", "--connect-to",
-    "--interface", "--proxy-header",
-    "--oauth2-bearer", "--url-query", "--variable", "--expand-data", "--unix-socket",
-    "--max-redirs", "--limit-rate",
-    "--dump-header", "--ciphers", "--tls-max", "--netrc-file", "--doh-url", "--preproxy",
-    "--socks5", "--socks5-hostname",
-    "--retry-max-time", "--max-filesize", "--speed-limit", "--speed-time", "--proto-default",
-    "--aws-sigv4", "--capath",
-))  # fmt: skip
-_CURL_DATA = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json",
-"--expand-data")  # fmt: skip
-_CURL_ASIDE = ("-H", "--header", "-u", "--user", "-b", "--cookie", "-A", "--user-agent", "-e",
-"--referer",
-               "--oauth2-bearer", "--proxy-header", "--url-query")  # fmt: skip
-_WGET_LONG = frozenset((
-    "--output-document", "--directory-prefix", "--header", "--post-data", "--post-file",
-    "--body-data", "--body-file",
-    "--method", "--user", "--password", "--user-agent", "--tries", "--timeout", "--input-file",
-    "--referer", "--wait",
-    "--load-cookies", "--save-cookies", "--output-file", "--limit-rate", "--ca-certificate",
-    "--level", "--accept", "--reject",
-))  # fmt: skip
 _MAX_URL = 2000
 _URL = re.compile(r"(?:https?|ftps?|sftp|file|dict|gopher)://", re.IGNORECASE)
 _HTTPIE_ITEM = re.compile(r"[\w.\[\]-]+(?::=@|:=|==|=@|=|@|:)")
+
+
+def _names(key: str) -> list[str]:
+    return str(load_table(PROGRAMS, "names", key)).split()
 
 
 def default_name(url: str) -> str:
@@ -78,14 +52,14 @@ def send(call: Call, url: str, how: str, labels: frozenset[str]) -> None:
 
 
 def _curl(call: Call) -> Value:
-    given = options(call.args, _CURL_SHORT, _CURL_LONG)
+    given = options(call.args, program="curl")
     urls = [*given.operands, *given.values("--url")]
     if given.has("-k", "--insecure", "--proxy-insecure"):
         call.tell(Act.DISABLE, "tls", "curl")
     if not urls:
         return EMPTY
     body = _curl_body(call, given)
-    aside = frozenset().union(*(value.labels for value in given.values(*_CURL_ASIDE)))
+    aside = frozenset().union(*(value.labels for value in given.values(*_names("curl_aside"))))
     output = EMPTY
     for index, url in enumerate(urls[:16]):
         labels = url.labels | aside | (body or NOTHING)
@@ -99,7 +73,7 @@ def _curl(call: Call) -> Value:
 
 
 def _is_upload(given: Options) -> bool:
-    return given.has("-T", "--upload-file", *_CURL_DATA, "-F", "--form") and not given.has(
+    return given.has("-T", "--upload-file", *_names("curl_data"), "-F", "--form") and not given.has(
         "-o", "--output", "-O", "--remote-name", "-G", "--get"
     )
 
@@ -125,7 +99,7 @@ def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
     """Return the labels of what a request carries, `None` where it carries nothing."""
     labels: frozenset[str] = NOTHING
     carried = False
-    for value in given.values(*_CURL_DATA):
+    for value in given.values(*_names("curl_data")):
         carried = True
         raw = value.text.startswith("@")
         labels |= file_labels(call, value.cut(1)) if raw else value.labels
@@ -167,7 +141,7 @@ def file_labels(call: Call, path: Value) -> frozenset[str]:
 
 
 def _wget(call: Call) -> Value:
-    given = options(call.args, "OPUtTiowQAR", _WGET_LONG)
+    given = options(call.args, program="wget")
     if given.has("--no-check-certificate"):
         call.tell(Act.DISABLE, "tls", "wget")
     labels: frozenset[str] = NOTHING
@@ -197,7 +171,7 @@ def _wget_target(given: Options, url: str) -> str:
 
 def _fetcher(call: Call) -> Value:
     """Other programs that fetch a URL: to standard output, or to a file of its name."""
-    given = options(call.args, "odOxsHmT", frozenset(("--output", "--out", "--dir", "--header")))
+    given = options(call.args, "odOxsHmT --output --out --dir --header")
     urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
     named = given.first("-o", "--output", "--out", "-O")
     output = EMPTY
@@ -205,21 +179,17 @@ def _fetcher(call: Call) -> Value:
         if url.labels:
             send(call, url.text, "http", url.labels)
         target = named.text if named else default_name(url.text)
-        prints = call.name in _PRINTERS or (named is not None and named.text == "-")
+        prints = call.name in _names("printing_fetchers") or (
+            named is not None and named.text == "-"
+        )
         output = fetched(call, url, "" if prints else target)
     return output
-
-
-_PRINTERS = frozenset(
-    ("lwp-request", "GET", "lynx", "w3m", "links", "elinks", "curlie", "xh", "xhs", "browsh")
-)
 
 
 def _httpie(call: Call) -> Value:
     given = options(
         call.args,
-        "apoAs",
-        frozenset(("--auth", "--output", "--session", "--auth-type", "--timeout")),
+        "apoAs --auth --output --session --auth-type --timeout",
     )
     if given.first("--verify") and given.values("--verify")[0].text in ("no", "false"):
         call.tell(Act.DISABLE, "tls", "http")
@@ -244,15 +214,13 @@ def _httpie(call: Call) -> Value:
 
 
 def _netcat(call: Call) -> Value:
-    given = options(
-        call.args, "ecpswiqXxGgo", frozenset(("--exec", "--sh-exec", "--source-port", "--wait"))
-    )
+    given = options(call.args, "ecpswiqXxGgo --exec --sh-exec --source-port --wait")
     operands = [value.text for value in given.operands]
     host = ":".join(operands[:2])
     program = given.first("-e", "--exec", "-c", "--sh-exec", "--lua-exec")
     if program is not None and program.text:
         call.tell(Act.REVERSE_SHELL, call.name, host)
-    elif "\0shell" in call.incoming.labels:
+    elif SHELL_OUTPUT in call.incoming.labels:
         call.shell.tell(Act.REVERSE_SHELL, call.name, host, piped=True)
     elif given.has("-z"):
         return EMPTY
@@ -295,8 +263,7 @@ def _dns(call: Call) -> Value:
 def _mail(call: Call) -> Value:
     given = options(
         call.args,
-        "sacbrt",
-        frozenset(("--to", "--from", "--server", "--attach", "--body", "--header")),
+        "sacbrt --to --from --server --attach --body --header",
     )
     labels = call.incoming.labels.union(*(value.labels for value in call.args))
     for path in given.values("-a", "-A", "--attach"):
@@ -307,23 +274,6 @@ def _mail(call: Call) -> Value:
     return EMPTY
 
 
-HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **dict.fromkeys(("curl", "curlie", "tcurl"), _curl),
-    **dict.fromkeys(("wget", "wget2"), _wget),
-    **dict.fromkeys(("http", "https", "xh", "xhs"), _httpie),
-    **dict.fromkeys(
-        ("aria2c", "lwp-download", "lwp-request", "GET", "fetch", "axel", "lynx", "w3m", "links",
-         "elinks", "ftpget", "snarf", "saldl", "puf", "youget", "hget"), _fetcher),
-    **dict.fromkeys(
-        ("nc", "ncat", "netcat", "telnet", "nc.traditional", "nc.openbsd", "pwncat"), _netcat),
-    **dict.fromkeys(("dig", "nslookup", "host", "ping", "ping6", "drill", "traceroute"), _dns),
-    **dict.fromkeys(
-        ("mail", "mailx", "sendmail", "mutt", "swaks", "msmtp", "ssmtp", "neomutt", "s-nail"),
-        _mail),
-    "socat": _socat,
-}  # fmt: skip
-
-
 _REMOTE_PATH = re.compile(r"(?:[\w.$@{}-]+@)?[\w.$\[\]{}-]+::?(?!/{2}|\\)|rsync://|sftp://|scp://")
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]?")
 
@@ -332,10 +282,8 @@ def _is_remote(text: str) -> bool:
     return bool(_REMOTE_PATH.match(text)) and not _WINDOWS_PATH.fullmatch(text[:3])
 
 
-def _copy(call: Call) -> Value:
-    given = options(
-        call.args, "iPoFeclSJ", frozenset(("--rsh", "--exclude", "--include", "--password-file"))
-    )
+def _copy_over(call: Call) -> Value:
+    given = options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
     tell_host_key(call)
     *sources, target = given.operands or [EMPTY]
     if given.has("--delete", "--delete-before", "--delete-after", "--delete-excluded"):
@@ -409,9 +357,18 @@ def _sshpass(call: Call) -> Value:
     return call.shell.invoke(call.args[2:], call.stdin)
 
 
-REMOTE_HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **dict.fromkeys(("scp", "rsync", "pscp"), _copy),
-    **dict.fromkeys(("sftp", "ftp", "lftp", "tftp", "ncftpput"), _ftp),
-    **dict.fromkeys(("ssh", "autossh"), _ssh),
+# The functions by the names that `programs.toml` gives them.
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    "curl": _curl,
+    "wget": _wget,
+    "httpie": _httpie,
+    "fetcher": _fetcher,
+    "netcat": _netcat,
+    "dns": _dns,
+    "mail": _mail,
+    "socat": _socat,
+    "copy": _copy_over,
+    "ftp": _ftp,
+    "ssh": _ssh,
     "sshpass": _sshpass,
 }

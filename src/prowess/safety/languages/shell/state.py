@@ -1,21 +1,23 @@
 """What is known while a shell text is read: values, files, variables, and the facts so far.
 
-Options and operands of a command line.
-
-What it means that a path is written: a script, a start by itself, an agent's settings.
+Here, too: how a command line splits into options and operands, and what it means that a path is
+written (a script, a start by itself, settings of an agent).
 """
 
 import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from urllib.parse import urlsplit
 
 from prowess.safety.facts import Act, Fact, Snippet
 from prowess.safety.languages.shell.words import Group, Pipeline
+from prowess.safety.languages.tables import load_index, load_pattern, load_table, load_words
 from prowess.safety.sensitive import is_agent_path, normal_path, path_label, persist_kind
 from prowess.safety.views import Spot, View
 
+PROGRAMS = "shell/programs"
 NOTHING: frozenset[str] = frozenset()
 # An inner mark, never told: the output of a shell that listens.
 SHELL_OUTPUT = "\0shell"
@@ -329,23 +331,14 @@ def tell_secrets(shell: Shell, path: str) -> None:
 def set_environment(shell: Shell, name: str, value: Value) -> None:
     """Note a variable that is set for programs, and what it switches off or makes run."""
     shell.tell(Act.SETENV, name, value.text, value.labels)
-    unchecked = _UNCHECKED.get(name)
-    if unchecked and value.text.strip().lower() in unchecked:
+    unchecked = load_table(PROGRAMS, "unchecked").get(name, "")
+    if value.text.strip().lower() in unchecked.split():
         shell.tell(Act.DISABLE, "tls", name)
     elif name in ("HISTFILE", "HISTSIZE", "HISTFILESIZE") and value.text in ("", "0", "/dev/null"):
         shell.tell(Act.DISABLE, "history", name)
     elif name == "PROMPT_COMMAND" and value.text.strip():
         shell.tell(Act.PERSIST, "prompt-command", value.text, value.labels)
         shell.run(value)
-
-
-_UNCHECKED = {
-    "GIT_SSL_NO_VERIFY": ("1", "true", "yes"),
-    "NODE_TLS_REJECT_UNAUTHORIZED": ("0", "false"),
-    "PYTHONHTTPSVERIFY": ("0",),
-    "NPM_CONFIG_STRICT_SSL": ("false",),
-    "CURL_INSECURE": ("1",),
-}
 
 
 @dataclass(slots=True)
@@ -368,8 +361,26 @@ class Options:
         return next(iter(self.values(*names)), None)
 
 
-def options(args: list[Value], short: str = "", long: frozenset[str] = NOTHING) -> Options:
-    """Split arguments; letters of `short` and names of `long` take a value."""
+def load_names(key: str) -> frozenset[str]:
+    """Return one list of `programs.toml`."""
+    return load_words(PROGRAMS, "names", key)
+
+
+def load_matcher(key: str, flags: int = 0) -> re.Pattern[str]:
+    """Return one pattern of `programs.toml`."""
+    return load_pattern(PROGRAMS, "patterns", key, flags=flags)
+
+
+@cache
+def _valued(written: str) -> tuple[str, frozenset[str]]:
+    words = written.split()
+    letters = "".join(word for word in words if not word.startswith("-"))
+    return letters, frozenset(word for word in words if word.startswith("-"))
+
+
+def options(args: list[Value], valued: str = "", *, program: str = "") -> Options:
+    """Split arguments by the options that take a value: `ab --long`, or those of a program."""
+    short, long = _valued(load_table(PROGRAMS, "options", program) if program else valued)
     found = Options({}, [])
     at = 0
     while at < len(args):
@@ -418,23 +429,7 @@ _IGNORED = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+|stdin)$|-$|&\d$")
 _DISK = re.compile(r"/dev/(?:r?disk\d|sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|mem$|kmem$)")
 _SUDOERS = re.compile(r"/etc/sudoers(?:$|\.d/)")
 _LOGS = re.compile(r"/var/log(?:/|$)|/var/run/utmp|/var/log/wtmp")
-_LANGUAGES = {
-    "sh": "shell", "bash": "shell", "zsh": "shell", "command": "shell", "ksh": "shell",
-    "fish": "shell", "py": "python",
-    "pyw": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript",
-    "ts": "javascript", "ps1": "powershell",
-    "psm1": "powershell", "bat": "powershell", "cmd": "powershell", "pl": "other", "rb": "other",
-    "php": "other",
-    "applescript": "other", "scpt": "other", "lua": "other",
-}  # fmt: skip
 _SHEBANG = re.compile(r"#!\s*\S*?(?:env\s+(?:-S\s+)?)?([a-z]+)[\d.]*(?=\s|$)")
-_SHEBANGS = {
-    "sh": "shell", "bash": "shell", "zsh": "shell", "dash": "shell", "ksh": "shell",
-    "ash": "shell", "python": "python",
-    "node": "javascript", "deno": "javascript", "bun": "javascript", "pwsh": "powershell",
-    "perl": "other", "ruby": "other",
-    "php": "other", "osascript": "other", "lua": "other",
-}  # fmt: skip
 # Files whose lines a shell runs.
 _SHELL_KINDS = frozenset(("rc-file", "git-hook"))
 _CRON_LINE = re.compile(
@@ -453,9 +448,9 @@ def language_of(path: str, text: str = "") -> str:
     """Return the language of a script by its shebang or ending; empty where it is none."""
     shebang = _SHEBANG.match(text[:200].lstrip())
     if shebang:
-        return _SHEBANGS.get(shebang[1], "other")
+        return load_index(PROGRAMS, "shebangs").get(shebang[1], "other")
     ending = path.rpartition("/")[2].rpartition(".")
-    return _LANGUAGES.get(ending[2].lower(), "") if ending[1] else ""
+    return load_index(PROGRAMS, "endings").get(ending[2].lower(), "") if ending[1] else ""
 
 
 def write_file(shell: Shell, path: Value, content: Value, *, append: bool = False) -> None:

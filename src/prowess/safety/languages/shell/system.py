@@ -1,16 +1,15 @@
-"""Commands that change the machine: protections, services, schedules, containers, secret stores.
-
-Commands that copy, remove, unpack files or change who may use them.
-"""
+"""Commands that change the machine: files, disks, protections, services, schedules, secrets."""
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
+    PROGRAMS,
     Call,
     Options,
     Value,
@@ -18,17 +17,17 @@ from prowess.safety.languages.shell.state import (
     fill,
     join,
     lines_run,
+    load_matcher,
+    load_names,
     options,
     tell_erased,
     tell_place,
     unknown,
     write_file,
 )
+from prowess.safety.languages.tables import join_pattern, load_table
 from prowess.safety.sensitive import path_label
 
-_ARCHIVE = re.compile(
-    r"\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|gz|xz|bz2|zst|deb|rpm|dmg|pkg)$", re.IGNORECASE
-)
 _EVERYTHING = re.compile((
         r"\.(?:pem|key|p12|pfx|kdbx|env|ppk|jks|keystore)$|id_|wallet|credential|secret|password"
     ), re.IGNORECASE)  # fmt: skip
@@ -38,9 +37,7 @@ _MAX_FOLDER = 200
 
 
 def _copy(call: Call) -> Value:
-    given = options(
-        call.args, "tSmog", frozenset(("--target-directory", "--suffix", "--mode", "--owner"))
-    )
+    given = options(call.args, "tSmog --target-directory --suffix --mode --owner")
     paths = list(given.operands)
     folder = given.first("-t", "--target-directory")
     if call.name == "install" and given.has("-d"):
@@ -86,7 +83,7 @@ def _remove(call: Call) -> Value:
 
 
 def _shred(call: Call) -> Value:
-    for path in options(call.args, "ns", frozenset(("--iterations", "--size"))).operands:
+    for path in options(call.args, "ns --iterations --size").operands:
         if path.text.startswith("/dev/"):
             call.tell(Act.WIPE, "disk", path.text)
         else:
@@ -194,7 +191,7 @@ def tell_setuid(call: Call, mode: str, path: str) -> None:
 
 
 def _chown(call: Call) -> Value:
-    operands = options(call.args, "", frozenset(("--from", "--reference"))).operands
+    operands = options(call.args, "--from --reference").operands
     for path in operands[1:]:
         call.tell(Act.PERMISSION, f"{call.name} {operands[0].text}", path.text)
     return EMPTY
@@ -207,7 +204,7 @@ def _unpack(call: Call) -> Value:
     operands = given.operands
     archive = given.first("-f", "--file")
     if call.name not in ("tar", "gtar", "bsdtar"):
-        words = operands[1:] if call.name in _SEVEN else operands
+        words = operands[1:] if call.name in load_names("sevens") else operands
         archive, operands = (words[0], words[1:]) if words else (None, [])
     if packing:
         return _pack(call, archive, operands)
@@ -222,22 +219,13 @@ def _unpack(call: Call) -> Value:
     return EMPTY
 
 
-_SEVEN = frozenset(("7z", "7za", "7zz", "unrar", "rar", "ar", "jar"))
-
-
 def _archive_options(call: Call) -> Options:
     args = call.args
     if call.name in ("tar", "gtar", "bsdtar"):
         # `tar xzf f` and `tar -xzf f` are the same.
         if args and re.fullmatch(r"[A-Za-z]{1,8}", args[0].text):
             args = [replace(args[0], text=f"-{args[0].text}"), *args[1:]]
-        return options(
-            args,
-            "fCTX",
-            frozenset(
-                ("--file", "--directory", "--exclude", "--strip-components", "--one-top-level")
-            ),
-        )
+        return options(args, program="archive_options")
     return options(args, "dPo" if call.name == "unzip" else "")
 
 
@@ -246,7 +234,14 @@ def _is_packing(call: Call) -> bool:
     if call.name in ("tar", "gtar", "bsdtar"):
         short = not first.startswith("--") and "c" in first.lstrip("-")[:8]
         return short or "--create" in call.texts
-    return call.name in _SEVEN and first in ("a", "u", "cf", "cvf", "r", "rc")
+    return call.name in load_names("sevens") and first in (
+        "a",
+        "u",
+        "cf",
+        "cvf",
+        "r",
+        "rc",
+    )
 
 
 def _pack(call: Call, archive: Value | None, paths: list[Value]) -> Value:
@@ -273,108 +268,39 @@ def _patch(call: Call) -> Value:
     return EMPTY
 
 
-HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **dict.fromkeys(("cp", "gcp", "mv", "install", "ditto"), _copy), "ln": _link,
-    **dict.fromkeys(("rm", "unlink", "rimraf", "srm", "trash", "grm"), _remove), "shred": _shred,
-    "truncate": _truncate, "dd": _dd,
-    **dict.fromkeys(("mkfs", "mkfs.ext4", "mkfs.ext3", "mkfs.xfs", "mkfs.btrfs", "mkfs.vfat",
-    "mkfs.ntfs", "wipefs", "diskutil",
-                     "fdisk", "sfdisk", "parted", "blkdiscard", "newfs_apfs", "newfs_hfs",
-                     "hdparm", "mke2fs", "badblocks"), _disk),
-    **dict.fromkeys(("find", "gfind", "fd", "fdfind"), _find), "chmod": _chmod, "chown": _chown,
-    "chgrp": _chown,
-    **dict.fromkeys(("tar", "gtar", "bsdtar", "unzip", "zip", "7z", "7za", "7zz", "unrar", "rar",
-    "ar", "jar"), _unpack),
-    "cd": _cd, "patch": _patch,
-}  # fmt: skip
-
-
-_MINERS = frozenset((
-    "xmrig", "xmr-stak", "minerd", "cpuminer", "cgminer", "bfgminer", "ethminer", "t-rex",
-    "nbminer", "phoenixminer", "lolminer",
-    "gminer", "ccminer", "nanominer", "teamredminer", "xmrig-proxy", "minergate", "wildrig",
-    "srbminer-multi", "cpuminer-multi",
-))  # fmt: skip
 _POOL = re.compile(
     r"stratum\+?(?:tcp|ssl|tls)?://[^\s'\"]{1,200}|--(?:donate-level|coin=?monero)\b|\brandomx\b",
     re.IGNORECASE,
 )
-_AGENT_FLAGS = re.compile(
-    r"--(?:allow-)?dangerously-[\w-]+|--yolo\b|--approval-mode[= ]yolo|--full-auto\b"
-    r"|--ask-for-approval[= ]never"
-    r"|--permission-mode[= ]bypassPermissions|--trust-all-tools|--no-confirm\b"
-    r"|--auto-approve-all|--sandbox[= ]danger-full-access"
-    r"|--allow-all-tools"
-)
-_GUARDS = re.compile(
-    r"(?:^|[ /.])(?:apparmor|auditd|falcon-sensor|falcond|clamav[\w-]*|osqueryd?"
-    r"|wazuh[\w-]*|firewalld|ufw|fail2ban|crowdstrike"
-    r"|sentinel[\w-]*|mdatp|selinux|rsyslog|syslog|defender|windefend|mpssvc|sense"
-    r"|carbonblack|santa|littlesnitch|lulu"
-    r"|com\.apple\.(?:alf|XProtect|MRT|security)[\w.]*|sysmon|falco|aide|rkhunter|esets?"
-    r"|sophos[\w-]*)",
-    re.IGNORECASE,
-)
-# Each row: commands, what their words must match, the protection that is switched off.
-_DISABLING: tuple[tuple[str, str, str], ...] = (
-    ("spctl", r"--(?:master|global)-disable|--disable", "gatekeeper"),
-    ("xattr", r"(?:-\w*[dc]\w*\b.*com\.apple\.quarantine|(?:^| )-\w*c\w*\b)", "quarantine"),
-    ("setenforce", r"\b0\b|permissive", "selinux"),
-    ("csrutil", r"disable", "sip"),
-    ("ufw", r"disable|reset", "firewall"),
-    ("iptables ip6tables nft", (
-            r"(?:^| )(?:-F|--flush|-X|flush)\b|-P (?:INPUT|OUTPUT|FORWARD) ACCEPT"
-        ), "firewall"),
-    ("pfctl", r"(?:^| )-d\b", "firewall"),
-    ("auditctl", r"-e ?0|-D\b", "audit"),
-    ("aa-disable aa-teardown aa-complain", r"", "apparmor"),
-    ("defaults", (
-            r"write.*(?:LSQuarantine|com\.apple\.LaunchServices.*LSQuarantine"
-            r"|DisableLibraryValidation)"
-        ), "quarantine"),
-    ("netsh", r"advfirewall.*off|firewall.*disable", "firewall"),
-    ("fdesetup", r"disable", "disk-encryption"),
-    ("nvram", r"boot-args=.*amfi", "sip"),
-    ("tccutil", r"reset", "privacy"),
-    ("bcdedit", r"recoveryenabled no|testsigning on|nointegritychecks", "boot-protection"),
-    ("wevtutil", r"\bcl\b|clear-log", "event-log"),
-    ("sysctl", (
-            r"kernel\.(?:randomize_va_space|yama\.ptrace_scope)=0|modules_disabled=0"
-        ), "kernel-protection"),
-)  # fmt: skip
-_DISABLED_BY = {
-    name: (re.compile(pattern), what)
-    for names, pattern, what in _DISABLING
-    for name in names.split()
-}
-_PRIVILEGED = re.compile(
-    r"(--privileged(?!=false)|--pid[= ]host|--cap-add[= ](?:ALL|SYS_ADMIN|SYS_PTRACE"
-    r"|SYS_MODULE)|--userns[= ]host"
-    r"|--security-opt[= ](?:seccomp|apparmor)[=:]unconfined|(?:-v|--volume"
-    r"|--mount)[= ]?\S*(?:docker\.sock|(?:^|[ =])/:/)|(?:-v|--volume)[= ]?/:/)"
-)
 _CONTAINER_KINDS = (("docker.sock", "docker-socket"), ("/:/", "host-mount"), ("--pid", "host-pid"))
-_DOCKER_VALUED = frozenset((
-    "-e", "-v", "-p", "-w", "-u", "-h", "-m", "-l", "--name", "--env", "--volume", "--publish",
-    "--workdir", "--user", "--network",
-    "--net", "--entrypoint", "--mount", "--env-file", "--platform", "--memory", "--cpus",
-    "--hostname", "--label", "--add-host",
-    "--gpus", "--pid", "--cap-add", "--cap-drop", "--security-opt", "--device", "--ipc",
-    "--shm-size", "--restart", "--link",
-    "--ulimit", "--log-driver", "--log-opt", "--tmpfs", "--dns", "--userns", "--pull", "-c", "-n",
-    "--namespace", "--container",
-))  # fmt: skip
-_KEYCHAIN_VERBS = re.compile(
-    r"find-(?:generic|internet)-password|dump-keychain|export\b|find-key"
-    r"|find-certificate .*-p|unlock-keychain"
-)
+
+
+def _agent_flags() -> re.Pattern[str]:
+    return load_matcher("agent_flags")
+
+
+@cache
+def _guards() -> re.Pattern[str]:
+    named = load_matcher("guards").pattern
+    return re.compile(rf"(?:^|[ /.])(?:{named})", re.IGNORECASE)
+
+
+@cache
+def _disabled_by() -> dict[str, tuple[re.Pattern[str], str]]:
+    """Return what each command must say to switch a protection off, and which."""
+    rows = load_table(PROGRAMS, "disabling")
+    return {
+        name: (re.compile(join_pattern(row["words"])), row["what"])
+        for row in rows
+        for name in row["commands"].split()
+    }
 
 
 def tell_miner(call: Call, name: str) -> None:
     """Note a miner, by its name or by the pool that it is given."""
     bare = name.rpartition("/")[2].lower()
     pool = next((found for value in call.args if (found := _POOL.search(value.text[:400]))), None)
-    if bare in _MINERS:
+    if bare in load_names("miners"):
         call.tell(Act.MINE, bare, pool[0] if pool else "")
     elif pool and pool[0].lower().startswith("stratum"):
         call.tell(Act.MINE, pool[0])
@@ -383,21 +309,21 @@ def tell_miner(call: Call, name: str) -> None:
 def tell_agent_flags(call: Call) -> None:
     """Note flags that let an agent act without asking."""
     for value in call.args[:40]:
-        if value.text.startswith("-") and (found := _AGENT_FLAGS.match(value.text)):
+        if value.text.startswith("-") and (found := _agent_flags().match(value.text)):
             call.tell(Act.DISABLE, "agent-approval", found[0])
             return
-    if _AGENT_FLAGS.search(" ".join(call.texts[1:12])):
+    if _agent_flags().search(" ".join(call.texts[1:12])):
         call.tell(Act.DISABLE, "agent-approval", " ".join(call.texts[1:12]))
 
 
 def _disabling(call: Call) -> Value:
-    pattern, what = _DISABLED_BY[call.name]
+    switched, what = _disabled_by()[call.name]
     text = " ".join(call.texts)
     if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
         return EMPTY
     if call.name == "defaults" and re.search(r"LoginHook|LogoutHook", text):
         call.tell(Act.PERSIST, "login-hook", call.texts[-1])
-    elif pattern.search(text):
+    elif switched.search(text):
         call.tell(Act.DISABLE, what, text)
     return unknown("host") if call.name == "sysctl" else EMPTY
 
@@ -455,7 +381,7 @@ def _launchctl(call: Call) -> Value:
         call.tell(Act.PERSIST, "launchd", paths[-1] if paths else " ".join(texts))
     elif verb == "setenv" and len(texts) > len("xy"):
         call.tell(Act.SETENV, texts[1], texts[2])
-    elif verb in ("unload", "bootout", "disable", "remove", "stop") and _GUARDS.search(
+    elif verb in ("unload", "bootout", "disable", "remove", "stop") and _guards().search(
         " ".join(texts[1:])
     ):
         call.tell(Act.DISABLE, "security-service", " ".join(texts))
@@ -466,7 +392,7 @@ def _service(call: Call) -> Value:
     """Note units written here that start by themselves, and guards that are stopped."""
     words = [text for text in call.texts if not text.startswith("-")]
     stops = {"stop", "disable", "mask", "kill", "delete", "unload"}.intersection(words[:2])
-    if stops and _GUARDS.search(" ".join(words)):
+    if stops and _guards().search(" ".join(words)):
         call.tell(Act.DISABLE, "security-service", " ".join(words))
     if words[:1] == ["enable"] or words[:1] == ["create"]:
         for unit in words[1:2]:
@@ -543,9 +469,9 @@ def _namespace(call: Call) -> Value:
 
 def _container(call: Call) -> Value:
     texts = call.texts
-    found = _PRIVILEGED.search(" ".join(texts[:60]))
+    found = load_matcher("privileged").search(" ".join(texts[:60]))
     if found:
-        flag = found[1].strip()
+        flag = found[0].strip()
         kind = next(
             (kind for part, kind in _CONTAINER_KINDS if part in flag), "privileged-container"
         )
@@ -562,14 +488,14 @@ def _container(call: Call) -> Value:
     while at < len(texts) and texts[at].startswith("-") and texts[at] != "--":
         if texts[at] == "--entrypoint":
             entry = call.args[at + 1 : at + 2]
-        at += 2 if texts[at] in _DOCKER_VALUED else 1
+        at += 2 if texts[at] in load_names("docker_valued") else 1
     inner = [*entry, *call.args[at + 1 :]]
     return call.shell.invoke(inner, call.stdin) if inner else EMPTY
 
 
 def _keychain(call: Call) -> Value:
     text = " ".join(call.texts)
-    if call.name == "security" and not _KEYCHAIN_VERBS.match(text):
+    if call.name == "security" and not load_matcher("keychain_verbs").match(text):
         return EMPTY
     if call.name != "security" and not re.match(
         r"(?:lookup|search|show|read|get|item|-c|ls|export|dump|find|/list|list)\b", text
@@ -608,18 +534,34 @@ def _logs(call: Call) -> Value:
     return unknown("host") if call.name == "journalctl" else EMPTY
 
 
-SYSTEM_HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **dict.fromkeys(_DISABLED_BY, _disabling), **dict.fromkeys(_MINERS, _miner),
-    "crontab": _crontab, "at": _at, "batch": _at, "launchctl": _launchctl, "schtasks": _schedule,
-    "reg": _registry,
-    **dict.fromkeys(("systemctl", "service", "sc", "rc-update", "chkconfig", "update-rc.d"),
-    _service),
-    "setcap": _capability, **dict.fromkeys(("usermod", "gpasswd", "adduser", "useradd", "addgroup",
-    "dseditgroup"), _membership),
-    "nsenter": _namespace, **dict.fromkeys(("docker", "podman", "nerdctl", "kubectl",
-    "docker-compose", "oc", "lxc"), _container),
-    **dict.fromkeys(("security", "secret-tool", "pass", "op", "bw", "kwallet-query", "keyring",
-    "lpass", "gopass", "cmdkey",
-                     "rbw", "chainbreaker"), _keychain),
-    **dict.fromkeys(("vssadmin", "wbadmin", "tmutil"), _backups), "journalctl": _logs, "log": _logs,
-}  # fmt: skip
+# The functions by the names that `programs.toml` gives them.
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    "copy": _copy,
+    "link": _link,
+    "remove": _remove,
+    "shred": _shred,
+    "truncate": _truncate,
+    "dd": _dd,
+    "disk": _disk,
+    "find": _find,
+    "chmod": _chmod,
+    "chown": _chown,
+    "unpack": _unpack,
+    "cd": _cd,
+    "patch": _patch,
+    "disabling": _disabling,
+    "miner": _miner,
+    "crontab": _crontab,
+    "at": _at,
+    "launchctl": _launchctl,
+    "schedule": _schedule,
+    "registry": _registry,
+    "service": _service,
+    "capability": _capability,
+    "membership": _membership,
+    "namespace": _namespace,
+    "container": _container,
+    "keychain": _keychain,
+    "backups": _backups,
+    "logs": _logs,
+}

@@ -1,9 +1,4 @@
-"""Commands that print, pass on, change or decode text.
-
-Decodings that a shell text can be made of: base64, base32, hexadecimal, `tr`.
-
-Commands that encode, decode, pack and unpack text.
-"""
+"""Commands that print, pass on, change, encode, decode, pack and unpack text."""
 
 import base64
 import binascii
@@ -21,6 +16,7 @@ from prowess.safety.languages.shell.state import (
     Options,
     Value,
     join,
+    load_names,
     options,
     set_environment,
     tell_place,
@@ -201,7 +197,7 @@ def _filter(call: Call) -> Value:
 
 def _searcher(call: Call) -> Value:
     """`grep` and kin: a pattern first, then files."""
-    given = options(call.args, "efmABCdDgt", frozenset(("--regexp", "--file", "--glob", "--type")))
+    given = options(call.args, "efmABCdDgt --regexp --file --glob --type")
     files = given.operands if given.has("-e", "-f", "--regexp") else given.operands[1:]
     if given.has("-q", "--quiet", "-c", "--count", "-l", "--files-with-matches", "-L"):
         return unknown()
@@ -210,13 +206,10 @@ def _searcher(call: Call) -> Value:
 
 def program(call: Call) -> Value:
     """Read `sed`, `awk`, `jq`: a program first, then files."""
-    long = frozenset(
-        ("--arg", "--argjson", "--slurpfile", "--rawfile", "--expression", "--file", "--args")
-    )
     args, extra = _jq_arguments(call.args) if call.name == "jq" else (call.args, NOTHING)
-    given = options(
-        args, "" if call.name == "jq" else "efFvi" if call.name != "sed" else "ef", long
-    )
+    letters = {"jq": "", "sed": "ef"}.get(call.name, "efFvi")
+    named = "--arg --argjson --slurpfile --rawfile --expression --file --args"
+    given = options(args, f"{letters} {named}")
     files = (
         given.operands if given.has("-e", "-f", "--expression", "--file") else given.operands[1:]
     )
@@ -386,53 +379,6 @@ def table(handler: Callable[[Call], Value], *rows: str) -> dict[str, Callable[[C
     return dict.fromkeys(" ".join(rows).split(), handler)
 
 
-HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **table(
-        _nothing,
-        ": true false test [ [[ exit return break continue wait sleep shift getopts umask ulimit",
-        "shopt setopt hash bind disown jobs fg bg mkdir rmdir touch kill logger notify-send say",
-        "clear tput stty let complete compgen autoload zstyle enable pushd popd",
-    ),
-    **table(
-        _quiet,
-        "date pwd which type whereis wc md5sum sha1sum sha256sum sha512sum shasum md5 cksum stat",
-        "seq expr diff cmp file du df uuidgen bc factor nproc man help locale tty sum b2sum",
-        "make cmake ninja gcc cc g++ clang pytest ruff mypy tox tsc eslint prettier vite jest",
-        "vitest ffmpeg ffprobe convert magick tmux screen adb terraform ansible-playbook gradle",
-        "mvn javac java dart flutter swift xcodebuild rustc meson autoconf gofmt black isort",
-    ),
-    **table(
-        _filter,
-        "sort uniq cut paste fold fmt column nl tac expand iconv dos2unix unix2dos pr comm join",
-        "od hexdump less more most pv ts strings yq xmllint xq tidy html2text pandoc glow csvcut",
-        "bat batcat tail head split",
-    ),
-    **table(_searcher, "grep egrep fgrep rg ag ack zgrep pcregrep ggrep"),
-    **table(program, "sed gsed awk gawk mawk nawk jq gojq"),
-    **table(
-        _host,
-        "hostname whoami uname id ifconfig ip arp netstat ss lsof ps sw_vers system_profiler",
-        "lscpu lsb_release hostnamectl ioreg dmidecode uptime w who last groups getent dscl",
-        "scutil networksetup systeminfo ipconfig lsblk lspci lsusb top free vm_stat tasklist wmic",
-    ),
-    **table(_path_part, "basename dirname realpath readlink greadlink cygpath wslpath"),
-    **table(_clipboard, "pbpaste pbcopy xclip xsel wl-paste wl-copy"),
-    **table(_read, "read mapfile readarray"),
-    **table(_declare, "export declare typeset local readonly"),
-    **table(_echo, "echo print"),
-    **table(_tee, "tee sponge"),
-    **table(_history, "history fc"),
-    **table(_list, "ls tree dir"),
-    "printf": _printf,
-    "cat": _cat,
-    "printenv": _printenv,
-    "set": _set_text,
-    "unset": _unset,
-    "mktemp": _mktemp,
-    "alias": _alias,
-}
-
-
 def _decoded(call: Call, data: Value, encoding: str, text: str | None) -> Value:
     call.tell(Act.DECODE, encoding, "", data.labels)
     if text is None or not data.known:
@@ -445,7 +391,7 @@ def _decoded(call: Call, data: Value, encoding: str, text: str | None) -> Value:
 
 
 def _base64(call: Call) -> Value:
-    given = options(call.args, "iwbo", frozenset(("--wrap", "--break", "--input", "--output")))
+    given = options(call.args, "iwbo --wrap --break --input --output")
     data = files_or_input(call, given.values("-i", "--input") or given.operands)
     if not given.has("-d", "-D", "--decode"):
         return unknown(*data.labels, source=data.source)
@@ -520,9 +466,9 @@ def _tr(call: Call) -> Value:
 
 def _unpacker(call: Call) -> Value:
     """`gunzip`, `xz -d`, `uudecode`: what comes out was packed."""
-    given = options(call.args, "oSr", frozenset(("--output", "--recipient", "--passphrase")))
+    given = options(call.args, "oSr --output --recipient --passphrase")
     data = files_or_input(call, given.operands)
-    if call.name in _PACKERS and not given.has(
+    if call.name in load_names("packers") and not given.has(
         "-d", "--decompress", "--decode", "--decrypt", "--uncompress"
     ):
         packed = unknown(*data.labels, source=data.source)
@@ -545,16 +491,33 @@ _ENDINGS = {
     "pigz": ".gz",
     "gunzip": ".gz",
 }
-_PACKERS = frozenset(("gzip", "bzip2", "xz", "zstd", "lz4", "gpg", "lzma", "brotli", "age", "pigz"))
 
 
-CODING_HANDLERS: dict[str, Callable[[Call], Value]] = {
-    **table(_base64, "base64 base32 gbase64"),
-    **table(
-        _unpacker,
-        "gunzip zcat gzcat bunzip2 bzcat unxz xzcat unzstd zstdcat uncompress uudecode gzip bzip2",
-        "xz zstd lz4 gpg lzma brotli age funzip pigz ascii2binary",
-    ),
+# The functions by the names that `programs.toml` gives them.
+HANDLERS: dict[str, Callable[[Call], Value]] = {
+    "nothing": _nothing,
+    "quiet": _quiet,
+    "filter": _filter,
+    "searcher": _searcher,
+    "program": program,
+    "host": _host,
+    "path_part": _path_part,
+    "clipboard": _clipboard,
+    "read": _read,
+    "declare": _declare,
+    "echo": _echo,
+    "tee": _tee,
+    "history": _history,
+    "list": _list,
+    "printf": _printf,
+    "cat": _cat,
+    "printenv": _printenv,
+    "set_text": _set_text,
+    "unset": _unset,
+    "mktemp": _mktemp,
+    "alias": _alias,
+    "base64": _base64,
+    "unpacker": _unpacker,
     "openssl": _openssl,
     "xxd": _xxd,
     "rev": _rev,

@@ -2,8 +2,6 @@
 
 A grammar made for editors takes quadratic time on crafted text (a few kilobytes of `a|a|a|…` cost
 seconds), so the text is read by hand: each character is looked at a bounded number of times.
-
-The parts of a shell text: words, commands, pipelines and groups, each with its place.
 """
 
 import re
