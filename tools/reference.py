@@ -28,7 +28,7 @@ from prowess.host.sources.harness_folders import PERSONAL, PROJECT
 from prowess.safety.hosts import INSTALLERS
 from prowess.safety.model import Rule
 from prowess.safety.rules.levels import CONTEXTS
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.settings_table import SETTINGS
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Tier
@@ -168,7 +168,7 @@ def rules_page() -> str:
 
 def rows() -> list[Rule]:
     """Return the rules in the order of the table."""
-    return list(RULES.values())
+    return list(read_rules().values())
 
 
 def rule_parts(rule: Rule) -> Iterator[str]:

@@ -37,7 +37,7 @@ from prowess.safety.review import (
     read_review,
 )
 from prowess.safety.rules.levels import SCANNER, Acceptance
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
 
 _MOST_NAMED = 3
@@ -277,7 +277,7 @@ class ScanService:
 
 def failed(problem: str) -> ScanReport:
     """Return the report of a skill that could not be scanned."""
-    rule = RULES[_INCOMPLETE]
+    rule = read_rules()[_INCOMPLETE]
     finding = Finding(
         rule_id=rule.id,
         level=rule.level,

@@ -134,7 +134,12 @@ class Rule:
     why: str
     fix: str
     references: tuple[str, ...] = ()
-    # Texts on which the rule must and must not fire at its level; each is a test.
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExamples:
+    """Texts on which a rule must and must not fire at its level; each is a test."""
+
     fires: tuple[Example, ...]
     quiet: tuple[Example, ...]
 

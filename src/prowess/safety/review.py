@@ -29,7 +29,7 @@ from prowess.safety.model import (
     ScanReport,
     ScanVerdict,
 )
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.safety.secrets import evidence_of, mask
 from prowess.safety.views import Spot
 
@@ -242,8 +242,6 @@ def _size(text: str) -> int:
 
 
 REVIEWER = "reviewer"
-WHY = RULES[REVIEWER].why
-FIX = RULES[REVIEWER].fix
 
 # Each weighs enough alone; of the others it takes two.
 _GRAVE = frozenset((Question.HIDDEN, Question.LEAVING))
@@ -489,6 +487,7 @@ def raised(report: ScanReport, review: Review, profile: Profile = Profile.PACKAG
 
 def _finding(answer: Answer, level: Level) -> Finding:
     path = answer.spot.path if answer.spot else ""
+    rule = read_rules()[REVIEWER]
     bound = f"{REVIEWER}\0{path}\0{answer.question}\0{answer.evidence}"
     return Finding(
         rule_id=REVIEWER,
@@ -501,6 +500,6 @@ def _finding(answer: Answer, level: Level) -> Finding:
         message=f"a reviewing model says that it {_MESSAGES[answer.question]}",
         evidence=answer.evidence,
         evidence_hash=hashlib.sha256(bound.encode("utf-8", "replace")).hexdigest()[:24],
-        why=WHY,
-        fix=FIX,
+        why=rule.why,
+        fix=rule.fix,
     )

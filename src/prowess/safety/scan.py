@@ -28,7 +28,7 @@ from prowess.safety.model import (
     content_hash,
 )
 from prowess.safety.rules.levels import Acceptance, accepted_by, level_of, literal_hits
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.safety.secrets import evidence_of
 from prowess.safety.survey import Survey
 from prowess.safety.views import Lines, Spot, View
@@ -202,7 +202,7 @@ def _weigh(
     seen: Sighting, setting: Setting, lines: Mapping[str, Lines], profile: Profile
 ) -> _Weighed:
     lowered = tuple(dict.fromkeys((*seen.lowered_by, *setting.lowered_by)))
-    level = level_of(seen, RULES[seen.rule_id], profile, lowered)
+    level = level_of(seen, read_rules()[seen.rule_id], profile, lowered)
     table = lines.get(seen.spot.path)
     line, column = table.position(seen.spot.offset) if table else (1, 1)
     return _Weighed(seen, level, lowered, line, column)
@@ -210,7 +210,7 @@ def _weigh(
 
 def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
     seen, level, lowered, line, column = weighed
-    rule = RULES[seen.rule_id]
+    rule = read_rules()[seen.rule_id]
     evidence = evidence_of(seen.spot, table.line(line) if table else "", column)
     digest = hashlib.sha256(
         f"{rule.id}\0{seen.spot.path}\0{seen.spot.text}\0{evidence}".encode("utf-8", "replace")
@@ -249,7 +249,7 @@ def _verdict(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
 
 
 def _error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
-    rule = RULES["scan-incomplete"]
+    rule = read_rules()["scan-incomplete"]
     # Built by hand: what failed may be the very thing that makes findings.
     finding = Finding(
         rule_id=rule.id,

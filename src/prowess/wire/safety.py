@@ -7,6 +7,7 @@ from prowess.runtime.scan import Scanned, worst
 from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import shown
 from prowess.safety.rules.levels import SCANNER, Acceptance
+from prowess.safety.rules.table import read_examples
 from prowess.wire.skills import Json
 
 
@@ -86,6 +87,7 @@ def visible(text: str) -> str:
 
 def rule(value: Rule) -> Json:
     """Show one row of the rule table."""
+    examples = read_examples(value.id)
     return {
         "id": value.id,
         "family": value.family,
@@ -94,8 +96,8 @@ def rule(value: Rule) -> Json:
         "why": value.why,
         "fix": value.fix,
         "references": list(value.references),
-        "fires": [_example(example) for example in value.fires],
-        "quiet": [_example(example) for example in value.quiet],
+        "fires": [_example(example) for example in examples.fires],
+        "quiet": [_example(example) for example in examples.quiet],
     }
 
 

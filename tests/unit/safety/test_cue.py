@@ -14,7 +14,7 @@ from prowess.safety.prose.cues import (
     pattern,
 )
 from prowess.safety.prose.lexicon import LEXICON
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 
 # Concepts that come from what a word is, not from the lexicon.
 KINDS = {
@@ -96,4 +96,4 @@ def test_every_cue_names_a_rule_and_concepts_that_exist() -> None:
     excepted = {concept for each in patterns for concept in each.unless}
 
     assert named | excepted <= known
-    assert {cue.rule for cue in (*CUES, *HIDDEN_CUES)} <= RULES.keys()
+    assert {cue.rule for cue in (*CUES, *HIDDEN_CUES)} <= read_rules().keys()

@@ -6,17 +6,17 @@ import pytest
 
 from prowess.safety.model import Level, Profile, Sighting
 from prowess.safety.rules.levels import CONTEXTS, level_of
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.safety.views import Spot, View
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
-PIPE = RULES["shell-pipe-to-shell"]
-OTHER = RULES["reverse-shell"]
+PIPE = read_rules()["shell-pipe-to-shell"]
+OTHER = read_rules()["reverse-shell"]
 
 
 def weigh(rule_id: str, profile: Profile, *contexts: str, level: Level | None = None) -> Level:
     seen = Sighting(rule_id, SPOT, "seen", level=level)
-    return level_of(seen, RULES[rule_id], profile, contexts)
+    return level_of(seen, read_rules()[rule_id], profile, contexts)
 
 
 def test_a_plain_sighting_weighs_what_its_rule_says() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from prowess.safety.model import Example, Level, Profile
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_examples, read_rules
 from prowess.safety.scan import ScanOptions, scan
 
 _TRUSTED = ("github", "claude-code", "slack", "notion", "skill-creator")
@@ -30,20 +30,21 @@ def _hits(example: Example, rule_id: str) -> list[Level]:
     return [found.level for found in report.findings if found.rule_id == rule_id]
 
 
-_FIRES = [(rule, number) for rule, row in RULES.items() for number in range(len(row.fires))]
-_QUIET = [(rule, number) for rule, row in RULES.items() for number in range(len(row.quiet))]
+_FIRES = [(rule, at) for rule in read_rules() for at in range(len(read_examples(rule).fires))]
+_QUIET = [(rule, at) for rule in read_rules() for at in range(len(read_examples(rule).quiet))]
 
 
 @pytest.mark.parametrize(("rule_id", "number"), _FIRES)
 def test_an_example_fires_at_least_at_the_level_of_its_row(rule_id: str, number: int) -> None:
-    rule = RULES[rule_id]
+    rule = read_rules()[rule_id]
+    example = read_examples(rule_id).fires[number]
 
-    assert any(level.rank <= rule.level.rank for level in _hits(rule.fires[number], rule_id))
+    assert any(level.rank <= rule.level.rank for level in _hits(example, rule_id))
 
 
 @pytest.mark.parametrize(("rule_id", "number"), _QUIET)
 def test_an_honest_look_alike_does_not_fire(rule_id: str, number: int) -> None:
-    levels = _hits(RULES[rule_id].quiet[number], rule_id)
+    levels = _hits(read_examples(rule_id).quiet[number], rule_id)
 
     assert Level.CRITICAL not in levels
     assert Level.WARN not in levels

@@ -15,18 +15,9 @@ from prowess.safety.hosts import (
     short_link,
 )
 from prowess.safety.model import Example, Level, Rule
-from prowess.safety.rules.table import TABLE_RULES as RULES
-from prowess.safety.rules.table import (
-    as_base64,
-    as_hex,
-    as_selectors,
-    as_tags,
-    folder,
-    joined,
-    rule,
-)
+from prowess.safety.rules.table import encode, read_examples, read_rules
 
-ROWS = list(RULES.values())
+ROWS = list(read_rules().values())
 FAMILIES = {
     "instructions",
     "execution",
@@ -77,31 +68,18 @@ def _may_be_named(host: str) -> bool:
 
 
 def test_the_seven_first_rules_keep_their_ids_and_levels() -> None:
-    assert {name: rule(name).level for name in FIRST} == FIRST
-
-
-def test_a_rule_that_stands_twice_is_refused() -> None:
-    row = ROWS[0]
-
-    with pytest.raises(ValueError, match=f"{row.id}.*twice"):
-        joined(((row,), (row,)))
+    assert {name: read_rules()[name].level for name in FIRST} == FIRST
 
 
 def test_the_table_cannot_be_changed_by_who_reads_it() -> None:
     with pytest.raises(TypeError):
         # The type forbids it too; the test is for who does not check types.
-        RULES["mine"] = ROWS[0]  # type: ignore[index]
-
-
-def test_an_unknown_id_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(KeyError):
-        rule("no-such-rule")
+        read_rules()["mine"] = ROWS[0]  # type: ignore[index]
 
 
 @each_rule
 def test_an_id_is_plain_words_with_dashes(row: Rule) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", row.id)
-    assert rule(row.id) is row
     assert row.family in FAMILIES
 
 
@@ -131,27 +109,31 @@ def test_a_rule_has_examples_of_both_kinds(row: Rule) -> None:
     # What a language model finds has no text that always makes it fire.
     least = 0 if row.family == "review" else 3 if row.level is Level.CRITICAL else 2
 
-    assert len(row.fires) >= least
-    assert len(row.quiet) >= least
+    examples = read_examples(row.id)
+    assert len(examples.fires) >= least
+    assert len(examples.quiet) >= least
 
 
 @each_rule
 def test_no_example_stands_on_both_sides(row: Rule) -> None:
-    assert [example for example in row.fires if example in row.quiet] == []
+    examples = read_examples(row.id)
+    assert [example for example in examples.fires if example in examples.quiet] == []
 
 
 @each_rule
 def test_an_example_of_several_files_is_a_whole_skill(row: Rule) -> None:
-    for example in (*row.fires, *row.quiet):
+    examples = read_examples(row.id)
+    for example in (*examples.fires, *examples.quiet):
         if not isinstance(example, str):
             assert example["SKILL.md"].startswith("---\nname: ")
 
 
 @each_rule
 def test_examples_name_hosts_that_harm_nobody(row: Rule) -> None:
+    examples = read_examples(row.id)
     hosts = [
         host
-        for text in _texts((*row.fires, *row.quiet))
+        for text in _texts((*examples.fires, *examples.quiet))
         for host in ADDRESS.findall(text)
         if not _may_be_named(host)
     ]
@@ -159,16 +141,15 @@ def test_examples_name_hosts_that_harm_nobody(row: Rule) -> None:
     assert hosts == []
 
 
-def test_a_folder_has_its_page_and_its_other_files() -> None:
-    made = folder("Run it.", {"scripts/a.sh": "id\n"}, head="description: Notes.")
-
-    assert made["SKILL.md"].startswith("---\nname: meeting-notes\ndescription: Notes.\n---\n")
-    assert made["SKILL.md"].endswith("Run it.\n")
-    assert made["scripts/a.sh"] == "id\n"
+def test_every_row_of_examples_is_of_a_rule() -> None:
+    with pytest.raises(KeyError):
+        read_examples("no-such-rule")
+    assert all(read_examples(name) for name in read_rules())
 
 
 def test_hidden_texts_are_built_as_they_are_read() -> None:
-    assert [hex(ord(letter)) for letter in as_tags("hi")] == ["0xe0068", "0xe0069"]
-    assert [hex(ord(letter)) for letter in as_selectors("\x0fA")] == ["0xfe0f", "0xe0131"]
-    assert as_base64("hi") == "aGk="
-    assert as_hex("hi") == "6869"
+    assert [hex(ord(letter)) for letter in encode("tags", "hi")] == ["0xe0068", "0xe0069"]
+    assert [hex(ord(letter)) for letter in encode("selectors", "\x0fA")] == ["0xfe0f", "0xe0131"]
+    assert encode("base64", "hi") == "aGk="
+    assert encode("hex", "hi") == "6869"
+    assert encode("3", "hi") == "hihihi"

@@ -33,7 +33,7 @@ from prowess.host.sources.skill_files import Place, read
 from prowess.runtime.scan import Reviewer, Scanned, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
 from prowess.safety.rules.levels import SCANNER
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_examples, read_rules
 from prowess.skills.text import one_line
 from prowess.wire import safety as wire_safety
 from prowess.wire.safety import levels, visible
@@ -168,7 +168,7 @@ _MOST_LINES = 12
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in RULES if name.startswith(incomplete)]
+    return [name for name in read_rules() if name.startswith(incomplete)]
 
 
 @click.command("explain")
@@ -179,7 +179,7 @@ def explain_command(rule: str | None, *, as_json: bool) -> int:
     if rule is None:
         _list(as_json=as_json)
         return 0
-    found = RULES.get(rule)
+    found = read_rules().get(rule)
     if found is None:
         return _unknown(rule, as_json=as_json)
     if as_json:
@@ -190,8 +190,10 @@ def explain_command(rule: str | None, *, as_json: bool) -> int:
 
 
 def _unknown(name: str, *, as_json: bool) -> int:
-    near = [rule for rule in RULES if name and name in rule][:3]
-    near += [rule for rule in difflib.get_close_matches(name, RULES, n=3) if rule not in near]
+    near = [rule for rule in read_rules() if name and name in rule][:3]
+    near += [
+        rule for rule in difflib.get_close_matches(name, read_rules(), n=3) if rule not in near
+    ]
     hint = f"did you mean {', '.join(near)}?" if near else "`prowess scan explain` lists all."
     message = f"no rule is called {name!r}: {hint}"
     if as_json:
@@ -203,14 +205,14 @@ def _unknown(name: str, *, as_json: bool) -> int:
 
 def _list(*, as_json: bool) -> None:
     if as_json:
-        print_json({"rules": [wire_safety.rule(rule) for rule in RULES.values()]})
+        print_json({"rules": [wire_safety.rule(rule) for rule in read_rules().values()]})
         return
     columns = (Column("Rule"), Column("Family"), Column("Level"), Column("Title", flexible=True))
     print_table(
         columns,
         [
             (Cell(rule.id, "bold"), Cell(rule.family), Cell(_level(rule)), Cell(rule.title))
-            for rule in RULES.values()
+            for rule in read_rules().values()
         ],
     )
 
@@ -229,7 +231,8 @@ def _print(rule: Rule) -> None:
     print_text(f"  fix: {rule.fix}")
     if rule.references:
         print_text(f"  see: {', '.join(rule.references)}")
-    for title, examples in (("fires on", rule.fires), ("quiet on", rule.quiet)):
+    known = read_examples(rule.id)
+    for title, examples in (("fires on", known.fires), ("quiet on", known.quiet)):
         if examples:
             print_text(f"  {title}", "bold")
             _print_example(examples[0])

@@ -21,7 +21,7 @@ from prowess.errors import PathError, SkillNotFoundError
 from prowess.host.sources.skill_files import Place, is_there, place_of, places
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
-from prowess.safety.rules.table import TABLE_RULES as RULES
+from prowess.safety.rules.table import read_rules
 from prowess.safety.secrets import mask
 from prowess.wire.safety import visible
 from prowess.wire.skills import Json
@@ -189,7 +189,7 @@ def to_sarif(found: Sequence[Scanned]) -> Json:
     names = sorted({finding.rule_id for _, finding in pairs})
     results = [_result(scanned, finding, names) for scanned, finding in pairs]
     failed = [scanned.report.error for scanned in found if scanned.report.error]
-    made = log([_rule(RULES[name]) for name in names], results)
+    made = log([_rule(read_rules()[name]) for name in names], results)
     made["runs"][0]["invocations"] = [
         {
             "executionSuccessful": not failed,
