@@ -9,6 +9,9 @@ WORKSHOP: tuple[Requirement, ...] = (
             "workshop:off-unless-set": (
                 "Without enabled: true of the entry nothing is learned, written or told."
             ),
+            "workshop:off-refuses": (
+                "Switched off, every edge refuses the same deeds in the same words."
+            ),
             "workshop:defaults": "The defaults are those of the document.",
             "workshop:clamped": "A number out of range is clamped and reported once.",
             "workshop:wrong-types": "A value of the wrong type takes the default and is reported.",

@@ -223,8 +223,7 @@ log = logging.getLogger(__name__)
 
 KEPT_DAYS = 30
 _DAY_S = 86_400
-_TIERS = frozenset((Tier.MANAGED, Tier.WORKSPACE))
-_SOURCES = frozenset(tier.source_id for tier in _TIERS)
+_SOURCES = frozenset(tier.source_id for tier in Tier if tier.is_removable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,7 +412,7 @@ class Removals:
             source
             for agent in agents
             for source in skills.workspace(agent).state(settings).scan.sources
-            if source.tier in _TIERS and not source.leads_away
+            if source.tier.is_removable and not source.leads_away
         ]
         return list(dict.fromkeys(source.root for source in sources))
 

@@ -29,6 +29,11 @@ class Tier(IntEnum):
         """The name by which clients know this tier."""
         return _SOURCE_IDS[self]
 
+    @property
+    def is_removable(self) -> bool:
+        """True where skills are ours to remove: not bundled ones, nor those of other programs."""
+        return self in {Tier.MANAGED, Tier.WORKSPACE}
+
 
 _SOURCE_IDS = {
     Tier.EXTRA: "openclaw-extra",

@@ -20,7 +20,6 @@ from prowess.wire.skills import SCOPES, Json, diagnostic
 from prowess.workshop.proposal import Event, EventKind, Proposal
 
 # Where people may take skills away; in all others somebody else keeps them.
-_REMOVABLE = frozenset((Tier.MANAGED, Tier.WORKSPACE))
 _LABELS = {
     Tier.EXTRA: "Extra folder",
     Tier.BUNDLED: "Bundled with Prowess",
@@ -60,7 +59,7 @@ def _source(value: LibrarySource, rank: int) -> Json:
         "path": clean(source.root),
         "exists": value.exists,
         "linked": source.leads_away,
-        "removable": source.tier in _REMOVABLE,
+        "removable": source.tier.is_removable,
         "counts": {standing.value: number for standing, number in counts.items()},
         "skills": [_entry(entry) for entry in value.entries],
         "diagnostics": [diagnostic(problem) for problem in value.diagnostics],

@@ -49,7 +49,8 @@ def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
         memory=lambda workspace: KeptTraces(workspace, runtime.folders.state),
         scan=lambda name, files: _scan(runtime, name, files),
         check_script=lambda script: _check(runtime, script),
-        proposals=Proposals(workshop),
+        # A person promotes a draft with the workshop off too; lessons ask whether it is on.
+        proposals=Proposals(workshop, always_on=True),
         proposed=workshop.store.listed,
         workshop_enabled=lambda: runtime.config.read().workshop.active,
         elsewhere=workshop.elsewhere,

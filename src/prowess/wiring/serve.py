@@ -52,8 +52,7 @@ from prowess.runtime.config.edits import ConfigEdits
 from prowess.runtime.library import Libraries, Removals
 from prowess.runtime.sessions import MissedActivations
 from prowess.runtime.watch import LastGoodSettings, Nodes, WithNodes
-from prowess.runtime.workshop.apply import Renewals
-from prowess.runtime.workshop.proposals import Outlooks, Proposals
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.settings import SpecMode
 from prowess.skills.validation import Report
 from prowess.wiring.events import News, OneAtATime
@@ -295,8 +294,6 @@ def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub
         installs=Installs(_to_installers(hub), time.time),
         workshop=lambda: workshop,
         proposals=lambda: Proposals(tools),
-        outlook=Outlooks(tools).of,
-        renew=Renewals(tools).renew,
         config=ConfigEdits(
             ConfigStore(runtime.config),
             check=lambda values: to_settings(values).problems,

@@ -22,7 +22,7 @@ import click
 from prowess.cli.options import common
 from prowess.cli.render import ProgressBar, print_json, print_text
 from prowess.cli.workshop.proposals import Collected, listening, next_steps, say
-from prowess.errors import PathError, ProposalError, WorkshopDisabledError
+from prowess.errors import PathError, ProposalError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.sessions import Lesson, SessionsReport, lessons
 from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX
@@ -137,8 +137,8 @@ def captured(
         WorkshopDisabledError: it is switched off, and this is no dry run.
         StoreError: the store cannot be used.
     """
-    if not (dry_run or runtime.workshop.enabled):
-        raise WorkshopDisabledError
+    if not dry_run:
+        runtime.workshop.require_enabled()
     opened = open_rehearsal(runtime) if dry_run else open_capture(runtime)
     with opened as service:
         known = {one.id: one for one in service.list(agent_id=agent)}

@@ -139,6 +139,7 @@ def rollback_command(
         service = runtime.workshop
         found = _applied(service, word, agent or "")
         question = f"Take back {found.title!r} ({found.id}) from {found.skill}?"
+        service.require_enabled()
         if not confirmed(question, yes=yes):
             print_text("Nothing was written.")
             return FAILED

@@ -425,6 +425,7 @@ def apply_command(
         service = runtime.workshop
         found = find_proposal(service, proposal_id, agent)
         if not yes and found.state is State.PENDING:
+            service.require_enabled()
             print_findings(found)
             print_diff(found)
             if not confirmed(f"Write this to {found.skill}?", yes=yes):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from prowess.errors import ProposalInputError, WorkshopDisabledError
+from prowess.errors import ProposalInputError
 from prowess.gateway.calls import Call, Json, Method, Params, Scope
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
@@ -110,7 +110,7 @@ class _Desk:
             part is None for part in (asked.content, asked.description, files, asked.goal, words)
         ):
             seen = asked.expected_revision_hash or ""
-            return self._shown(self._services.renew(found, seen, _by(call)))
+            return self._shown(self._proposals().renew(found, seen, _by(call)))
         more = Revision(
             files=None if files is None else _support(files),
             goal=asked.goal,
@@ -124,7 +124,6 @@ class _Desk:
     def apply(self, call: Call) -> Json:
         """Write a proposal to its skill, if it is the one that was seen."""
         asked = call.params
-        self._refuse_disabled()
         done = self._services.workshop().apply(
             asked.proposal_id,
             revision=asked.expected_revision_hash,
@@ -158,7 +157,6 @@ class _Desk:
     def rollback(self, call: Call) -> Json:
         """Bring back what the last change of a skill replaced."""
         asked = call.params
-        self._refuse_disabled()
         done = self._services.workshop().rollback(
             asked.proposal_id,
             revision=asked.expected_revision_hash or "",
@@ -186,7 +184,7 @@ class _Desk:
     def _shown(self, proposal: Proposal) -> Json:
         current = self._proposals().current(proposal.workspace, proposal.skill)
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
-        outlook = self._services.outlook(proposal, current)
+        outlook = self._proposals().outlook(proposal, current)
         return wire_proposals.inspection(proposal, current, version, outlook)
 
     def _record(self, proposal: Proposal) -> Json:
@@ -200,10 +198,6 @@ class _Desk:
         asked = call.params
         return self._services.workshop().inspect(asked.proposal_id, agent_id=self._agent(call))
 
-    def _refuse_disabled(self) -> None:
-        if not self._services.workshop().enabled:
-            raise WorkshopDisabledError
-
     def _agent(self, call: Call) -> str:
         """Return the agent that is meant, after making sure that there is one of that id."""
         asked: str | None = call.params.agent_id
@@ -216,7 +210,7 @@ class _Desk:
             WorkshopDisabledError: nothing may.
             UnknownAgentError: there is no such agent.
         """
-        self._refuse_disabled()
+        self._proposals().require_enabled()
         return self._services.skills.workspace(call.params.agent_id).folder
 
     def _proposals(self) -> Proposals:

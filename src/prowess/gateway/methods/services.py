@@ -22,12 +22,11 @@ from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.service import SkillsService
 from prowess.runtime.usage import UsageLog
 from prowess.runtime.watch import Nodes
-from prowess.runtime.workshop.proposals import Outlook, Proposals
+from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.skills.explanation import Explanation
 from prowess.skills.text import clean
 from prowess.skills.validation import Report
-from prowess.workshop.proposal import By, Proposal
 
 STATE = "skills.install.state"
 # For so long an install that ended is told of, and so many of them.
@@ -155,10 +154,6 @@ class Services:
     installs: Installs
     workshop: Callable[[], WorkshopService]
     proposals: Callable[[], Proposals]
-    # From a proposal and the files of its skill to what can be done with it.
-    outlook: Callable[[Proposal, Mapping[str, bytes]], Outlook]
-    # From a proposal whose skill changed and the revision that was seen to what it is now.
-    renew: Callable[[Proposal, str, By], Proposal]
     config: ConfigEdits
     removals: Removals
     usage: UsageLog

@@ -171,8 +171,9 @@ def _copy_file(here: int, name: str, target: int, path: str) -> None:
         os.close(source)
 
 
-# Bundled skills, plugins and the folders of other programs are not ours to remove.
-REMOVABLE = frozenset(("managed", "workspace", Tier.MANAGED.source_id, Tier.WORKSPACE.source_id))
+REMOVABLE = frozenset(
+    name for tier in Tier if tier.is_removable for name in (tier.name.lower(), tier.source_id)
+)
 _SKILL, _RECORD = "skill", "record.json"
 _ID = re.compile(r"[0-9]{12}-[0-9a-f]{12}\Z")
 _MAX_RECORD = 64 * 1024

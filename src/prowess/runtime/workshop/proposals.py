@@ -3,14 +3,10 @@
 What is stored is what would be written, byte for byte. Applying believes none of it: the skill is
 read again, scanned again and compared with what the proposal was made against.
 
-What can be done with a proposal right now, in words for whoever reviews it.
-
-Only a look: whoever applies it or rolls it back checks everything again, under the skill's lock.
-
-Who may decide about a proposal: the policy, an agent, or nobody but a person.
-
-What a person wrote by hand, what would take the place of another skill, and what says again what a
-person refused is a person's to decide, whatever the policy says and whatever an agent asks for.
+While the workshop is switched off nothing is proposed, reworded, written or taken back, whoever
+asks and over whichever edge. What waits can still be read, rejected and quarantined: a no writes
+nothing. What a person wrote by hand, what would take the place of another skill, and what says
+again what a person refused is a person's to decide, whatever the policy says.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +21,7 @@ from prowess.errors import (
     ProposalFolderError,
     ProposalInputError,
     ProposalNotFoundError,
+    WorkshopDisabledError,
 )
 from prowess.runtime.workshop.apply import Moves, ProposalWrites, check, misfit, say
 from prowess.runtime.workshop.drafts import (
@@ -36,7 +33,6 @@ from prowess.runtime.workshop.drafts import (
     check_words,
     draft_of,
     joined,
-    plan,
 )
 from prowess.runtime.workshop.ports import SKILL_FILE, WorkshopTools
 from prowess.safety.model import content_hash
@@ -86,74 +82,6 @@ class Outlook:
     update_problem: str = ""
     # By path: what the change replaced when it was applied; None for a file that was not there.
     replaced: Mapping[str, bytes | None] | None = None
-
-
-class Outlooks:
-    """Looks at proposals of every workspace."""
-
-    def __init__(self, tools: WorkshopTools) -> None:
-        self._tools = tools
-
-    def of(self, proposal: Proposal, current: Mapping[str, bytes]) -> Outlook:
-        """Return what can be done with a proposal whose skill has these files.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        is_applied = proposal.state is State.APPLIED
-        changed = not is_applied and content_hash(current) != proposal.base_hash
-        anew, misfit = self._worked_out(proposal, current) if changed else (None, "")
-        replaced = self._replaced(proposal)
-        off = "" if self._tools.settings().active else "the workshop is switched off"
-        return Outlook(
-            apply_problem=_NOT_PENDING.get(proposal.state)
-            or off
-            or (_NOT_PENDING[State.STALE] if changed else ""),
-            rollback_problem=self._kept_from_going_back(proposal, current, replaced) or off,
-            target_changed=changed,
-            anew=anew,
-            update_problem=_NOT_PENDING.get(proposal.state) or off or misfit,
-            replaced=replaced,
-        )
-
-    def _worked_out(
-        self, proposal: Proposal, current: Mapping[str, bytes]
-    ) -> tuple[Plan | None, str]:
-        """Return what a proposal means for the skill of now, and what keeps it from being that."""
-        most = self._tools.settings().max_skill_bytes
-        try:
-            found = plan(draft_of(proposal), current, scan=self._tools.scan, max_bytes=most)
-        except ProposalError as error:
-            return None, misfit(proposal, current, error)
-        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
-
-    def _kept_from_going_back(
-        self,
-        proposal: Proposal,
-        current: Mapping[str, bytes],
-        replaced: Mapping[str, bytes | None] | None,
-    ) -> str:
-        if proposal.state is not State.APPLIED:
-            return "it is not applied"
-        if replaced is None:
-            return "what it replaced is no longer kept"
-        last = self._tools.store.applied(proposal.workspace, proposal.skill)
-        if last and last[0].id != proposal.id:
-            return f"{last[0].id} was applied after it: roll that back first"
-        wrote = proposal.change.files.items()
-        theirs = sorted(path for path, body in wrote if current.get(path) != body)
-        return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
-
-    def _replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
-        if proposal.state is not State.APPLIED or not proposal.backup:
-            return None
-        try:
-            folder = self._tools.folder(proposal.workspace, proposal.skill)
-            with folder.lock():
-                return folder.previous(proposal.backup)
-        except PathError:
-            # Nothing is kept of it any more, which is an answer.
-            return None
 
 
 class Rights:
@@ -207,6 +135,10 @@ def _said(proposal: Proposal) -> str:
     return "\n".join(body.decode(errors="replace") for body in bodies)
 
 
+_RENEWED = "brought up to date"
+_NOTHING_SAID = (
+    "content: say what shall change: content, description, supportFiles, goal or evidence"
+)
 _DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
 
 
@@ -222,11 +154,26 @@ class Proposed(NamedTuple):
 class Proposals:
     """Makes proposals and decides about them, for every workspace."""
 
-    def __init__(self, tools: WorkshopTools) -> None:
-        self._tools = tools
+    def __init__(self, tools: WorkshopTools, *, always_on: bool = False) -> None:
+        """Open them; `always_on` is for a person who asks for a skill by other ways than these."""
+        self._tools, self._always_on = tools, always_on
         self._moves = Moves(tools)
         self._writes = ProposalWrites(tools, self._moves)
         self.rights = Rights(tools, self.current)
+
+    @property
+    def enabled(self) -> bool:
+        """True where the operator switched the workshop on."""
+        return self._always_on or self._tools.settings().active
+
+    def require_enabled(self) -> None:
+        """Refuse where nothing may be proposed or written.
+
+        Raises:
+            WorkshopDisabledError: the workshop is switched off.
+        """
+        if not self.enabled:
+            raise WorkshopDisabledError
 
     def get(self, workspace: str, proposal_id: str) -> Proposal:
         """Return one proposal of a workspace.
@@ -253,6 +200,7 @@ class Proposals:
             ProposalError: it cannot be made; nothing was stored.
             StoreError: it cannot be kept.
         """
+        self.require_enabled()
         self.settle(workspace)
         check_words({"title": draft.title, "reason": draft.reason, "goal": draft.goal})
         similar = self._compared(draft, self.current(workspace, draft.skill))
@@ -334,6 +282,7 @@ class Proposals:
             ProposalError: it cannot be applied.
             StoreError: the store cannot be used.
         """
+        self.require_enabled()
         check_note(note)
         return self._writes.apply(proposal, revision, note, by)
 
@@ -346,6 +295,7 @@ class Proposals:
             ProposalError: it cannot be rolled back.
             StoreError: the store cannot be used.
         """
+        self.require_enabled()
         check_note(note)
         return self._writes.rollback(proposal, revision, note, by)
 
@@ -379,6 +329,7 @@ class Proposals:
             ProposalError: the edit cannot be made, or is known from another proposal.
             StoreError: the store cannot be used.
         """
+        self.require_enabled()
         with self._writes.held(proposal) as folder:
             latest = self._moves.get(proposal.workspace, proposal.id)
             check(latest, State.PENDING, revision)
@@ -398,6 +349,25 @@ class Proposals:
                 return self._moves.move(latest, renamed, State.QUARANTINED, "revised", by)
             self._refuse_known(renamed)
             return self._moves.move(latest, now, State.PENDING, by=by)
+
+    def renew(self, proposal: Proposal, revision: str = "", by: By = NOBODY) -> Proposal:
+        """Work out anew what a pending proposal means: pending again, quarantined or stale.
+
+        Raises:
+            ProposalStateError: it is not pending.
+            ProposalStaleError: it is not the revision that was seen.
+            ProposalInputError: its skill did not change.
+            ProposalFolderError: the skill cannot be read.
+            StoreError: the store cannot be used.
+        """
+        self.require_enabled()
+        with self._writes.held(proposal) as folder:
+            latest = self._moves.get(proposal.workspace, proposal.id)
+            check(latest, State.PENDING, revision)
+            current = folder.read_all()
+            if content_hash(current) == latest.base_hash:
+                raise ProposalInputError(_NOTHING_SAID, field="content")
+            return self._moves.work_out_again(latest, current, _RENEWED, by)
 
     def reject(
         self,
@@ -458,6 +428,7 @@ class Proposals:
             ProposalError: they cannot be added; nothing was stored.
             StoreError: the store cannot be used.
         """
+        self.require_enabled()
         waiting = self._tools.store.listed(workspace, State.PENDING)
         host = next((one for one in waiting if one.skill == draft.skill), None)
         exists = SKILL_FILE in self.current(workspace, draft.skill)
@@ -491,6 +462,66 @@ class Proposals:
                 return folder.read_all()
         except PathError as error:
             raise ProposalFolderError(str(error)) from error
+
+    def outlook(self, proposal: Proposal, current: Mapping[str, bytes]) -> Outlook:
+        """Return what can be done with a proposal whose skill has these files.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        is_applied = proposal.state is State.APPLIED
+        changed = not is_applied and content_hash(current) != proposal.base_hash
+        anew, why = self._worked_out(proposal, current) if changed else (None, "")
+        replaced = self._replaced(proposal)
+        off = "" if self.enabled else "the workshop is switched off"
+        return Outlook(
+            apply_problem=_NOT_PENDING.get(proposal.state)
+            or off
+            or (_NOT_PENDING[State.STALE] if changed else ""),
+            rollback_problem=self._kept_from_going_back(proposal, current, replaced) or off,
+            target_changed=changed,
+            anew=anew,
+            update_problem=_NOT_PENDING.get(proposal.state) or off or why,
+            replaced=replaced,
+        )
+
+    def _worked_out(
+        self, proposal: Proposal, current: Mapping[str, bytes]
+    ) -> tuple[Plan | None, str]:
+        """Return what a proposal means for the skill of now, and what keeps it from being that."""
+        try:
+            found = self._moves.plan(draft_of(proposal), current)
+        except ProposalError as error:
+            return None, misfit(proposal, current, error)
+        return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
+
+    def _kept_from_going_back(
+        self,
+        proposal: Proposal,
+        current: Mapping[str, bytes],
+        replaced: Mapping[str, bytes | None] | None,
+    ) -> str:
+        if proposal.state is not State.APPLIED:
+            return "it is not applied"
+        if replaced is None:
+            return "what it replaced is no longer kept"
+        last = self._tools.store.applied(proposal.workspace, proposal.skill)
+        if last and last[0].id != proposal.id:
+            return f"{last[0].id} was applied after it: roll that back first"
+        wrote = proposal.change.files.items()
+        theirs = sorted(path for path, body in wrote if current.get(path) != body)
+        return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
+
+    def _replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
+        if proposal.state is not State.APPLIED or not proposal.backup:
+            return None
+        try:
+            folder = self._tools.folder(proposal.workspace, proposal.skill)
+            with folder.lock():
+                return folder.previous(proposal.backup)
+        except PathError:
+            # Nothing is kept of it any more, which is an answer.
+            return None
 
     def _compared(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
         """Return the skills that say nearly what a new one would say."""

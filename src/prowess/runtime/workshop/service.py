@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from prowess.errors import ConfigError, ProposalError, WorkshopDisabledError
+from prowess.errors import ConfigError, ProposalError
 from prowess.hooks.harness import Harness
 from prowess.hooks.payloads import Incoming
 from prowess.runtime.workshop.drafts import Draft
@@ -87,7 +87,15 @@ class WorkshopService:
     @property
     def enabled(self) -> bool:
         """True where the operator switched the workshop on."""
-        return self._tools.settings().active
+        return self._proposals.enabled
+
+    def require_enabled(self) -> None:
+        """Refuse where nothing may be proposed or written: for whoever asks a person first.
+
+        Raises:
+            WorkshopDisabledError: the workshop is switched off.
+        """
+        self._proposals.require_enabled()
 
     def observe(self, turn: TurnSeen) -> tuple[Proposal, ...]:
         """Look at a turn that ended, and return what was proposed or already waits because of it.
@@ -173,8 +181,7 @@ class WorkshopService:
             ProposalError: it is switched off, or cannot do what it is asked for.
             StoreError: the store cannot be used.
         """
-        if not self.enabled:
-            raise WorkshopDisabledError
+        self.require_enabled()
         desk = Desk(
             proposals=self._proposals,
             store=self._tools.store,
@@ -231,7 +238,7 @@ class WorkshopService:
             ProposalError: it cannot be applied.
             StoreError: the store cannot be used.
         """
-        found = self.inspect(proposal_id, agent_id=agent_id)
+        found = self._changeable(proposal_id, agent_id)
         return self._proposals.apply(found, revision, reason, by)
 
     def reject(
@@ -261,7 +268,7 @@ class WorkshopService:
             ProposalError: it cannot be revised.
             StoreError: the store cannot be used.
         """
-        found = self.inspect(proposal_id, agent_id=agent_id)
+        found = self._changeable(proposal_id, agent_id)
         return self._proposals.revise(found, edit, revision, by=_PERSON)
 
     def rollback(
@@ -279,7 +286,7 @@ class WorkshopService:
             ProposalError: it cannot be rolled back.
             StoreError: the store cannot be used.
         """
-        found = self.inspect(proposal_id, agent_id=agent_id)
+        found = self._changeable(proposal_id, agent_id)
         return self._proposals.rollback(found, revision, reason, by)
 
     def history(
@@ -302,6 +309,11 @@ class WorkshopService:
             StoreError: the store cannot be read.
         """
         return self._tools.store.events(self._settled(agent_id), after)
+
+    def _changeable(self, proposal_id: str, agent_id: str) -> Proposal:
+        # Off is said before anything else, also of a proposal that does not exist.
+        self.require_enabled()
+        return self.inspect(proposal_id, agent_id=agent_id)
 
     def _settled(self, agent_id: str) -> str:
         """Return an agent's workspace, where nothing that was cut off is left open."""
