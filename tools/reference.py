@@ -29,7 +29,7 @@ from prowess.safety.hosts import INSTALLERS
 from prowess.safety.model import Rule
 from prowess.safety.rules.levels import CONTEXTS
 from prowess.safety.rules.table import read_rules
-from prowess.settings_table import SETTINGS
+from prowess.settings import SETTINGS
 from prowess.skills.diagnostics import CODES
 from prowess.skills.model import Tier
 from prowess.wire.safety import levels
@@ -80,7 +80,9 @@ def command_parts(command: click.Command, name: str, parent: click.Context) -> I
 
 def settings_page() -> str:
     """Every setting."""
-    rows = [(f"`{row.key}`", row.kind, f"`{row.default}`", row.meaning) for row in SETTINGS]
+    rows = [
+        (f"`{row.key}`", row.kind.said, f"`{row.shown_default}`", row.meaning) for row in SETTINGS
+    ]
     intro = (
         "The file is `prowess.json` in the state folder (`~/.prowess`, or `$PROWESS_HOME`), read as"
         " JSON5. A key that is not known is kept and reported; a value of the wrong type takes its"

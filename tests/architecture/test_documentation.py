@@ -8,7 +8,7 @@ from tools import reference
 
 from prowess import errors
 from prowess.cli.main import COMMANDS
-from prowess.settings_table import SETTINGS
+from prowess.settings import SETTINGS
 from prowess.skills.diagnostics import CODES
 
 ROOT = Path(__file__).parents[2]

@@ -293,7 +293,7 @@ def change_all(edits: ConfigEdits, action: str) -> None:
 
 def die_at_line(number: int) -> None:
     """Kill this process when that many lines of the code that writes were run."""
-    files = ("config_store.py", "config_writer.py", "private_files.py")
+    files = ("config/writer.py", "files/state_files.py")
     count = iter(range(number))
 
     # What a tracer returns traces the rest, and so it is of its own type.

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from prowess.runtime.config.edits import config_schema
-from prowess.settings_table import SETTINGS, Setting
+from prowess.runtime.config.schema import config_schema
+from prowess.settings import SETTINGS
+from prowess.settings_table import Setting
 
 
 def at(key: str) -> dict[str, Any]:

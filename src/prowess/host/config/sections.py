@@ -1,222 +1,179 @@
-"""Typed look-ups in the config file's mapping, collecting what did not fit.
+"""The config file's mapping to `Settings`, as the settings table declares it.
 
-A value of the wrong type takes its default and is reported; an unknown key is kept and reported.
-
-The parts of the config that say how messages find skills, and which model may help.
-
-The part of the config that tells the scanner what the operator allows.
-
-The part of the config that says how skills are learned.
-
-The entry is off unless it says `true`; its `config` counts only then. A number out of range is
-moved to the nearest bound, a value of the wrong type takes its default, and both are reported.
+What is not understood is reported and never an error: another program may have written it. Most
+settings are read by their form alone; here are those that are not.
 """
 
-import math
 import re
-from collections.abc import Mapping
-from enum import Enum
-from typing import Any, NamedTuple, TypeGuard, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
 
+from prowess.host.config.reader import Reader, is_count, is_words
 from prowess.host.files.read import is_path
+from prowess.host.sources.harness_folders import ALIASES, NAMES
 from prowess.settings import (
-    EncoderSettings,
-    ModelSettings,
-    RoutingSettings,
-    SafetySettings,
-    SettingProblem,
+    SETTINGS,
+    AgentSettings,
+    EntrySettings,
+    NodeSettings,
+    Settings,
+    SpecMode,
     WorkshopSettings,
 )
+from prowess.settings_table import Setting, find_fields
 
-_E = TypeVar("_E", bound=Enum)
-NOT_KNOWN = "is not known here; it is kept"
-
-
-class Reader:
-    """Typed look-ups by dotted key, collecting what did not fit."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-        self.problems: list[SettingProblem] = []
-
-    # A config value can be anything until it is looked at.
-    def raw(self, key: str) -> Any:  # noqa: ANN401
-        """Return whatever stands at a dotted key, else None."""
-        current: Any = self._values
-        for part in key.split("."):
-            if not isinstance(current, Mapping) or part not in current:
-                return None
-            current = current[part]
-        return current
-
-    def wrong(self, key: str, wanted: str) -> None:
-        """Report a value that did not fit."""
-        self.problems.append(
-            SettingProblem(key=key, message=f"must be {wanted}; the default is used")
-        )
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return an object; anything else is reported and empty."""
-        value = self.raw(key)
-        if value is None or isinstance(value, Mapping):
-            return value or {}
-        self.wrong(key, "an object")
-        return {}
-
-    def items(self, key: str) -> list[Any]:
-        """Return a list; anything else is reported and empty."""
-        value = self.raw(key)
-        if value is None or isinstance(value, list):
-            return value or []
-        self.wrong(key, "a list")
-        return []
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        """Return true or false; anything else is reported and the default."""
-        value = self.raw(key)
-        if value is None or isinstance(value, bool):
-            return default if value is None else value
-        self.wrong(key, "true or false")
-        return default
-
-    def count(self, key: str, default: int, *, least: int) -> int:
-        """Return a whole number of at least `least`; anything else is reported and the default."""
-        value = self.raw(key)
-        if value is None:
-            return default
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        self.wrong(key, f"an integer of at least {least}")
-        return default
-
-    def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of strings; None where it is absent or no list."""
-        return self.as_words(key, self.raw(key))
-
-    def as_words(self, key: str, value: object) -> tuple[str, ...] | None:
-        """Return `value` as a list of strings; None where it is absent or something else."""
-        if value is None:
-            return None
-        if is_words(value):
-            return tuple(item.strip() for item in value if item.strip())
-        self.wrong(key, "a list of strings")
-        return None
-
-    def choice(self, key: str, default: _E) -> _E:
-        """Return one of the members of an enumeration, by its value."""
-        value = self.raw(key)
-        if value is None:
-            return default
-        wanted = [str(member.value) for member in type(default)]
-        word = value.strip().lower() if isinstance(value, str) else ""
-        if word in wanted:
-            return type(default)(word)
-        self.wrong(key, f"one of {', '.join(wanted)}")
-        return default
-
-
-def switch(reader: Reader, key: str, value: object) -> bool | None:
-    """Read an on-off switch; what is neither switches off, since that is what was tried."""
-    if value is None or isinstance(value, bool):
-        return value
-    if str(value).strip().lower() == "true":
-        return True
-    message = "must be true or false; it counts as false"
-    reader.problems.append(SettingProblem(key=key, message=message))
-    return False
-
-
-def strays(reader: Reader, key: str, entry: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Report keys that are not known, louder where one is right but for its case."""
-    right = {name.lower(): name for name in known}
-    for name in entry:
-        if name in known:
-            continue
-        meant = right.get(str(name).lower())
-        message = f"is not read; it is spelt {meant}" if meant else NOT_KNOWN
-        reader.problems.append(
-            SettingProblem(key=f"{key}.{name}", message=message, unknown=meant is None)
-        )
-
-
-def is_words(value: object) -> TypeGuard[list[str]]:
-    """Return whether `value` is a list of strings that the system can use."""
-    return isinstance(value, list) and all(
-        isinstance(item, str) and (not item or is_path(item)) for item in value
-    )
-
-
-_PREFIX = "skills.routing."
-_SWITCHED_OFF = {"bundled": "none", "off": "off"}
-
-
-def routing_settings(reader: Reader) -> RoutingSettings:
-    """Read `skills.routing`."""
-    return RoutingSettings(
-        encoder=EncoderSettings(
-            which=_text(reader, _PREFIX + "encoder", "bundled"),
-            model=_text(reader, _PREFIX + "encoderModel", ""),
-            key_env=_text(reader, _PREFIX + "encoderKeyEnv", ""),
-        ),
-        max_skills=reader.count(_PREFIX + "maxSkills", 3, least=0),
-        load_threshold=_share(reader, _PREFIX + "loadThreshold"),
-        offer_threshold=_share(reader, _PREFIX + "offerThreshold"),
-        rerank=_text(reader, _PREFIX + "rerank", "off"),
-    )
-
-
-def model_settings(reader: Reader) -> ModelSettings:
-    """Read `skills.model`."""
-    return ModelSettings(
-        endpoint=_text(reader, "skills.model.endpoint", ""),
-        name=_text(reader, "skills.model.name", ""),
-        key_env=_text(reader, "skills.model.keyEnv", ""),
-    )
-
-
-def _text(reader: Reader, key: str, default: str) -> str:
-    value = reader.raw(key)
-    if value is None:
-        return default
-    # People who switch something off write `false` for the word.
-    if value is False and default in _SWITCHED_OFF:
-        return _SWITCHED_OFF[default]
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    reader.wrong(key, "a text")
-    return default
-
-
-def _share(reader: Reader, key: str) -> float | None:
-    value = reader.raw(key)
-    if value is None:
-        return None
-    if type(value) in {int, float} and math.isfinite(value) and 0 <= value <= 1:
-        return float(value)
-    reader.wrong(key, "a number between 0 and 1")
-    return None
-
-
-_EGRESS, _REVIEW = "skills.safety.egress", "skills.safety.review"
+# What other programs keep in the same file: keys beside ours are no mistake.
+_TOP_LEVEL = frozenset(("$schema", "meta"))
+_OTHERS = ("agent", "gateway")
+_ENTRY = "skills.entries.<skillKey>"
+_WORKSHOP = "plugins.entries.skill-workshop.config"
+_AGENT_KEYS = frozenset(("id", "name", "default", "workspace", "skills", "skillsLimits"))
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A name or an address, and nothing that could be read as more: no scheme, port, path or star.
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
-def safety_settings(reader: Reader) -> SafetySettings:
-    """Read `skills.safety`."""
-    return SafetySettings(egress=_egress(reader), review=reader.flag(_REVIEW, default=False))
+def to_settings(values: Mapping[str, Any]) -> Settings:
+    """Understand as much of `values` as possible and report the rest."""
+    reader = Reader(values)
+    found = reader.read_section(Settings, "", _OWN)
+    _check_workshop(reader)
+    _check_token(reader)
+    _check_objects(reader)
+    _check_unknown(reader)
+    return Settings(
+        skills=found.skills,
+        agents=found.agents,
+        plugins=found.plugins,
+        workshop=found.workshop,
+        experience=found.experience,
+        gateway=found.gateway,
+        problems=tuple(reader.problems),
+        values={key: _switched(value) for key, value in values.items()},
+    )
 
 
-def _egress(reader: Reader) -> dict[str, tuple[str, ...]]:
+def _switched(value: object) -> object:
+    """Return the shape of `value` with each text and number replaced by whether it is on."""
+    if isinstance(value, Mapping):
+        return {key: _switched(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return bool(value.strip())
+    # An empty list counts as on, as a map does: it was written on purpose.
+    return True if isinstance(value, list) else bool(value)
+
+
+def _read_spec_mode(reader: Reader) -> SpecMode:
+    found = SpecMode.MIXED
+    for key in ("skills.specMode", "agent.skillsSpecMode", "agent.skills_spec_mode"):
+        if reader.raw(key) is not None:
+            row = replace(_row("skills.specMode"), key=key)
+            found = reader.read(row, SpecMode.MIXED)
+            break
+    return found
+
+
+def _read_harnesses(reader: Reader) -> tuple[str, ...] | None:
+    key = "skills.load.harnessDirs"
+    value = reader.raw(key)
+    if isinstance(value, bool):
+        return None if value else ()
+    words = reader.words(key, value)
+    names = [ALIASES.get(word.lower(), word.lower()) for word in words or ()]
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        reader.report(key, f"names no harness that is known: {', '.join(unknown)}")
+    return None if words is None else tuple(names)
+
+
+def _read_allowed_bundled(reader: Reader) -> frozenset[str] | None:
+    # An empty list restricts nothing: it is what people leave behind when they clear it.
+    key = "skills.allowBundled"
+    return frozenset(reader.words(key, reader.raw(key)) or ()) or None
+
+
+def _read_entries(reader: Reader) -> dict[str, EntrySettings]:
+    found: dict[str, EntrySettings] = {}
+    for name, entry in reader.mapping("skills.entries").items():
+        key = f"skills.entries.{name}"
+        if not isinstance(entry, Mapping):
+            reader.wrong(key, "an object")
+            continue
+        reader.report_strays(key, entry, _known_below(_ENTRY))
+        found[name] = EntrySettings(
+            enabled=reader.switch(f"{key}.enabled", entry.get("enabled")),
+            has_api_key=_is_set(entry.get("apiKey")),
+            env_names=_read_env_names(reader, f"{key}.env", entry.get("env")),
+            allow_env=reader.words(f"{key}.allowEnv", entry.get("allowEnv")) or (),
+        )
+    return found
+
+
+def _read_env_names(reader: Reader, key: str, value: object) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    if not isinstance(value, Mapping):
+        reader.wrong(key, "an object")
+        return frozenset()
+    for name, text in value.items():
+        if not isinstance(text, str | Mapping):
+            reader.report(f"{key}.{name}", "must be a text or a secret reference; it is not set")
+    return frozenset(name for name, text in value.items() if _is_set(text))
+
+
+def _is_set(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _read_nodes(reader: Reader) -> tuple[NodeSettings, ...]:
+    found = []
+    for index, node in enumerate(reader.items("skills.nodes")):
+        key = f"skills.nodes[{index}]"
+        if not isinstance(node, Mapping):
+            reader.wrong(key, "an object with name, platforms and bins")
+            continue
+        platform = node.get("platform")
+        platforms = [platform] if isinstance(platform, str) else node.get("platforms")
+        found.append(
+            NodeSettings(
+                name=str(node.get("name") or f"node-{index}"),
+                platforms=reader.words(f"{key}.platforms", platforms) or (),
+                bins=frozenset(reader.words(f"{key}.bins", node.get("bins")) or ()),
+            )
+        )
+    return tuple(found)
+
+
+def _read_private_hosts(reader: Reader) -> tuple[str, ...]:
+    """Return hosts, less what is none: such an entry would open nothing, and say nothing."""
+    key = "skills.install.privateHosts"
+    words = reader.words(key, reader.raw(key)) or ()
+    if not words:
+        return ()
+    # Late: most people list none, and what reads addresses takes time to load.
+    from prowess.safety.web_addresses import is_host_entry
+
+    for index, word in enumerate(words):
+        if not is_host_entry(word):
+            # By its place and not as it stands: an address may hold a password.
+            message = "must be `host` or `host:port`, such as 10.0.0.7:8080; it lists nothing"
+            reader.report(f"{key}[{index}]", message)
+    return tuple(filter(is_host_entry, words))
+
+
+def _read_egress(reader: Reader) -> dict[str, tuple[str, ...]]:
     """Return what is plain to read; anything else allows nothing and is reported."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, value in reader.mapping(_EGRESS).items():
-        key = f"{_EGRESS}.{name}"
+    for name, value in reader.mapping("skills.safety.egress").items():
+        key = f"skills.safety.egress.{name}"
         if not _VARIABLE.fullmatch(name):
             reader.wrong(key, "the name of a variable")
             continue
-        hosts = reader.as_words(key, [value] if isinstance(value, str) else value) or ()
+        hosts = reader.words(key, [value] if isinstance(value, str) else value) or ()
         odd = [host for host in hosts if not _HOST.fullmatch(host)]
         if odd:
             reader.wrong(key, f"a list of hosts such as api.example.com, not {odd[0][:60]!r}")
@@ -225,69 +182,162 @@ def _egress(reader: Reader) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_ENTRY = "plugins.entries.skill-workshop"
-_CONFIG = f"{_ENTRY}.config"
-_KEYS = frozenset(
-    (
-        "enabled", "autoCapture", "approvalPolicy", "reviewMode", "reviewInterval",
-        "reviewMinToolCalls", "reviewTimeoutMs", "reviewModel", "reviewCommand", "maxPending",
-        "maxSkillBytes",
-    )
-)  # fmt: skip
+def _read_agents(reader: Reader) -> tuple[AgentSettings, ...]:
+    entries = {
+        f"agents.list[{index}]": entry for index, entry in enumerate(reader.items("agents.list"))
+    }
+    for name, entry in reader.mapping("agents.entries").items():
+        named = {**entry, "id": name} if isinstance(entry, Mapping) else entry
+        entries[f"agents.entries.{name}"] = named
+    found: dict[str, AgentSettings] = {}
+    for key, entry in entries.items():
+        if not isinstance(entry, Mapping) or not str(entry.get("id") or "").strip():
+            reader.wrong(key, "an object with an id")
+            continue
+        agent = _read_agent(reader, key, entry)
+        if agent.id in found:
+            reader.report(key, f"the id {agent.id!r} is taken; the first one counts")
+        found.setdefault(agent.id, agent)
+    main = {"id": "main", "default": True}
+    return tuple(found.values()) or (_read_agent(reader, "agents.defaults", main),)
 
 
-class _Range(NamedTuple):
-    least: int
-    most: int
-
-
-def workshop_settings(reader: Reader) -> WorkshopSettings:
-    """Read `plugins.entries["skill-workshop"]`."""
-    base = WorkshopSettings()
-    entry = reader.raw(_ENTRY)
-    if not isinstance(entry, Mapping):
-        return base
-    strays(reader, _CONFIG, reader.mapping(_CONFIG), _KEYS)
-    return WorkshopSettings(
-        selected=reader.flag(f"{_ENTRY}.enabled", default=False),
-        enabled=reader.flag(f"{_CONFIG}.enabled", default=base.enabled),
-        auto_capture=reader.flag(f"{_CONFIG}.autoCapture", default=base.auto_capture),
-        approval_policy=reader.choice(f"{_CONFIG}.approvalPolicy", base.approval_policy),
-        review_mode=reader.choice(f"{_CONFIG}.reviewMode", base.review_mode),
-        review_interval=_number(reader, "reviewInterval", base.review_interval, _Range(1, 200)),
-        review_min_tool_calls=_number(
-            reader, "reviewMinToolCalls", base.review_min_tool_calls, _Range(1, 500)
+def _read_agent(reader: Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
+    reader.report_strays(key, entry, _AGENT_KEYS)
+    own = entry.get("skills") is not None
+    skills_key = f"{key}.skills" if own else "agents.defaults.skills"
+    workspace = entry.get("workspace") or reader.raw("agents.defaults.workspace")
+    return AgentSettings(
+        id=str(entry["id"]).strip(),
+        name=str(entry.get("name") or entry["id"]),
+        default=reader.switch(f"{key}.default", entry.get("default")) is True,
+        workspace=_read_folder(reader, f"{key}.workspace", workspace),
+        skills=_read_agent_skills(
+            reader, skills_key, entry["skills"] if own else reader.raw(skills_key)
         ),
-        review_timeout_ms=_number(
-            reader, "reviewTimeoutMs", base.review_timeout_ms, _Range(5_000, 180_000)
-        ),
-        review_model=_text_workshop(reader, "reviewModel"),
-        review_command=reader.words(f"{_CONFIG}.reviewCommand") or (),
-        max_pending=_number(reader, "maxPending", base.max_pending, _Range(1, 200)),
-        max_skill_bytes=_number(
-            reader, "maxSkillBytes", base.max_skill_bytes, _Range(1_024, 200_000)
-        ),
+        skills_inherited=not own,
+        max_skills_prompt_chars=_read_agent_chars(reader, key, entry.get("skillsLimits")),
     )
 
 
-def _text_workshop(reader: Reader, name: str) -> str:
-    value = reader.raw(f"{_CONFIG}.{name}")
-    if value is None or isinstance(value, str):
-        return (value or "").strip()
-    reader.wrong(f"{_CONFIG}.{name}", "a text")
-    return ""
+def _read_folder(reader: Reader, key: str, value: object) -> str | None:
+    if isinstance(value, str) and value.strip() and is_path(value):
+        return value
+    if value:
+        reader.wrong(key, "a folder")
+    return None
 
 
-def _number(reader: Reader, name: str, default: int, bounds: _Range) -> int:
-    key = f"{_CONFIG}.{name}"
-    value = reader.raw(key)
+def _read_agent_skills(reader: Reader, key: str, value: object) -> tuple[str, ...] | None:
+    if value is None or is_words(value):
+        return reader.words(key, value)
+    # A list that cannot be read allows nothing: a typo must not open every skill to an agent.
+    reader.report(key, "must be a list of strings; until then it allows no skill")
+    return ()
+
+
+def _read_agent_chars(reader: Reader, key: str, own: object) -> int | None:
+    name = "maxSkillsPromptChars"
+    value = None
+    if isinstance(own, Mapping):
+        reader.report_strays(f"{key}.skillsLimits", own, frozenset((name,)))
+        value = own.get(name)
     if value is None:
-        return default
-    if type(value) not in {int, float} or not math.isfinite(value):
-        reader.wrong(key, f"a number from {bounds.least} to {bounds.most}")
-        return default
-    kept = min(max(int(value), bounds.least), bounds.most)
-    if kept != int(value):
-        message = f"must be from {bounds.least} to {bounds.most}; {kept} is used"
-        reader.problems.append(SettingProblem(key=key, message=message))
-    return kept
+        value = reader.raw(f"agents.defaults.skillsLimits.{name}")
+    if is_count(value, 0):
+        return value
+    if value is not None:
+        reader.wrong(f"{key}.skillsLimits.{name}", "an integer of at least 0")
+    return None
+
+
+def _read_disabled_plugins(reader: Reader) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, entry in reader.mapping("plugins.entries").items()
+        if isinstance(entry, Mapping)
+        and reader.switch(f"plugins.entries.{name}.enabled", entry.get("enabled")) is False
+    )
+
+
+def _read_experience(reader: Reader) -> bool:
+    own, other = "experience.enabled", "agent.autoArtifactsEnabled"
+    # OpenPocket's own word for it counts where ours says nothing.
+    row = _row(own if reader.raw(own) is not None else other)
+    # Whoever wrote something there that is no switch meant to change it: it fails closed.
+    return reader.read(row, default=reader.raw(row.key) is None) is True
+
+
+def _row(key: str) -> Setting:
+    return next(row for row in SETTINGS if row.key == key)
+
+
+_OWN: Mapping[str, Callable[[Reader], object]] = {
+    "skills.specMode": _read_spec_mode,
+    "skills.load.harnessDirs": _read_harnesses,
+    "skills.allowBundled": _read_allowed_bundled,
+    f"{_ENTRY}.enabled": _read_entries,
+    "skills.nodes": _read_nodes,
+    "skills.install.privateHosts": _read_private_hosts,
+    "skills.safety.egress": _read_egress,
+    "agents.list": _read_agents,
+    "plugins.entries.<id>.enabled": _read_disabled_plugins,
+    "experience.enabled": _read_experience,
+}
+
+
+def _check_workshop(reader: Reader) -> None:
+    if isinstance(reader.raw(_WORKSHOP.removesuffix(".config")), Mapping):
+        declared = (field.key for field in find_fields(WorkshopSettings, _WORKSHOP))
+        known = (key.removeprefix(f"{_WORKSHOP}.") for key in declared)
+        reader.report_strays(_WORKSHOP, reader.mapping(_WORKSHOP), frozenset(known))
+
+
+def _check_token(reader: Reader) -> None:
+    token = reader.raw("gateway.auth.token")
+    if token is not None and not isinstance(token, str):
+        reader.wrong("gateway.auth.token", "a text")
+
+
+def _check_objects(reader: Reader) -> None:
+    """Report what should hold other keys but is a list or a word."""
+    for key in _objects():
+        value = reader.raw(key)
+        if value is not None and not isinstance(value, Mapping):
+            reader.wrong(key, "an object")
+
+
+def _check_unknown(reader: Reader) -> None:
+    for key in ("", *_objects()):
+        if key.partition(".")[0] in _OTHERS:
+            continue
+        found, known = reader.raw(key), _known_below(key)
+        for name in found if isinstance(found, Mapping) else ():
+            if name not in known:
+                reader.unknown(f"{key}.{name}" if key else name)
+
+
+@cache
+def _objects() -> tuple[str, ...]:
+    """Return the keys that hold other keys, less maps whose keys people choose."""
+    return tuple(dict.fromkeys(prefix for row in SETTINGS for prefix in _prefixes(row.key)))
+
+
+def _prefixes(key: str) -> Iterator[str]:
+    parts = key.split(".")
+    for end in range(1, len(parts)):
+        prefix = ".".join(parts[:end])
+        if prefix in _MAPS or "[]" in prefix:
+            return
+        yield prefix
+
+
+_MAPS = frozenset(row.key.partition(".<")[0] for row in SETTINGS if ".<" in row.key)
+
+
+@cache
+def _known_below(key: str) -> frozenset[str]:
+    prefix = f"{key}." if key else ""
+    inner = (row.key.removeprefix(prefix) for row in SETTINGS if row.key.startswith(prefix))
+    names = frozenset(re.split(r"[.\[]", one, maxsplit=1)[0] for one in inner)
+    return names if key else names | _TOP_LEVEL

@@ -28,8 +28,7 @@ from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
 from prowess.runtime.config import redaction as config_redaction
 from prowess.runtime.config.redaction import REDACTED, redacted
-from prowess.settings import SettingProblem
-from prowess.settings_table import SETTINGS
+from prowess.settings import SETTINGS, SettingProblem
 from prowess.skills.json_text import RepeatedKeyError, is_plain, strict_loads
 
 __all__ = (

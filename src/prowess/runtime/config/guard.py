@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from prowess.errors import ConfigKeyError
 from prowess.runtime.config.redaction import Item, Path, dotted, ids, matches, pattern, shown
+from prowess.settings import SETTINGS
 
 _Named = Callable[[Path], bool]
 # Names that mean something else to clients which are written in JavaScript.
@@ -128,25 +129,14 @@ def written(value: object) -> str:
 
 
 _Found: TypeAlias = tuple[Path, object]
-_WORKSHOP = "plugins.entries.skill-workshop.config"
+# Whole groups, with whatever else is written into them.
+_GROUPS = ("skills.model", "gateway.auth")
 GUARDED = (
-    "skills.routing.encoder",
-    "skills.routing.encoderModel",
-    "skills.routing.encoderKeyEnv",
-    "skills.routing.rerank",
-    "skills.model",
-    "skills.safety.egress",
-    "skills.install.privateHosts",
-    "skills.load.allowSymlinkTargets",
-    "plugins.load.paths",
-    f"{_WORKSHOP}.reviewCommand",
-    f"{_WORKSHOP}.reviewModel",
-    "gateway.auth",
+    *(row.key for row in SETTINGS if row.guarded and not row.key.startswith(_GROUPS)),
+    *_GROUPS,
     # No settings, and yet nothing starts beside them: they are tokens in the wrong place.
     "gateway.token",
     "gateway.password",
-    "gateway.allowedHosts",
-    "gateway.controlUi.allowedOrigins",
 )
 MOST_AGENTS = 500
 _REFERENCE = re.compile(r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})")
