@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prowess.safety.facts import Act, Reading, Snippet
-from prowess.safety.languages.python.expressions import all_of, bind, evaluate, operated, update
-from prowess.safety.languages.python.functions import apply, element, install, is_static, itself
-from prowess.safety.languages.python.io import PATH
-from prowess.safety.languages.python.source import Site, Source, State, literal_view, read_source
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code.expressions import all_of, bind, evaluate, operated, update
+from prowess.safety.languages.code.functions import apply, element, install, is_static, itself
+from prowess.safety.languages.code.io import PATH
+from prowess.safety.languages.code.values import (
     UNKNOWN,
     Function,
     Scope,
@@ -32,6 +31,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.languages.python.source import Site, Source, State, literal_view, read_source
 from prowess.safety.views import View
 
 _MAX_ROUNDS = 256

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prowess.safety.facts import Act, Fact, Snippet
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code.values import (
     MAX_TEXT,
     NO_LABELS,
     UNKNOWN,

@@ -8,8 +8,7 @@ import re
 import stat
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python.source import Site, State
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
     Labels,
@@ -23,6 +22,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
 
 _DISK = re.compile(r"^/dev/(?:sd|nvme|disk|rdisk|hd|vd|mmcblk)\w*$")

@@ -8,12 +8,11 @@ import shlex
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python import effects
-from prowess.safety.languages.python import effects as python_decode
-from prowess.safety.languages.python import io as files
-from prowess.safety.languages.python import io as network
-from prowess.safety.languages.python.source import Site, State
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code import effects
+from prowess.safety.languages.code import effects as python_decode
+from prowess.safety.languages.code import io as files
+from prowess.safety.languages.code import io as network
+from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
     Labels,
@@ -24,6 +23,7 @@ from prowess.safety.languages.python.values import (
     replace,
     words,
 )
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.sensitive import path_label
 
 _MAX_WORDS = 64

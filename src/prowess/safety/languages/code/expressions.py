@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python import values as fold
-from prowess.safety.languages.python.calls import EFFECTS
-from prowess.safety.languages.python.effects import backwards, computed, environment_variable
-from prowess.safety.languages.python.io import PATH, added_bits, join_path
-from prowess.safety.languages.python.source import Site, State
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code import values as fold
+from prowess.safety.languages.code.calls import EFFECTS
+from prowess.safety.languages.code.effects import backwards, computed, environment_variable
+from prowess.safety.languages.code.io import PATH, added_bits, join_path
+from prowess.safety.languages.code.values import (
     UNKNOWN,
     Constant,
     Function,
@@ -36,6 +35,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.languages.python.source import Site, State
 
 MODES: dict[str, int] = {
     f"stat.{name}": value

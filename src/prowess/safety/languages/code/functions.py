@@ -4,18 +4,17 @@ import ast
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python.calls import CALLERS, EFFECTS, METHODS
-from prowess.safety.languages.python.effects import REWRITES, computed, text_method
-from prowess.safety.languages.python.expressions import (
+from prowess.safety.languages.code.calls import CALLERS, EFFECTS, METHODS
+from prowess.safety.languages.code.effects import REWRITES, computed, text_method
+from prowess.safety.languages.code.expressions import (
     attribute_of,
     bind,
     evaluate,
     register,
     update,
 )
-from prowess.safety.languages.python.io import carried, http_call
-from prowess.safety.languages.python.source import Site, State
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code.io import carried, http_call
+from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
     Function,
@@ -32,6 +31,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.sensitive import is_secret_name
 
 Visit = Callable[[], None]

@@ -14,10 +14,9 @@ import zlib
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.python import values as fold
-from prowess.safety.languages.python.io import store, stored_labels
-from prowess.safety.languages.python.source import Site, State
-from prowess.safety.languages.python.values import (
+from prowess.safety.languages.code import values as fold
+from prowess.safety.languages.code.io import store, stored_labels
+from prowess.safety.languages.code.values import (
     MAX_TEXT,
     NO_LABELS,
     UNKNOWN,
@@ -33,6 +32,7 @@ from prowess.safety.languages.python.values import (
     sequence,
     words,
 )
+from prowess.safety.languages.python.source import Site, State
 from prowess.safety.sensitive import is_secret_name
 
 _MEMORY = 1 << 26

@@ -1,0 +1,1 @@
+"""One evaluator over trees of Python: what code does, without running it."""
