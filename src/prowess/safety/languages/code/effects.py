@@ -16,13 +16,16 @@ from collections.abc import Callable
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.io import store, stored_labels
+from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
     MAX_TEXT,
     NO_LABELS,
+    PYTHON_TABLE,
     UNKNOWN,
     Constant,
     Value,
     canonical,
+    common_words,
     is_dangerous,
     is_dangerous_module,
     labelled,
@@ -30,9 +33,8 @@ from prowess.safety.languages.code.values import (
     members,
     replace,
     sequence,
-    words,
 )
-from prowess.safety.languages.python.source import Site, State
+from prowess.safety.languages.tables import load_index
 from prowess.safety.sensitive import is_secret_name
 
 _MEMORY = 1 << 26
@@ -87,51 +89,11 @@ _PLAIN: dict[str, Callable[[bytes], bytes]] = {
     "uu": binascii.a2b_uu,
 }
 
-# The calls that decode, and the encoding that each undoes.
-CALLS = {
-    "base64.b64decode": "base64",
-    "base64.standard_b64decode": "base64",
-    "base64.decodebytes": "base64",
-    "base64.decodestring": "base64",
-    "base64.urlsafe_b64decode": "base64url",
-    "base64.b32decode": "base32",
-    "base64.b16decode": "base16",
-    "base64.b85decode": "base85",
-    "base64.a85decode": "ascii85",
-    "binascii.a2b_base64": "base64",
-    "binascii.unhexlify": "hex",
-    "binascii.a2b_hex": "hex",
-    "binascii.a2b_qp": "quoted-printable",
-    "binascii.a2b_uu": "uu",
-    "quopri.decodestring": "quoted-printable",
-    "bytes.fromhex": "hex",
-    "bytearray.fromhex": "hex",
-    "zlib.decompress": "zlib",
-    "zlib.decompressobj().decompress": "zlib",
-    "gzip.decompress": "gzip",
-    "bz2.decompress": "bzip2",
-    "lzma.decompress": "lzma",
-}
-
-_CODEC_NAMES = {
-    "rot13": "rot13",
-    "rot_13": "rot13",
-    "hex": "hex",
-    "hex_codec": "hex",
-    "base64": "base64",
-    "base64_codec": "base64",
-    "zlib": "zlib",
-    "zlib_codec": "zlib",
-    "zip": "zlib",
-    "bz2": "bzip2",
-    "uu": "uu",
-    "quopri": "quoted-printable",
-}
-
 
 def codec_encoding(name: Constant | None) -> str | None:
     """Return the encoding that `codecs.decode(…, name)` undoes, where it is not a charset."""
-    return _CODEC_NAMES.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
+    codecs_by_name = load_index(PYTHON_TABLE, "codecs")
+    return codecs_by_name.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
 
 
 def decode(encoding: str, data: Constant | None) -> bytes | None:
@@ -148,8 +110,6 @@ def decode(encoding: str, data: Constant | None) -> bytes | None:
 
 
 _DECODED = frozenset(["decoded"])
-_HOME_VARIABLES = words("HOME USERPROFILE")
-_FOLDER_VARIABLES = words("APPDATA LOCALAPPDATA PROGRAMDATA TEMP TMP TMPDIR XDG_CONFIG_HOME PWD")
 _RUN_KEY = "currentversion\\run"
 
 
@@ -163,9 +123,9 @@ def environment_variable(state: State, site: Site, key: Value, default: Value) -
     name = key.text
     if not name or key.constant is None:
         return labelled(frozenset(["env:" + (name or "*")]))
-    if name.upper() in _HOME_VARIABLES:
+    if name.upper() in common_words("home_variables"):
         return Value(sketch="~", node=site.node)
-    if name.upper() in _FOLDER_VARIABLES:
+    if name.upper() in common_words("folder_variables"):
         return Value(sketch=f"%{name}%", node=site.node)
     label = f"env:{name}"
     if is_secret_name(name):
@@ -198,7 +158,7 @@ def quiet_source(label: str) -> Callable[[State, Site], Value]:
 
 def decoding(state: State, site: Site) -> Value:
     """`base64.b64decode(data)` and its like."""
-    encoding = CALLS[site.name]
+    encoding = load_index(PYTHON_TABLE, "decoders")[site.name]
     return unpacked(state, site, encoding, site.arg(0))
 
 
@@ -339,12 +299,6 @@ def elevated(state: State, site: Site) -> Value:
     """`ShellExecuteW(None, "runas", program, …)`."""
     if site.arg(1).text.lower() == "runas":
         state.emit(Act.PRIVILEGE, site.node, "runas", site.arg(2).text)
-    return UNKNOWN
-
-
-def unverified(state: State, site: Site) -> Value:
-    """`ssl._create_unverified_context()`."""
-    state.emit(Act.DISABLE, site.node, "tls")
     return UNKNOWN
 
 

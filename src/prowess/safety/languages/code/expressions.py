@@ -14,9 +14,10 @@ from typing import Any
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
-from prowess.safety.languages.code.calls import EFFECTS
+from prowess.safety.languages.code.calls import python_effects
 from prowess.safety.languages.code.effects import backwards, computed, environment_variable
 from prowess.safety.languages.code.io import PATH, added_bits, join_path
+from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
     UNKNOWN,
     Constant,
@@ -25,17 +26,17 @@ from prowess.safety.languages.code.values import (
     Scope,
     Value,
     canonical,
+    common_words,
     is_bare_module,
     join,
     labelled,
     lookup,
     mapping,
     members,
+    python_words,
     replace,
     sequence,
-    words,
 )
-from prowess.safety.languages.python.source import Site, State
 
 MODES: dict[str, int] = {
     f"stat.{name}": value
@@ -110,18 +111,16 @@ def _percent(state: State, left: Value, right: Value) -> Value:
 
 Evaluate = Callable[[State, Any], Value]
 
+
+class Do(ast.expr):
+    """Statements inside an expression, and then its value: no Python, but JavaScript has it."""
+
+    body: list[ast.stmt]
+    value: ast.expr
+    _fields = ("body", "value")
+
+
 _SHORT = 3
-# Names of a reply that say nothing of what it holds.
-_STATUS = words("status_code status ok reason elapsed closed")
-_BUILTINS = words(
-    """
-    eval exec compile open input raw_input getattr globals locals vars dict len isinstance
-    issubclass bool id hash type callable hasattr any all print chr unichr ord int str bytes
-    bytearray list tuple set sorted iter reversed range zip enumerate map filter __import__ execfile
-    setattr delattr next sum min max repr format super object breakpoint
-    """
-)
-_TABLE_ROOTS = frozenset(name.partition(".")[0] for name in EFFECTS)
 
 
 def evaluate(state: State, node: ast.expr | None) -> Value:
@@ -154,26 +153,31 @@ def _constant(state: State, node: ast.Constant) -> Value:
 
 
 def _name(state: State, node: ast.Name) -> Value:
-    found = state.find(node.id)
-    if found is not None:
-        return found
-    if node.id in _BUILTINS:
-        return Value(name=node.id)
+    found = state.find(node.id) or state.language.find_name(state, node.id)
+    return found or Value(node=node)
+
+
+def find_python_name(state: State, name: str) -> Value | None:
+    """Return what a name means that a Python text does not define."""
+    if name in python_words("builtins"):
+        return Value(name=name)
     for module in state.stars:
-        if f"{module}.{node.id}" in EFFECTS:
-            return Value(name=f"{module}.{node.id}")
-    if is_bare_module(node.id):
-        return Value(name=canonical(node.id))
-    return Value(sketch="", node=node)
+        if f"{module}.{name}" in python_effects():
+            return Value(name=f"{module}.{name}")
+    return Value(name=canonical(name)) if is_bare_module(name) else None
 
 
 def _attribute(state: State, node: ast.Attribute) -> Value:
-    base = evaluate(state, node.value)
-    return attribute_of(state, base, node)
+    return attribute_of(state, evaluate(state, node.value), node)
 
 
 def attribute_of(state: State, base: Value, node: ast.Attribute) -> Value:
     """Return an attribute of a value."""
+    found = state.get_member(base, node, Value(constant=node.attr, plain=True))
+    return found or _python_attribute(state, base, node)
+
+
+def _python_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
     attr = node.attr
     if base.function is not None and isinstance(base.function.node, ast.ClassDef):
         return own_attribute(state, base.function.node.name, attr)
@@ -186,7 +190,7 @@ def attribute_of(state: State, base: Value, node: ast.Attribute) -> Value:
     if base.name == PATH and attr == "parent":
         return replace(base, constant=None, sketch=base.text.rpartition("/")[0])
     if not base.name:
-        return labelled(frozenset() if attr in _STATUS else base.labels)
+        return labelled(frozenset() if attr in common_words("status") else base.labels)
     return _named_attribute(state, base, node)
 
 
@@ -203,7 +207,7 @@ def _named_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
         return Value(sketch="python3", node=node)
     if name == "sys.stdin":
         return Value(name=name, labels=state.outside | {"input"})
-    labels = frozenset() if node.attr in _STATUS else base.labels
+    labels = frozenset() if node.attr in common_words("status") else base.labels
     return Value(name=name, labels=labels)
 
 
@@ -227,6 +231,9 @@ def _subscript(state: State, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _sliced(state, base, node.slice)
     key = evaluate(state, node.slice)
+    found = state.get_member(base, node, key)
+    if found is not None:
+        return found
     if base.name == "os.environ":
         return environment_variable(state, _site(node, base), key, UNKNOWN)
     if base.name == "sys.modules" and isinstance(key.constant, str):
@@ -461,6 +468,8 @@ def _unpack(state: State, targets: list[ast.expr], value: Value) -> None:
 
 def _set_attribute(state: State, target: ast.Attribute, value: Value) -> None:
     base = evaluate(state, target.value)
+    if state.set_member(base, target, Value(constant=target.attr), value):
+        return
     if base.name.startswith("self:"):
         owner = base.name[5:]
         old = state.attribute(owner, target.attr)
@@ -477,6 +486,8 @@ def _set_attribute(state: State, target: ast.Attribute, value: Value) -> None:
 def _set_member(state: State, target: ast.Subscript, value: Value) -> None:
     base = evaluate(state, target.value)
     key = UNKNOWN if isinstance(target.slice, ast.Slice) else evaluate(state, target.slice)
+    if state.set_member(base, target, key, value):
+        return
     if base.name == "os.environ":
         state.emit(Act.SETENV, target, key.text, value.text, value.labels)
         return

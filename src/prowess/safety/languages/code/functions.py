@@ -3,24 +3,29 @@
 import ast
 from collections.abc import Callable
 
+from prowess.data import read_words
 from prowess.safety.facts import Act
-from prowess.safety.languages.code.calls import CALLERS, EFFECTS, METHODS
+from prowess.safety.languages.code.calls import python_effects, python_methods
 from prowess.safety.languages.code.effects import REWRITES, computed, text_method
 from prowess.safety.languages.code.expressions import (
     attribute_of,
     bind,
     evaluate,
+    find_python_name,
     register,
     update,
 )
 from prowess.safety.languages.code.io import carried, http_call
+from prowess.safety.languages.code.state import Language, Site, State
 from prowess.safety.languages.code.values import (
     NO_LABELS,
+    PYTHON_TABLE,
     UNKNOWN,
     Function,
     Labels,
     Scope,
     Value,
+    common_words,
     join,
     labelled,
     labels_of,
@@ -29,26 +34,16 @@ from prowess.safety.languages.code.values import (
     public,
     replace,
     sequence,
-    words,
 )
-from prowess.safety.languages.python.source import Site, State
+from prowess.safety.languages.tables import load_index
 from prowess.safety.sensitive import is_secret_name
 
 Visit = Callable[[], None]
 
 _MAX_ALTERNATIVES = 3
 _MAX_ITEMS = 256
-_GROWING = words(
-    "append extend add update insert appendleft put setdefault write writelines attach add_field "
-    "add_header writestr writerow set_payload set_content add_attachment put_nowait push"
-)
-# Keywords by which clients are given their key: it opens a service, it is not its data.
-_KEYS = words(
-    "api_key apikey token access_token auth password passwd secret key credentials env "
-    "aws_access_key_id aws_secret_access_key username user bearer_token client_secret headers"
-)
-_DEFERRED = words("partial() attrgetter methodcaller")
-_PLAIN = words("input file decoded")
+_DEFERRED = read_words("partial() attrgetter methodcaller")
+_PLAIN = read_words("input file decoded")
 _CLIENT = ("Client", "Session", "Api", "API", "AI", "Bot", "Anthropic", "Github", "Cohere", "Groq")
 
 
@@ -93,7 +88,7 @@ def apply(state: State, site: Site, method: str = "") -> Value:
         return _own(state, site, site.callee.function)
     if site.name in _DEFERRED:
         return _completed(state, site)
-    for attempt in (_rewrite, _mapped, _known, _caller):
+    for attempt in state.language.attempts:
         found = attempt(state, site, method)
         if found is not None:
             return found
@@ -174,7 +169,7 @@ def _mapped(state: State, site: Site, _method: str) -> Value | None:
 
 def _known(state: State, site: Site, method: str) -> Value | None:
     _whole_environment(state, site)
-    effect = EFFECTS.get(site.name)
+    effect = python_effects().get(site.name)
     if effect is not None:
         found = effect(state, site)
         if found is not None:
@@ -182,8 +177,9 @@ def _known(state: State, site: Site, method: str) -> Value | None:
     found = http_call(state, _with_method(site, method))
     if found is None:
         found = carried(state, site)
-    if found is None and method in METHODS and not site.name.startswith("self:"):
-        found = METHODS[method](state, site)
+    methods = python_methods()
+    if found is None and method in methods and not site.name.startswith("self:"):
+        found = methods[method](state, site)
     return found
 
 
@@ -201,10 +197,10 @@ def _whole_environment(state: State, site: Site) -> None:
 
 
 def _caller(state: State, site: Site, _method: str) -> Value | None:
-    keyword = CALLERS.get(site.name)
+    keyword = load_index(PYTHON_TABLE, "callers").get(site.name)
     if keyword is None:
         return None
-    if not keyword:
+    if keyword == "first":
         callee, args = site.arg(0), site.args[1:]
     else:
         callee = site.arg(1, keyword)
@@ -225,7 +221,8 @@ def _other(state: State, site: Site) -> Value:
     if last.endswith(_CLIENT) or any(part in last for part in ("Client", "Session")):
         return Value(name=site.name + "()", made_of=site.arg(0))
     labels = site.receiver.labels | labels_of(site.args)
-    labels |= labels_of(v for k, v in site.keywords.items() if k not in _KEYS)
+    keys = common_words("client_keys")
+    labels |= labels_of(v for k, v in site.keywords.items() if k not in keys)
     return Value(name=site.name + "()" if site.name else "", labels=labels)
 
 
@@ -242,7 +239,7 @@ def _own_module(state: State, site: Site) -> Value:
 
 def _grow(state: State, node: ast.Call, method: str, site: Site) -> None:
     """`list.append(x)`: what a container is given, it holds."""
-    if method not in _GROWING or not isinstance(node.func, ast.Attribute):
+    if method not in common_words("growing") or not isinstance(node.func, ast.Attribute):
         return
     base, target = site.receiver, node.func.value
     if base.function is not None or base.name.startswith(("self:", "os.environ", "open()")):
@@ -359,3 +356,10 @@ def install() -> None:
     register(ast.SetComp, _comprehension)
     register(ast.GeneratorExp, _comprehension)
     register(ast.DictComp, _dict_comprehension)
+
+
+PYTHON = Language(
+    name="python",
+    find_name=find_python_name,
+    attempts=(_rewrite, _mapped, _known, _caller),
+)

@@ -6,10 +6,15 @@ What Python code fetches and sends: HTTP clients, sockets, mail, names, clouds, 
 import ast
 import re
 import stat
+from functools import cache
 
+from prowess.data import read_words
 from prowess.safety.facts import Act
+from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
+    COMMON_TABLE,
     NO_LABELS,
+    PYTHON_TABLE,
     UNKNOWN,
     Labels,
     Value,
@@ -17,26 +22,16 @@ from prowess.safety.languages.code.values import (
     labels_of,
     lookup,
     mapping,
+    python_words,
     remote_label,
     remote_url,
     sequence,
-    words,
 )
-from prowess.safety.languages.python.source import Site, State
+from prowess.safety.languages.tables import load_index, load_table
 from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
 
 _DISK = re.compile(r"^/dev/(?:sd|nvme|disk|rdisk|hd|vd|mmcblk)\w*$")
 _MAX_PATH = 1024
-_SCRIPTS = {
-    ".sh": "shell",
-    ".bash": "shell",
-    ".command": "shell",
-    ".py": "python",
-    ".pth": "python",
-    ".js": "javascript",
-    ".mjs": "javascript",
-    ".ps1": "powershell",
-}
 _SHELL_PLACES = frozenset({"rc-file", "cron", "git-hook"})
 _WRITES = re.compile(r"[wax+]")
 _SETUID = stat.S_ISUID | stat.S_ISGID
@@ -90,7 +85,7 @@ def _touched(state: State, node: ast.expr, text: str, data: Value) -> None:
 def _script(state: State, path: str, data: Value) -> None:
     """Text that is written as a program is read as one."""
     dot = path[path.rfind(".") :] if "." in path else ""
-    language = _SCRIPTS.get(dot, "")
+    language = load_index(COMMON_TABLE, "endings").get(dot, "")
     if not language and (data.text.startswith("#!") or persist_kind(path) in _SHELL_PLACES):
         language = "python" if "python" in data.text[:40] else "shell"
     if language and data.text:
@@ -242,7 +237,7 @@ def join_path(parts: tuple[Value, ...], site: Site | None = None) -> Value:
     return Value(
         constant=text if whole else None,
         sketch=text,
-        labels=labels_of(parts) - words("input"),
+        labels=labels_of(parts) - {"input"},
         name=name,
         node=node,
         plain=False,
@@ -314,19 +309,10 @@ def set_environment(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-_CLIENTS = words(
-    """
-    requests requests.Session() httpx httpx.Client() httpx.AsyncClient() aiohttp
-    aiohttp.ClientSession() aiohttp.client.ClientSession() urllib3 urllib3.PoolManager()
-    niquests niquests.Session() curl_cffi.requests curl_cffi.requests.Session() treq
-    cloudscraper.create_scraper() grequests urllib3.HTTPSConnectionPool() httplib2.Http()
-    requests_toolbelt.sessions.BaseUrlSession() urllib3.connection_from_url() asks primp.Client()
-    """
-)
-_FETCHING = words("get head options stream")
-_SENDING = words("post put patch delete")
-_EITHER = words("request stream send urlopen ws_connect")
-_BODY = words("data json files params headers content body fields cookies auth")
+_FETCHING = read_words("get head options stream")
+_SENDING = read_words("post put patch delete")
+_EITHER = read_words("request stream send urlopen ws_connect")
+_BODY = read_words("data json files params headers content body fields cookies auth")
 _URLS = ("http://", "https://")
 
 
@@ -338,7 +324,7 @@ def response(url: str) -> Value:
 def http_call(state: State, site: Site) -> Value | None:
     """A call of an HTTP client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
-    if client in _CLIENTS:
+    if client in python_words("http_clients"):
         if method in _EITHER:
             return _requested(state, site)
         if method in _FETCHING or method in _SENDING:
@@ -486,29 +472,18 @@ def resolved(state: State, site: Site) -> Value:
     return labelled(frozenset([remote_label("")]))
 
 
-# Methods of clients that hand data over, by how; the receiver must be a client of that kind.
-_CARRIERS: tuple[tuple[str, tuple[str, ...], frozenset[str]], ...] = (
-    ("smtp", ("smtplib.", "aiosmtplib", "yagmail"), words("sendmail send_message send")),
-    ("ftp", ("ftplib.", "paramiko.", "pysftp.", "scp.", "fabric."),
-     words("storbinary storlines put putfo upload")),
-    ("cloud", ("boto3.", "google.cloud", "azure.", "dropbox.", "s3fs.", "minio.", "oss2."),
-     words("upload_file upload_fileobj put_object upload_from_string upload_from_filename "
-           "upload_blob files_upload put fput_object upload_from_file")),
-    ("chat", ("telegram.", "telebot.", "telethon.", "slack_sdk.", "discord.", "discord_webhook.",
-              "slack.", "dhooks.", "pyrogram.", "knockknock.", "apprise."),
-     words("send_message send_document send_photo sendMessage sendDocument chat_postMessage "
-           "files_upload files_upload_v2 send execute add_file send_file notify")),
-    ("http", ("websocket.", "websockets.", "socketio.", "paho.", "aiohttp."),
-     words("send send_text send_str send_bytes emit publish send_json")),
-    ("tcp", ("socket.", "asyncio.open_connection", "ssl.", "telnetlib.", "zmq."),
-     words("send_string write")),
-)  # fmt: skip
+@cache
+def _carriers() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
+    return tuple(
+        (row["how"], tuple(row["clients"].split()), read_words(row["methods"]))
+        for row in load_table(PYTHON_TABLE, "carriers")
+    )
 
 
 def carried(state: State, site: Site) -> Value | None:
     """A method of a mail, file, cloud or chat client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
-    for how, prefixes, methods in _CARRIERS:
+    for how, prefixes, methods in _carriers():
         if method in methods and client.startswith(prefixes):
             flow = site.labels() | site.receiver.labels | _local_files(state, site)
             state.emit(Act.SEND, site.node, _host(site.receiver), how, flow)
