@@ -43,9 +43,8 @@ from prowess.secrets.mask import hidden_in
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 from prowess.skills.text import one_line
-from prowess.transcripts.sessions import Session, Turn, corrects
-from prowess.transcripts.turns import Role
-from prowess.transcripts.turns import Turn as Said
+from prowess.transcripts.sessions import Session, SessionTurn, corrects
+from prowess.transcripts.turns import Role, Turn
 from prowess.workshop.capture import Capture, capture, topic_of
 from prowess.workshop.edit import Append, Create
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
@@ -139,7 +138,7 @@ class _Counts:
         """Return the numbers of a skill."""
         return self.skills.setdefault(name, SkillNumbers(name=name))
 
-    def counts(self, turn: Turn) -> bool:
+    def counts(self, turn: SessionTurn) -> bool:
         """Return whether a turn lies in the time that was asked for."""
         return not turn.at_ms or turn.at_ms >= self.since_ms
 
@@ -354,7 +353,7 @@ class Lesson:
     """A missed skill, what was asked for, and what the person then said to do."""
 
     missed: Missed
-    proof: Turn
+    proof: SessionTurn
     found: Capture
 
 
@@ -369,7 +368,7 @@ def lessons(misses: Sequence[Missed]) -> Iterator[Lesson]:
         if miss.kind is not MissKind.MISSED or proof is None or proof.by_hand:
             continue
         key = (miss.session.harness, miss.session.id or miss.session.path, proof.number)
-        said = Said(role=Role.USER, text=proof.prompt, place=proof.number)
+        said = Turn(role=Role.USER, text=proof.prompt, place=proof.number)
         words = lesson(proof.prompt, miss.skill)
         if words and key not in seen and capture([said]) is None:
             seen.add(key)

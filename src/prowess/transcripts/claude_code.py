@@ -1,20 +1,12 @@
-"""Lines of Claude Code's transcripts: which belong to what happened, and which words were typed.
-
-A file holds a tree, of which the newest branch is what happened. Much of what stands there as a
-message of the user was written by the program: only what is `TYPED` was typed.
-
-Sessions of Claude Code: its transcripts say what the model was shown, and which skills it used.
-
-A file can hold the lines of several sessions, where one was resumed from another; each has a
-branch of its own. What is attached to a line of the branch belongs to it, also where no later line
-answers it.
-
-Claude Code's transcripts: a tree of lines, of which the newest branch is what happened.
+"""Claude Code's transcripts: a tree of lines, of which the newest branch is what happened.
 
 A person who goes back and types something else leaves the old branch in the file. Calls made side
 by side hang below each other, so that an answer can lie beside the branch: answers are looked up in
-the whole file, and all lines of one message belong together. The format is its vendor's own and
-changes, so whatever is unknown is passed over.
+the whole file, all lines of one message belong together, and what is attached to a line of the
+branch belongs to it. A file can hold the lines of several sessions, where one was resumed from
+another; each has a branch of its own. Much of what stands there as a message of the user was
+written by the program. The format is its vendor's own and changes, so what is unknown is passed
+over.
 """
 
 import re
@@ -23,27 +15,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from prowess.transcripts.sessions import (
-    CUT_OFF,
-    INTERRUPTED,
-    SERVICE_FAILED,
+from prowess.transcripts.events import (
+    SUB_AGENT,
+    Entry,
+    Listener,
+    Prompt,
     Results,
     Returned,
-    Session,
-    SessionBuilder,
-    TurnReader,
-    listing,
-    moment_ms,
-    skill_files,
-    words_of,
+    ToolCall,
+    find_skill_files,
+    read_listing,
+    read_moment_ms,
+    read_text,
+    read_words,
+    split_command,
 )
+from prowess.transcripts.sessions import Session, SessionBuilder
+from prowess.transcripts.tasks import CUT_OFF, INTERRUPTED, SERVICE_FAILED, TraceBuilder
 from prowess.transcripts.traces import LeftOut, Trace, TraceShape
-from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.turns import NO_MESSAGE, Record
 
-Entry = Mapping[str, object]
-
-SUB_AGENT, TWICE = "work of a sub-agent", "a line that is written twice"
-SPOKEN = frozenset(("user", "assistant"))
+HARNESS = "claude-code"
+TWICE = "a line that is written twice"
+_SPOKEN = frozenset(("user", "assistant"))
 
 _LINKED = frozenset(("user", "assistant", "system", "attachment"))
 _NOT_TYPED_MARKS = ("isMeta", "isCompactSummary")
@@ -70,10 +64,19 @@ _ELEMENT = re.compile(
     r"<(?P<tag>[a-z]{1,30}(?:[-_][a-z]{1,30}){1,4})\b[^<>]{0,300}>.*</(?P=tag)>", re.DOTALL
 )
 # The program's own filler, which no model said.
-SYNTHETIC = "<synthetic>"
+_SYNTHETIC = "<synthetic>"
 
 
-class Kind(Enum):
+_COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
+_ARGUMENTS, _END_OF_ARGUMENTS, _MOST_ARGUMENTS = "<command-args>", "</command-args>", 8_000
+_READS = frozenset(("Read", "View", "NotebookRead"))
+# Who or what begins work that is not done for a prompt: other agents, and commands.
+_OTHERS = ("<teammate-message", "<agent-message", "<channel-message", "<command-name>",
+           "<command-message>")  # fmt: skip
+_CUT_OFF = frozenset(("max_tokens", "refusal", "model_context_window_exceeded"))
+
+
+class _Kind(Enum):
     """What a line of the user is."""
 
     TYPED = "typed"
@@ -85,14 +88,14 @@ class Kind(Enum):
     TAGS_ALONE = "tags alone"
 
 
-class UserLine(NamedTuple):
+class _UserLine(NamedTuple):
     """A line of the user, and the words in it that a person typed."""
 
-    kind: Kind
+    kind: _Kind
     text: str
 
 
-def entries_of(records: Sequence[Record], left_out: LeftOut) -> Iterator[Entry]:
+def _read_entries(records: Sequence[Record], left_out: LeftOut) -> Iterator[Entry]:
     """Yield the lines that belong to the conversation, each once; sub-agents have their own."""
     seen: set[str] = set()
     for record in records:
@@ -101,9 +104,9 @@ def entries_of(records: Sequence[Record], left_out: LeftOut) -> Iterator[Entry]:
             left_out[NO_MESSAGE] += 1
         elif value.get("isSidechain") is True:
             left_out[SUB_AGENT] += 1
-        elif value["type"] in SPOKEN and not isinstance(value.get("message"), dict):
+        elif value["type"] in _SPOKEN and not isinstance(value.get("message"), dict):
             left_out[NO_MESSAGE] += 1
-        elif (uuid := text_at(value, "uuid")) in seen:
+        elif (uuid := read_text(value, "uuid")) in seen:
             left_out[TWICE] += 1
         elif value["type"] in _LINKED:
             if uuid:
@@ -111,12 +114,12 @@ def entries_of(records: Sequence[Record], left_out: LeftOut) -> Iterator[Entry]:
             yield value
 
 
-class Tree:
+class _Tree:
     """The lines of a file, and which line each one answers."""
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
         self.entries = entries
-        self._by_id = {text_at(entry, "uuid"): place for place, entry in enumerate(entries)}
+        self._by_id = {read_text(entry, "uuid"): place for place, entry in enumerate(entries)}
         self._keys = [_message_key(entry) for entry in entries]
         # Of each message of a session; an id that many sessions share would be many times the file.
         self._lines_of: dict[tuple[str, str], list[int]] = {}
@@ -125,10 +128,10 @@ class Tree:
         last: dict[str, int] = {}
         self._leaves: dict[str, int] = {}
         for place, entry in enumerate(entries):
-            session = text_at(entry, "sessionId")
+            session = read_text(entry, "sessionId")
             self._before.append(last.get(session))
             last[session] = place
-            if entry["type"] in SPOKEN:
+            if entry["type"] in _SPOKEN:
                 self._leaves[session] = place
                 self._lines_of.setdefault(self._keys[place], []).append(place)
 
@@ -166,16 +169,16 @@ class Tree:
         return self._before[place]
 
 
-def user_line(entry: Entry) -> UserLine:
+def _read_user_line(entry: Entry) -> _UserLine:
     """Return what a line of the user is."""
-    text = _typed_words(words_of(message_of(entry).get("content"), "user").strip())
+    text = _typed_words(read_words(_message_of(entry).get("content"), "user").strip())
     if text.startswith(_INTERRUPTION):
-        return UserLine(Kind.INTERRUPTION, "")
-    if "toolUseResult" in entry or any("tool_use_id" in block for block in blocks_of(entry)):
-        return UserLine(Kind.RESULT, "")
+        return _UserLine(_Kind.INTERRUPTION, "")
+    if "toolUseResult" in entry or any("tool_use_id" in block for block in _blocks_of(entry)):
+        return _UserLine(_Kind.RESULT, "")
     if any(entry.get(mark) is True for mark in _NOT_TYPED_MARKS) or text.startswith(_BY_PROGRAM):
-        return UserLine(Kind.BY_PROGRAM, "")
-    return UserLine(Kind.TYPED if text else Kind.TAGS_ALONE, text)
+        return _UserLine(_Kind.BY_PROGRAM, "")
+    return _UserLine(_Kind.TYPED if text else _Kind.TAGS_ALONE, text)
 
 
 def _typed_words(text: str) -> str:
@@ -186,7 +189,25 @@ def _typed_words(text: str) -> str:
     return "" if _ELEMENT.fullmatch(text) else text
 
 
-def message_of(entry: Entry) -> Entry:
+class _Attached:
+    """What is attached to which line; looked up, since a file may hold thousands of sessions."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._places = {id(entry): place for place, entry in enumerate(entries)}
+        self._below: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            if entry["type"] == "attachment" and (parent := read_text(entry, "parentUuid")):
+                self._below[parent].append(entry)
+
+    def to(self, branch: Sequence[Entry]) -> list[Entry]:
+        """Return the lines of a branch and what is attached to them, in the order of the file."""
+        named = {read_text(entry, "uuid") for entry in branch}
+        more = (entry for name in named for entry in self._below.get(name, ()))
+        found = {id(entry): entry for entry in (*branch, *more)}
+        return [found[key] for key in sorted(found, key=self._places.__getitem__)]
+
+
+def _message_of(entry: Entry) -> Entry:
     """Return the message that a line wraps; empty where it wraps none."""
     message = entry.get("message")
     return message if isinstance(message, dict) else {}
@@ -195,95 +216,141 @@ def message_of(entry: Entry) -> Entry:
 def _message_key(entry: Entry) -> tuple[str, str]:
     """Return session and id of an agent's message; no id where it is another's."""
     is_agent = entry["type"] == "assistant"
-    return text_at(entry, "sessionId"), text_at(message_of(entry), "id") if is_agent else ""
+    return read_text(entry, "sessionId"), read_text(_message_of(entry), "id") if is_agent else ""
 
 
-def blocks_of(entry: Entry) -> list[Entry]:
+def _blocks_of(entry: Entry) -> list[Entry]:
     """Return the parts of a message; none where it is a plain text."""
-    content = message_of(entry).get("content")
+    content = _message_of(entry).get("content")
     if not isinstance(content, list):
         return []
     return [block for block in content if isinstance(block, dict)]
 
 
-def text_at(entry: Entry, name: str) -> str:
-    """Return a field where it is a text."""
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""
-
-
-HARNESS = "claude-code"
-
-_COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
-_ARGUMENTS, _END_OF_ARGUMENTS, _MOST_ARGUMENTS = "<command-args>", "</command-args>", 8_000
-_TYPED_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
-_READS = frozenset(("Read", "View", "NotebookRead"))
+def is_claude_code_line(value: object) -> bool:
+    """Return whether a value is a line that Claude Code writes."""
+    if not isinstance(value, dict):
+        return False
+    is_spoken = str(value.get("type")) in _SPOKEN and isinstance(value.get("message"), dict)
+    return is_spoken or ("parentUuid" in value and "uuid" in value)
 
 
 def read_claude_sessions(
     records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
 ) -> tuple[Session, ...]:
     """Return each session of a transcript in which somebody typed something."""
-    left_out = LeftOut(skipped)
-    tree = Tree(tuple(entries_of(records, left_out)))
-    attached = _Attached(tree.entries)
-    found = (_read_branch(attached.to(branch), path, left_out) for branch in tree.branches())
+    transcript = _Transcript(records, LeftOut(skipped))
+    found: list[Session | None] = []
+    for branch in transcript.branches():
+        builder = SessionBuilder(harness=HARNESS, path=path, left_out=transcript.left_out)
+        transcript.tell(branch, builder)
+        found.append(builder.build())
     return tuple(session for session in found if session is not None)
 
 
-class _Attached:
-    """What is attached to which line; looked up, since a file may hold thousands of sessions."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self._places = {id(entry): place for place, entry in enumerate(entries)}
-        self._below: defaultdict[str, list[Entry]] = defaultdict(list)
-        for entry in entries:
-            if entry["type"] == "attachment" and (parent := text_at(entry, "parentUuid")):
-                self._below[parent].append(entry)
-
-    def to(self, branch: Sequence[Entry]) -> list[Entry]:
-        """Return the lines of a branch and what is attached to them, in the order of the file."""
-        named = {text_at(entry, "uuid") for entry in branch}
-        more = (entry for name in named for entry in self._below.get(name, ()))
-        found = {id(entry): entry for entry in (*branch, *more)}
-        return [found[key] for key in sorted(found, key=self._places.__getitem__)]
+def read_claude_code(
+    records: Sequence[Record], *, path: str, left_out: LeftOut
+) -> tuple[Trace, ...]:
+    """Return a trace for each prompt on the newest branch of each session."""
+    transcript = _Transcript(records, left_out)
+    traces: list[Trace] = []
+    for branch in transcript.branches():
+        builder = TraceBuilder(path=path, shape=TraceShape.CLAUDE_CODE, left_out=left_out)
+        transcript.tell(branch, builder)
+        traces += builder.build()
+    return tuple(traces)
 
 
-def _read_branch(branch: Sequence[Entry], path: str, left_out: LeftOut) -> Session | None:
-    builder = SessionBuilder(harness=HARNESS, path=path, left_out=left_out)
-    for entry in branch:
-        builder.about(
-            session_id=text_at(entry, "sessionId"),
-            cwd=text_at(entry, "cwd"),
-            at_ms=moment_ms(entry.get("timestamp")),
+class _Transcript:
+    """A file, told branch by branch."""
+
+    def __init__(self, records: Sequence[Record], left_out: LeftOut) -> None:
+        self.left_out = left_out
+        self._tree = _Tree(tuple(_read_entries(records, left_out)))
+        self._attached = _Attached(self._tree.entries)
+        self._results: Results | None = None
+
+    def branches(self) -> Iterator[list[Entry]]:
+        """Yield the lines of each session, with what is attached to them."""
+        return (self._attached.to(branch) for branch in self._tree.branches())
+
+    def tell(self, branch: Sequence[Entry], listener: Listener) -> None:
+        """Tell what happened on a branch."""
+        if listener.wants_results and self._results is None:
+            self._results = self._read_results()
+        for entry in branch:
+            at_ms = read_moment_ms(entry.get("timestamp"))
+            session, folder = read_text(entry, "sessionId"), read_text(entry, "cwd")
+            listener.take_session(session_id=session, folder=folder, at_ms=at_ms)
+            if entry["type"] == "user":
+                _tell_user(entry, at_ms, listener)
+            elif entry["type"] == "assistant":
+                self._tell_agent(entry, listener)
+            elif entry["type"] == "attachment":
+                _tell_attachment(entry.get("attachment"), listener)
+
+    def _read_results(self) -> Results:
+        results = Results()
+        for entry in self._tree.entries:
+            for block in _blocks_of(entry):
+                if "tool_use_id" in block:
+                    text = read_words(block.get("content"), "tool")
+                    failed = block.get("is_error") is True
+                    results.add(block["tool_use_id"], Returned(text=text, failed=failed))
+        return results
+
+    def _tell_agent(self, entry: Entry, listener: Listener) -> None:
+        listener.take_use([read_text(entry, "attributionSkill")])
+        message = _message_of(entry)
+        if entry.get("isApiErrorMessage") is True:
+            listener.take_stop(SERVICE_FAILED)
+        elif message.get("model") != _SYNTHETIC:
+            content = message.get("content")
+            if isinstance(content, str):
+                listener.take_reply(content)
+            for block in _blocks_of(entry):
+                self._tell_block(block, listener)
+            if str(message.get("stop_reason")) in _CUT_OFF:
+                listener.take_stop(CUT_OFF)
+
+    def _tell_block(self, block: Entry, listener: Listener) -> None:
+        kind = block.get("type")
+        if kind == "text":
+            listener.take_reply(read_text(block, "text"))
+        elif kind == "thinking":
+            listener.take_thought(read_text(block, "thinking"))
+        elif isinstance(kind, str) and kind in {"tool_use", "server_tool_use"}:
+            call = ToolCall(
+                name=block.get("name"),
+                fields=block.get("input"),
+                returned=self._results.take(block.get("id")) if self._results else None,
+                skills=_skills_of(read_text(block, "name"), block.get("input")),
+                by_service=kind != "tool_use",
+            )
+            listener.take_call(call)
+
+
+def _tell_user(entry: Entry, at_ms: int, listener: Listener) -> None:
+    said = _read_user_line(entry)
+    if said.kind is _Kind.INTERRUPTION:
+        listener.take_stop(INTERRUPTED)
+    elif said.kind is _Kind.TYPED:
+        prompt = Prompt(
+            text=said.text,
+            at_ms=at_ms,
+            session_id=read_text(entry, "sessionId"),
+            folder=read_text(entry, "cwd"),
+            command=split_command(said.text),
         )
-        if entry["type"] == "user":
-            _take_user(entry, builder)
-        elif entry["type"] == "assistant":
-            _take_agent(entry, builder)
-        elif entry["type"] == "attachment":
-            _take_attachment(entry.get("attachment"), builder)
-    return builder.session()
-
-
-def _take_user(entry: Entry, builder: SessionBuilder) -> None:
-    at_ms = moment_ms(entry.get("timestamp"))
-    said = user_line(entry)
-    if said.kind is Kind.TYPED:
-        command = _TYPED_COMMAND.fullmatch(said.text)
-        if command is None:
-            builder.typed(said.text, at_ms)
+        listener.take_prompt(prompt)
+    elif said.kind is _Kind.BY_PROGRAM:
+        listener.take_untyped()
+    elif said.kind is _Kind.TAGS_ALONE:
+        raw = read_words(_message_of(entry).get("content"), "tool")
+        if (called := _COMMAND.search(raw)) is not None:
+            listener.take_command(called["name"], _arguments(raw), at_ms)
         else:
-            builder.commanded(command["name"], command["said"] or "", at_ms)
-    elif said.kind is Kind.TAGS_ALONE:
-        raw = words_of(message_of(entry).get("content"), "tool")
-        called = _COMMAND.search(raw)
-        if called is None:
-            builder.left_out[NOT_TYPED] += 1
-            return
-        builder.commanded(called["name"], _arguments(raw), at_ms)
-    elif said.kind is Kind.BY_PROGRAM:
-        builder.left_out[NOT_TYPED] += 1
+            listener.take_untyped(is_break=not raw or any(mark in raw for mark in _OTHERS))
 
 
 def _arguments(raw: str) -> str:
@@ -293,129 +360,26 @@ def _arguments(raw: str) -> str:
     return said[:_MOST_ARGUMENTS] if end else ""
 
 
-def _take_agent(entry: Entry, builder: SessionBuilder) -> None:
-    builder.used([text_at(entry, "attributionSkill")])
-    message = message_of(entry)
-    if message.get("model") == SYNTHETIC or entry.get("isApiErrorMessage") is True:
-        return
-    content = message.get("content")
-    if isinstance(content, str):
-        builder.told(content)
-    for block in blocks_of(entry):
-        if block.get("type") == "text":
-            builder.told(text_at(block, "text"))
-        elif block.get("type") == "tool_use":
-            builder.called()
-            _take_call(text_at(block, "name"), block.get("input"), builder)
-
-
-def _take_call(name: str, given: object, builder: SessionBuilder) -> None:
+def _skills_of(name: str, given: object) -> tuple[str, ...]:
+    """Return the skills that a call reads or runs."""
     if not isinstance(given, dict):
-        return
+        return ()
     if name == "Skill":
         # Older versions called the argument `command`.
-        builder.used([(text_at(given, "skill") or text_at(given, "command")).lstrip("/")])
-    elif name in _READS:
-        builder.used(skill_files(text_at(given, "file_path")))
+        return ((read_text(given, "skill") or read_text(given, "command")).lstrip("/"),)
+    return find_skill_files(read_text(given, "file_path")) if name in _READS else ()
 
 
-def _take_attachment(attachment: object, builder: SessionBuilder) -> None:
+def _tell_attachment(attachment: object, listener: Listener) -> None:
     if not isinstance(attachment, dict):
         return
     kind = attachment.get("type")
     if kind == "skill_listing":
-        text = words_of(attachment.get("content"), "tool")
-        builder.lists(listing(text), anew=attachment.get("isInitial") is True)
+        text = read_words(attachment.get("content"), "tool")
+        listener.take_listing(read_listing(text), anew=attachment.get("isInitial") is True)
     elif kind == "invoked_skills":
         skills = attachment.get("skills")
         given = skills if isinstance(skills, list) else [attachment]
-        builder.used(text_at(one, "name") for one in given if isinstance(one, dict))
+        listener.take_use(read_text(one, "name") for one in given if isinstance(one, dict))
     elif kind == "hook_additional_context":
-        builder.hinted(skill_files(words_of(attachment.get("content"), "tool")))
-
-
-__all__ = ["SUB_AGENT", "TWICE", "is_claude_code_line", "read_claude_code"]
-
-# Another agent asks: what follows is not done for the person.
-_OTHER_AGENT = ("<teammate-message", "<agent-message", "<channel-message")
-# What a program writes where a person chose one of its commands; the work after it is no prompt's.
-_COMMANDS = ("<command-name>", "<command-message>")
-_CUT_OFF = frozenset(("max_tokens", "refusal", "model_context_window_exceeded"))
-
-
-def is_claude_code_line(value: object) -> bool:
-    """Return whether a value is a line that Claude Code writes."""
-    if not isinstance(value, dict):
-        return False
-    is_spoken = str(value.get("type")) in SPOKEN and isinstance(value.get("message"), dict)
-    return is_spoken or ("parentUuid" in value and "uuid" in value)
-
-
-def read_claude_code(
-    records: Sequence[Record], *, path: str, left_out: LeftOut
-) -> tuple[Trace, ...]:
-    """Return a trace for each prompt on the newest branch of each session."""
-    tree = Tree(tuple(entries_of(records, left_out)))
-    results = Results()
-    for entry in tree.entries:
-        for block in blocks_of(entry):
-            if "tool_use_id" in block:
-                text = words_of(block.get("content"), "tool")
-                failed = block.get("is_error") is True
-                results.add(block["tool_use_id"], Returned(text=text, failed=failed))
-    return tuple(
-        trace
-        for branch in tree.branches()
-        for trace in _read_branch_code(branch, results, path, left_out)
-    )
-
-
-def _read_branch_code(
-    branch: Sequence[Entry], results: Results, path: str, left_out: LeftOut
-) -> tuple[Trace, ...]:
-    reader = TurnReader(path=path, shape=TraceShape.CLAUDE_CODE, left_out=left_out)
-    for entry in branch:
-        if entry["type"] == "user":
-            _take_user_code(entry, reader, left_out)
-        elif entry["type"] == "assistant":
-            _take_agent_code(entry, reader, results)
-    return reader.traces()
-
-
-def _take_user_code(entry: Entry, reader: TurnReader, left_out: LeftOut) -> None:
-    said = user_line(entry)
-    if said.kind is Kind.INTERRUPTION:
-        reader.stopped(INTERRUPTED)
-    elif said.kind is Kind.TYPED:
-        folder, session = text_at(entry, "cwd"), text_at(entry, "sessionId")
-        reader.typed(said.text, session_id=session, folder=folder)
-    elif said.kind is not Kind.RESULT:
-        left_out[NOT_TYPED] += 1
-        raw = words_of(message_of(entry).get("content"), "tool")
-        is_others = not raw or any(mark in raw for mark in (*_COMMANDS, *_OTHER_AGENT))
-        if said.kind is Kind.TAGS_ALONE and is_others:
-            reader.begin_unnamed()
-
-
-def _take_agent_code(entry: Entry, reader: TurnReader, results: Results) -> None:
-    message = message_of(entry)
-    if entry.get("isApiErrorMessage") is True:
-        reader.stopped(SERVICE_FAILED)
-    elif message.get("model") != SYNTHETIC:
-        content = message.get("content")
-        if isinstance(content, str):
-            reader.told(content)
-        for block in blocks_of(entry):
-            _take_block(block, reader, results)
-        if str(message.get("stop_reason")) in _CUT_OFF:
-            reader.stopped(CUT_OFF)
-
-
-def _take_block(block: Entry, reader: TurnReader, results: Results) -> None:
-    kind = block.get("type")
-    if kind == "text":
-        reader.told(text_at(block, "text"))
-    elif kind == "thinking":
-        reader.mused(text_at(block, "thinking"))
-    elif kind in {"tool_use", "server_tool_use"}:
-        reader.called(block.get("name"), block.get("input"), results.take(block.get("id")))
+        listener.take_hint(find_skill_files(read_words(attachment.get("content"), "tool")))

@@ -2,38 +2,36 @@
 
 A prompt and an answer are often logged twice, once as an item of the conversation and once as an
 event; and what the program tells the model about its surroundings travels as a message of the user.
-The arguments of a call are JSON inside a text, and an answer can be JSON inside a text too.
-
-Sessions of Codex: its rollouts log what the model was told as messages of the program.
-
-Codex has no tool for skills: the model reads the `SKILL.md` that its instructions list, and a
-skill that a person named with a dollar sign is put into the conversation by the program.
+The arguments of a call are JSON inside a text, and an answer can be JSON inside a text too. Codex
+has no tool for skills: the model reads the `SKILL.md` that its instructions list, and a skill that
+a person named with a dollar sign is put into the conversation by the program.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 
-from prowess.transcripts.sessions import (
-    INTERRUPTED,
-    SERVICE_FAILED,
+from prowess.transcripts.events import (
+    SUB_AGENT,
+    Entry,
+    Listener,
+    Prompt,
     Results,
     Returned,
-    Session,
-    SessionBuilder,
-    TurnReader,
-    listing,
-    moment_ms,
-    skill_files,
-    words_of,
+    ToolCall,
+    find_skill_files,
+    read_listing,
+    read_moment_ms,
+    read_text,
+    read_words,
 )
+from prowess.transcripts.sessions import Session, SessionBuilder
+from prowess.transcripts.tasks import INTERRUPTED, SERVICE_FAILED, TraceBuilder
 from prowess.transcripts.traces import LeftOut, Trace, TraceShape, json_text
-from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.turns import NO_MESSAGE, Record
 
-Entry = Mapping[str, object]
-
+HARNESS = "codex"
 NO_ARGUMENTS = "a call whose arguments are no JSON"
-SUB_AGENT = "work of a sub-agent"
 
 _LINES = frozenset(
     ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
@@ -62,6 +60,8 @@ _REQUEST = re.compile(r"^#{2,6} My request for Codex:?", re.IGNORECASE | re.MULT
 _CODE = re.compile(r"(?m)^(?:Process exited with code|Exit code:)\s{1,3}(-?\d{1,10})\s{0,3}$")
 _OUTPUT = re.compile(r"(?m)^(?:Output|Total output lines):")
 _HEAD = 600
+_LISTS = re.compile(r"<skills_instructions>|#{2,3} (?:Available )?skills\b", re.IGNORECASE)
+_GIVEN = re.compile(r"\s{0,9}<skill>\s{0,9}<name>(?P<name>[^<>\n]{1,200})</name>")
 _FAILED = frozenset(("failed", "incomplete", "error", "aborted"))
 _CALL = "_call"
 # Calls that the program answers; the others are made by the service, whose answer is not logged.
@@ -80,17 +80,23 @@ def is_codex_line(value: object) -> bool:
 
 def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
     """Return a trace for each prompt of a rollout."""
-    rollout = _Rollout(path, left_out)
-    lines = [line_of(record.value, left_out) for record in records]
-    for kind, payload in lines:
-        if kind == "response_item" and str(payload.get("type")).endswith("_output"):
-            rollout.results.add(payload.get("call_id"), _returned(payload, left_out))
-    for kind, payload in lines:
-        rollout.take(kind, payload)
-    return rollout.reader.traces()
+    builder = TraceBuilder(path=path, shape=TraceShape.CODEX, left_out=left_out)
+    _Rollout(builder).tell(records)
+    return builder.build()
 
 
-def line_of(value: object, left_out: LeftOut) -> tuple[str, Entry]:
+def read_codex_sessions(
+    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
+) -> tuple[Session, ...]:
+    """Return the session of a rollout, if somebody typed something in it."""
+    builder = SessionBuilder(harness=HARNESS, path=path, left_out=LeftOut(skipped))
+    rollout = _Rollout(builder)
+    rollout.tell(records)
+    found = None if rollout.is_sub_agent else builder.build()
+    return () if found is None else (found,)
+
+
+def _read_line(value: object, left_out: LeftOut) -> tuple[str, Entry]:
     """Return the kind of a line and what it holds, also where it is written as it once was."""
     if isinstance(value, dict):
         kind, payload = value.get("type"), value.get("payload")
@@ -107,94 +113,123 @@ def line_of(value: object, left_out: LeftOut) -> tuple[str, Entry]:
 class _Rollout:
     """Where the reading stands: which session, and how the last prompt was logged."""
 
-    def __init__(self, path: str, left_out: LeftOut) -> None:
-        self.reader = TurnReader(path=path, shape=TraceShape.CODEX, left_out=left_out)
-        self.results = Results()
-        self._left_out = left_out
+    def __init__(self, listener: Listener) -> None:
+        self._listener, self._left_out = listener, listener.left_out
+        self._results = Results()
         self._session_id = self._folder = ""
-        self._is_sub_agent = False
+        self.is_sub_agent = False
         # How the prompt was logged after which nothing has happened yet; empty afterwards.
         self._fresh = ""
 
-    def take(self, kind: str, payload: Entry) -> None:
-        """Take one line."""
+    def tell(self, records: Sequence[Record]) -> None:
+        """Tell what happened, line by line."""
+        lines = [_read_line(record.value, self._left_out) for record in records]
+        if self._listener.wants_results:
+            for kind, payload in lines:
+                if kind == "response_item" and str(payload.get("type")).endswith("_output"):
+                    returned = _returned(payload, self._left_out)
+                    self._results.add(payload.get("call_id"), returned)
+        for record, (kind, payload) in zip(records, lines, strict=True):
+            at = record.value.get("timestamp") if isinstance(record.value, dict) else None
+            self._tell_line(kind, payload, read_moment_ms(at))
+
+    def _tell_line(self, kind: str, payload: Entry, at_ms: int) -> None:
         if kind == "session_meta":
-            self._begin(payload)
-        elif self._is_sub_agent:
+            self._begin(payload, at_ms)
+        elif self.is_sub_agent and not self._listener.hears_sub_agents:
             self._left_out[SUB_AGENT] += 1
         elif kind == "turn_context":
-            self._folder = _text(payload, "cwd") or self._folder
+            self._folder = read_text(payload, "cwd") or self._folder
+            self._listener.take_session(folder=read_text(payload, "cwd"))
         elif kind == "event_msg":
-            self._take_event(payload)
+            self._tell_event(payload, at_ms)
         elif kind == "response_item":
-            self._take_item(payload)
+            self._tell_item(payload, at_ms)
 
-    def _begin(self, payload: Entry) -> None:
-        session_id = _text(payload, "id") or _text(payload, "session_id")
+    def _begin(self, payload: Entry, at_ms: int) -> None:
+        session_id = read_text(payload, "id") or read_text(payload, "session_id")
         if self._session_id and session_id != self._session_id:
-            self.reader.begin_unnamed()
-        self._session_id, self._folder = session_id, _text(payload, "cwd")
+            self._listener.take_break()
+        self._session_id, self._folder = session_id, read_text(payload, "cwd")
         source = payload.get("source")
-        self._is_sub_agent = isinstance(source, dict) and "subagent" in source
+        self.is_sub_agent = isinstance(source, dict) and "subagent" in source
+        self._listener.take_session(session_id=session_id, folder=self._folder, at_ms=at_ms)
 
-    def _take_event(self, payload: Entry) -> None:
+    def _tell_event(self, payload: Entry, at_ms: int) -> None:
         kind = payload.get("type")
         if kind == "user_message":
-            self._typed(_text(payload, "message"), "event")
+            self._tell_prompt(read_text(payload, "message"), "event", at_ms)
         elif kind == "agent_message":
-            self._told(_text(payload, "message"))
+            self._tell_reply(read_text(payload, "message"))
         elif kind == "task_complete":
-            self._told(_text(payload, "last_agent_message"))
+            self._tell_reply(read_text(payload, "last_agent_message"))
         elif kind == "turn_aborted":
-            self.reader.stopped(INTERRUPTED)
+            self._listener.take_stop(INTERRUPTED)
         elif kind == "error":
-            self.reader.stopped(SERVICE_FAILED)
+            self._listener.take_stop(SERVICE_FAILED)
         elif kind == "thread_rolled_back":
             count = payload.get("num_turns")
-            self.reader.rolled_back(count if isinstance(count, int) and count > 0 else 1)
+            self._listener.take_undo(count if isinstance(count, int) and count > 0 else 1)
 
-    def _take_item(self, payload: Entry) -> None:
+    def _tell_item(self, payload: Entry, at_ms: int) -> None:
         kind, role = str(payload.get("type")), payload.get("role")
         if kind == "message" and role == "user":
-            self._typed(words_of(payload.get("content"), "user"), "item")
+            self._tell_prompt(read_words(payload.get("content"), "user"), "item", at_ms)
         elif kind == "message" and role == "assistant":
-            self._told(words_of(payload.get("content"), "assistant"))
+            self._tell_reply(read_words(payload.get("content"), "assistant"))
+        elif kind == "message":
+            self._tell_notice(read_words(payload.get("content"), "tool"))
         elif kind == "reasoning":
-            self.reader.mused(_reasoning(payload))
+            self._listener.take_thought(_reasoning(payload))
         elif kind.endswith(_CALL):
             self._fresh = ""
-            self._called(kind, payload)
+            self._tell_call(kind, payload)
 
-    def _typed(self, text: str, logged: str) -> None:
-        text, is_doubtful = request_in(text)
+    def _tell_prompt(self, text: str, logged: str, at_ms: int) -> None:
+        text, is_doubtful = _read_request(text)
         if _ABORTED.match(text):
-            self.reader.stopped(INTERRUPTED)
+            self._listener.take_stop(INTERRUPTED, is_message=True)
         elif not text or _BY_PROGRAM.match(text):
-            self._left_out[NOT_TYPED] += 1
-        elif self._fresh == "item" and logged == "event":
-            self.reader.retyped(text)
-            self._fresh = "both"
-        elif self._fresh == "event" and logged == "item":
-            self._fresh = "both"
+            self._listener.take_untyped()
+            self._tell_notice(text)
+        elif self._fresh and self._fresh != logged:
+            if logged == "event":
+                self._listener.take_prompt_again(text)
+            self._fresh = ""
         else:
-            began = self.reader.typed(text, session_id=self._session_id, folder=self._folder)
-            self._fresh = logged if began else ""
-            if began and is_doubtful:
-                self.reader.doubt()
+            prompt = Prompt(
+                text=text,
+                at_ms=at_ms,
+                session_id=self._session_id,
+                folder=self._folder,
+                is_doubtful=is_doubtful,
+            )
+            self._fresh = logged if self._listener.take_prompt(prompt) else ""
 
-    def _told(self, text: str) -> None:
+    def _tell_reply(self, text: str) -> None:
         self._fresh = "" if text else self._fresh
-        self.reader.told(text)
+        self._listener.take_reply(text)
 
-    def _called(self, kind: str, payload: Entry) -> None:
+    def _tell_notice(self, text: str) -> None:
+        """Tell what the program says to the model: a list of skills, one skill, a hook's word."""
+        given = _GIVEN.match(text)
+        if given is not None:
+            self._listener.take_use([given["name"]])
+        elif _LISTS.search(text):
+            if skills := read_listing(text):
+                self._listener.take_listing(skills, anew=True)
+        else:
+            self._listener.take_hint(find_skill_files(text))
+
+    def _tell_call(self, kind: str, payload: Entry) -> None:
         call_id = payload.get("call_id") or payload.get("id")
+        skills = find_skill_files(_given(payload))
         if kind == "function_call" or "arguments" in payload:
             name = payload.get("name") or kind.removesuffix(_CALL)
             given = _arguments(payload.get("arguments"))
             if given is None:
-                self.results.take(call_id)
-                self._left_out[NO_ARGUMENTS] += 1
-                self.reader.refused()
+                self._results.take(call_id)
+                self._listener.take_refused_call(NO_ARGUMENTS, skills)
                 return
             fields = given
         elif kind == "custom_tool_call":
@@ -205,22 +240,20 @@ class _Rollout:
             name = kind.removesuffix(_CALL)
             fields = dict(done) if isinstance(done, dict) else {}
             fields.pop("type", None)
-        self.reader.called(name, fields, self._answer(call_id, payload))
+        returned = self._answer(call_id, payload)
+        self._listener.take_call(
+            ToolCall(name=name, fields=fields, returned=returned, skills=skills)
+        )
 
     def _answer(self, call_id: object, payload: Entry) -> Returned | None:
-        found = self.results.take(call_id)
+        found = self._results.take(call_id)
         status = payload.get("status")
         if found is None and isinstance(status, str) and payload.get("type") not in _ANSWERED:
             return Returned(text="", failed=status in _FAILED)
         return found
 
 
-def is_by_program(text: str) -> bool:
-    """Return whether a message of the user is what the program tells the model."""
-    return _BY_PROGRAM.match(text) is not None or _ABORTED.match(text) is not None
-
-
-def request_in(text: str) -> tuple[str, bool]:
+def _read_request(text: str) -> tuple[str, bool]:
     """Return what was typed, and whether it can be read in more than one way."""
     if not _PREAMBLE.match(text):
         return text.strip(), False
@@ -245,7 +278,7 @@ def _returned(payload: Entry, left_out: LeftOut) -> Returned:
         output = found if _is_envelope(found) else output
     if isinstance(output, dict):
         return _of_mapping(output, left_out)
-    text = output if isinstance(output, str) else words_of(output, "tool")
+    text = output if isinstance(output, str) else read_words(output, "tool")
     return Returned(text=text, failed=_exit_code(text) != 0)
 
 
@@ -260,7 +293,7 @@ def _of_mapping(output: Entry, left_out: LeftOut) -> Returned:
     metadata = output.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     content = next((output[key] for key in ("output", "content") if key in output), None)
-    text = content if isinstance(content, str) else words_of(content, "tool")
+    text = content if isinstance(content, str) else read_words(content, "tool")
     failed = output.get("success") is False or (isinstance(code, int) and code != 0)
     return Returned(text=text or json_text(content, left_out), failed=failed)
 
@@ -276,7 +309,7 @@ def _exit_code(text: str) -> int:
 def _reasoning(payload: Entry) -> str:
     summary = payload.get("summary")
     parts = summary if isinstance(summary, list | tuple) else ()
-    texts = [_text(part, "text") for part in parts if isinstance(part, dict)]
+    texts = [read_text(part, "text") for part in parts if isinstance(part, dict)]
     return "\n".join(text for text in texts if text)
 
 
@@ -289,105 +322,6 @@ def _json(text: str) -> object:
     return value
 
 
-def _text(entry: Entry, name: str) -> str:
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""
-
-
-HARNESS = "codex"
-CODEX_SUB_AGENT = "work of a sub-agent"
-
-_LISTS = re.compile(r"<skills_instructions>|#{2,3} (?:Available )?skills\b", re.IGNORECASE)
-_GIVEN = re.compile(r"\s{0,9}<skill>\s{0,9}<name>(?P<name>[^<>\n]{1,200})</name>")
-
-
-def read_codex_sessions(
-    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
-) -> tuple[Session, ...]:
-    """Return the session of a rollout, if somebody typed something in it."""
-    rollout = _CodexRollout(path, LeftOut(skipped))
-    for record in records:
-        at = record.value.get("timestamp") if isinstance(record.value, dict) else None
-        rollout.take(*line_of(record.value, rollout.builder.left_out), moment_ms(at))
-    found = None if rollout.is_sub_agent else rollout.builder.session()
-    return () if found is None else (found,)
-
-
-class _CodexRollout:
-    """Where the reading stands."""
-
-    def __init__(self, path: str, left_out: LeftOut) -> None:
-        self.builder = SessionBuilder(harness=HARNESS, path=path, left_out=left_out)
-        self.is_sub_agent = False
-        # How the prompt was logged after which nothing has happened yet; empty afterwards.
-        self._fresh = ""
-
-    def take(self, kind: str, payload: Entry, at_ms: int) -> None:
-        """Take one line."""
-        if kind == "session_meta":
-            source = payload.get("source")
-            self.is_sub_agent = isinstance(source, dict) and "subagent" in source
-            session_id = _text_codex(payload, "id") or _text_codex(payload, "session_id")
-            self.builder.about(session_id=session_id, cwd=_text_codex(payload, "cwd"), at_ms=at_ms)
-        elif kind == "turn_context":
-            self.builder.about(cwd=_text_codex(payload, "cwd"))
-        elif kind == "event_msg":
-            self._take_event(payload, at_ms)
-        elif kind == "response_item":
-            self._take_item(payload, at_ms)
-
-    def _take_event(self, payload: Entry, at_ms: int) -> None:
-        kind = _text_codex(payload, "type")
-        if kind == "user_message":
-            self._typed(_text_codex(payload, "message"), "event", at_ms)
-        elif kind in {"agent_message", "task_complete"}:
-            self._fresh = ""
-            self.builder.told(
-                _text_codex(payload, "message") or _text_codex(payload, "last_agent_message")
-            )
-        elif kind == "thread_rolled_back":
-            count = payload.get("num_turns")
-            self.builder.undo(count if isinstance(count, int) and count > 0 else 1)
-
-    def _take_item(self, payload: Entry, at_ms: int) -> None:
-        kind, role = _text_codex(payload, "type"), payload.get("role")
-        if kind == "message" and role == "user":
-            self._typed(words_of(payload.get("content"), "user"), "item", at_ms)
-        elif kind == "message" and role == "assistant":
-            self._fresh = ""
-            self.builder.told(words_of(payload.get("content"), "assistant"))
-        elif kind == "message":
-            self._informed(words_of(payload.get("content"), "tool"))
-        elif kind.endswith("_call"):
-            self._fresh = ""
-            self.builder.called()
-            self.builder.used(skill_files(_given(payload)))
-
-    def _typed(self, text: str, logged: str, at_ms: int) -> None:
-        text, _ = request_in(text)
-        if not text or is_by_program(text):
-            self.builder.left_out[NOT_TYPED] += 1
-            self._informed(text)
-        elif self._fresh and self._fresh != logged:
-            if logged == "event":
-                self.builder.retyped(text)
-            self._fresh = ""
-        else:
-            self._fresh = logged
-            self.builder.typed(text, at_ms)
-
-    def _informed(self, text: str) -> None:
-        """Take what the program tells the model: a list of skills, one skill, a hook's word."""
-        given = _GIVEN.match(text)
-        if given is not None:
-            self.builder.used([given["name"]])
-        elif _LISTS.search(text):
-            if skills := listing(text):
-                self.builder.lists(skills, anew=True)
-        else:
-            self.builder.hinted(skill_files(text))
-
-
 def _given(payload: Entry) -> str:
     """Return what a call was given, as a text to look for paths in."""
     given = next((payload[key] for key in ("arguments", "input", "action") if key in payload), "")
@@ -397,8 +331,3 @@ def _given(payload: Entry) -> str:
         return json.dumps(given, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return ""
-
-
-def _text_codex(entry: Entry, name: str) -> str:
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""

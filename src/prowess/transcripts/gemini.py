@@ -7,19 +7,26 @@ form counts. Which skills the model was shown is not logged.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from prowess.transcripts.sessions import Session, SessionBuilder, moment_ms, skill_files, words_of
+from prowess.transcripts.events import (
+    Entry,
+    Listener,
+    Prompt,
+    ToolCall,
+    find_skill_files,
+    read_moment_ms,
+    read_text,
+    read_words,
+    split_command,
+)
+from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.traces import LeftOut
-from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
-
-Entry = Mapping[str, object]
+from prowess.transcripts.turns import NO_MESSAGE, Record
 
 HARNESS = "gemini"
-SUB_AGENT = "work of a sub-agent"
 
 _ACTIVATES = frozenset(("activate_skill", "activateSkill"))
 _READS = frozenset(("read_file", "read_many_files"))
 _CONTEXT, _END_OF_CONTEXT = "<hook_context>", "</hook_context>"
-_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,8000}))?", re.DOTALL)
 _BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_context)\b")
 
 
@@ -31,10 +38,10 @@ def read_gemini_sessions(
     for record in records:
         chat.take(record.value)
     builder = SessionBuilder(harness=HARNESS, path=path, left_out=chat.left_out)
-    builder.about(session_id=chat.session_id, cwd=cwd, at_ms=chat.started_ms)
+    builder.take_session(session_id=chat.session_id, folder=cwd, at_ms=chat.started_ms)
     for message in chat.messages.values():
-        _take(message, builder)
-    found = None if chat.is_sub_agent else builder.session()
+        _tell(message, builder)
+    found = None if chat.is_sub_agent else builder.build()
     return () if found is None else (found,)
 
 
@@ -64,8 +71,8 @@ class _Chat:
             self.left_out[NO_MESSAGE] += 1
 
     def _head(self, value: Entry) -> None:
-        self.session_id = self.session_id or _text(value, "sessionId")
-        self.started_ms = self.started_ms or moment_ms(value.get("startTime"))
+        self.session_id = self.session_id or read_text(value, "sessionId")
+        self.started_ms = self.started_ms or read_moment_ms(value.get("startTime"))
         self.is_sub_agent = self.is_sub_agent or value.get("kind") == "subagent"
         messages = value.get("messages")
         for message in messages if isinstance(messages, list) else ():
@@ -75,7 +82,7 @@ class _Chat:
                 self.left_out[NO_MESSAGE] += 1
 
     def _add(self, message: Entry) -> None:
-        name = _text(message, "id") or f"\0{len(self.messages)}"
+        name = read_text(message, "id") or f"\0{len(self.messages)}"
         self.messages[name] = message
 
     def _rewind(self, name: str) -> None:
@@ -86,30 +93,27 @@ class _Chat:
             del self.messages[gone]
 
 
-def _take(message: Entry, builder: SessionBuilder) -> None:
-    kind = _text(message, "type")
+def _tell(message: Entry, listener: Listener) -> None:
+    kind = read_text(message, "type")
     if kind == "user":
-        _take_user(message, builder)
+        _tell_user(message, listener)
     elif kind in {"gemini", "model", "assistant"}:
-        builder.told(words_of(_plain(message.get("content")), "assistant"))
+        listener.take_reply(read_words(_plain(message.get("content")), "assistant"))
         calls = message.get("toolCalls")
-        _take_calls(calls if isinstance(calls, list) else (), builder)
+        _tell_calls(calls if isinstance(calls, list) else (), listener)
 
 
-def _take_user(message: Entry, builder: SessionBuilder) -> None:
-    text = words_of(_plain(message.get("content")), "user")
+def _tell_user(message: Entry, listener: Listener) -> None:
+    text = read_words(_plain(message.get("content")), "user")
     text, hints = _without_hints(text)
-    at_ms = moment_ms(message.get("timestamp"))
-    command = _COMMAND.fullmatch(text)
+    at_ms = read_moment_ms(message.get("timestamp"))
     if not text or _BY_PROGRAM.match(text):
         # What tools answered travels as a message of the user without a word.
-        builder.left_out[NOT_TYPED] += 1
-    elif command is not None:
-        builder.commanded(command["name"], command["said"] or "", at_ms)
+        listener.take_untyped()
     else:
-        builder.typed(text, at_ms)
+        listener.take_prompt(Prompt(text=text, at_ms=at_ms, command=split_command(text)))
     for hint in hints:
-        builder.hinted(skill_files(hint))
+        listener.take_hint(find_skill_files(hint))
 
 
 def _without_hints(text: str) -> tuple[str, list[str]]:
@@ -120,26 +124,26 @@ def _without_hints(text: str) -> tuple[str, list[str]]:
     return words.strip(), [said for said, _, _ in parts]
 
 
-def _take_calls(calls: Iterable[object], builder: SessionBuilder) -> None:
+def _tell_calls(calls: Iterable[object], listener: Listener) -> None:
     for call in calls:
         if not isinstance(call, dict):
             continue
-        builder.called()
         given = call.get("args")
-        given = given if isinstance(given, dict) else {}
-        name = _text(call, "name")
-        if name in _ACTIVATES:
-            builder.used([_text(given, "name") or _text(given, "skill")])
-        elif name in _READS:
-            paths = (value for value in given.values() if isinstance(value, str))
-            builder.used(name for path in paths for name in skill_files(path))
+        name = read_text(call, "name")
+        skills = _skills_of(name, given if isinstance(given, dict) else {})
+        listener.take_call(ToolCall(name=name, fields=given, skills=skills))
+
+
+def _skills_of(name: str, given: Entry) -> tuple[str, ...]:
+    """Return the skills that a call reads or runs."""
+    if name in _ACTIVATES:
+        return (read_text(given, "name") or read_text(given, "skill"),)
+    if name not in _READS:
+        return ()
+    paths = (value for value in given.values() if isinstance(value, str))
+    return tuple(name for path in paths for name in find_skill_files(path))
 
 
 def _plain(content: object) -> object:
     """Return content whose parts are wrapped the way `words_of` knows them."""
     return [content] if isinstance(content, dict) else content
-
-
-def _text(entry: Entry, name: str) -> str:
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""

@@ -1,17 +1,14 @@
-"""OpenPocket's sessions as Markdown: tasks, each with its steps and how it ended.
+"""OpenPocket's sessions, as JSON lines in each of their versions and as Markdown.
 
-Nothing in such a file is escaped. What a tool returned can hold a fence, a heading, a step or an
-end, so that a page the agent looked at could write itself a task that went well. A heading counts
-where the text before it was closed. But where such headings stand in an order in which OpenPocket
-never writes them, or their times run backwards, the session can be read in more than one way and
-counts as done in none.
+The oldest lines name an event each. The later ones wrap a message: a task is a user's, a step is a
+text of a kind of its own with the action as JSON in the middle, and the end is an assistant's. The
+text of a step is not escaped, so the first action that parses counts: what a tool returned stands
+after it and can contain anything.
 
-OpenPocket's sessions as JSON lines, in each of the ways in which it has written them.
-
-The oldest names an event on each line. The later ones wrap a message: a task is a user's, a step is
-a text of a kind of its own with the action as JSON in the middle, and the end is an assistant's.
-The text of a step is not escaped. So the first action that parses counts: what a tool returned
-stands after it, and can contain anything.
+Nothing in a Markdown session is escaped either: a page that the agent looked at could write itself
+a task that went well. A heading counts where the text before it was closed. Where headings stand in
+an order in which OpenPocket never writes them, or their times run backwards, the session can be
+read in more than one way and counts as done in none.
 """
 
 import json
@@ -20,11 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, trace_of
-from prowess.transcripts.sessions import words_of
+from prowess.transcripts.events import Entry, read_text, read_words
 from prowess.transcripts.traces import LeftOut, Trace, TraceShape
 from prowess.transcripts.turns import NO_MESSAGE, Record
-
-Entry = Mapping[str, object]
 
 NO_JSON_ACTION = "a step whose action is no JSON"
 SAYS_FAILED = "OpenPocket says that it failed"
@@ -127,30 +122,30 @@ class _Session:
             step = action and step_record(
                 line.get("stepNo"),
                 action,
-                thought=_text(line, "thought"),
-                result=_text(line, "result"),
+                thought=read_text(line, "thought"),
+                result=read_text(line, "result"),
                 trace=line.get("trace"),
             )
             self._add(step)
         elif event == "session_finalized":
-            self._end(end_of(_text(line, "status"), _text(line, "message")))
+            self._end(end_of(read_text(line, "status"), read_text(line, "message")))
 
     def take_line(self, line: Entry) -> None:
         """Take a line that wraps a message."""
         message = line.get("message")
         if line.get("type") == "session":
-            self._about = {"sessionId": _text(line, "id"), "cwd": _text(line, "cwd")}
+            self._about = {"sessionId": read_text(line, "id"), "cwd": read_text(line, "cwd")}
         elif not isinstance(message, dict):
             self._left_out[NO_MESSAGE] += 1
         elif message.get("role") == "user":
-            self._begin({"task": words_of(message.get("content"), "user")})
+            self._begin({"task": read_words(message.get("content"), "user")})
         elif message.get("customType") == _STEP:
             self._add(_step_in(message))
         elif message.get("role") == "assistant":
             self._take_end(message)
 
     def _take_end(self, message: Entry) -> None:
-        text = words_of(message.get("content"), "assistant")
+        text = read_words(message.get("content"), "assistant")
         if message.get("model") == _END:
             self._end(end_of(SUCCESS if message.get("stopReason") == "stop" else "", text))
         elif message.get("model") == _TEXTUAL_END:
@@ -177,7 +172,7 @@ class _Session:
 
 def _step_in(message: Entry) -> dict[str, object] | None:
     """Return the step that is written out in the text of a message."""
-    text = words_of(message.get("content"), "custom")
+    text = read_words(message.get("content"), "custom")
     head, mark, rest = text.partition("\nthought:\n")
     if not mark:
         return None
@@ -208,11 +203,6 @@ def _number_in(head: str) -> int | None:
     number = head.partition("\n")[0].removeprefix("step:").strip()
     is_number = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
     return int(number) if is_number else None
-
-
-def _text(line: Entry, name: str) -> str:
-    value = line.get(name)
-    return value if isinstance(value, str) else ""
 
 
 TITLE = "# OpenPocket Session"

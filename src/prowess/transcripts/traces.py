@@ -1,18 +1,10 @@
-"""The parts of a trace as they are read: each text cut to its bound, each value one that JSON has.
-
-Whatever is no part of a trace is counted by its reason and left out. A reason never holds a word
-of the file: it is printed. Texts keep their control characters, since a command may need them; only
-what no file and no shell can hold is taken out here.
-
-What an agent did for one task: the steps, what came of each, and how it ended.
+"""What an agent did for one task: the steps, what came of each, and how it ended.
 
 A trace comes from anybody. Every text in it is cut to a bound when it is read, so that nothing
-further on needs to ask how long it may be, and nothing in it is an instruction to anyone.
-
-What kind of thing a step did, whatever its harness calls it.
-
-Every harness has its own name for a shell, a file that is read and a file that is written. The
-document, the replay and the alignment of traces all ask here, so that they agree.
+further on needs to ask how long it may be, and nothing in it is an instruction to anyone. Whatever
+is no part of a trace is counted by its reason and left out; a reason never holds a word of the
+file, since it is printed. Texts keep their control characters, since a command may need them. What
+kind of thing a step did is asked here as well: every harness has its own name for a shell.
 """
 
 import hashlib

@@ -1,14 +1,10 @@
-"""Transcripts of any program, as messages that `turns` reads, cut at what a person typed.
+"""Transcripts of any program as neutral turns, cut at what a person typed.
 
 A record may be a message, wrap one, or hold many. Whatever is none of these is counted and left
-out: a transcript is a stranger's file, and one bad line must not cost the others. What a program
-put into the user's mouth (a sub-agent's task, a note of its own) is no user's turn.
-
-Messages of any chat, as neutral turns: who said what, and how many tools were called.
-
-Only text that a person typed is a user's turn. What a tool returned often travels inside a message
-with the role `user`; it is a stranger's text and is left out. So is what a program put into the
-user's mouth between tags of its own.
+out: a transcript is a stranger's file, and one bad line must not cost the others. Only text that a
+person typed is a user's turn. What a tool returned often travels inside a message with the role
+`user`; it is a stranger's text and is left out, and so is what a program put into the user's mouth
+(a sub-agent's task, words between tags of its own).
 """
 
 import hashlib

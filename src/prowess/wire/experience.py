@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from prowess.runtime.sessions import SessionsReport, SkillNumbers, TriggerCase
     from prowess.safety.model import Finding
-    from prowess.transcripts.sessions import Session, Turn
+    from prowess.transcripts.sessions import Session, SessionTurn
     from prowess.transcripts.traces import Trace
     from prowess.workshop.missed_activations import Missed
 
@@ -251,7 +251,7 @@ def _session(value: "Session") -> dict[str, object]:
     }
 
 
-def _turn(value: "Turn") -> dict[str, object]:
+def _turn(value: "SessionTurn") -> dict[str, object]:
     return {
         "number": value.number,
         "at": moment(value.at_ms),

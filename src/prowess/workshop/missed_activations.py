@@ -22,7 +22,7 @@ from prowess.language.corrections import (
     objects,
     speaks_of_using_a_skill,
 )
-from prowess.transcripts.sessions import Session, Turn, told
+from prowess.transcripts.sessions import Session, SessionTurn, describe_correction
 
 _WINDOW = 2
 _OF_A_SKILL = frozenset((Correction.WHY, Correction.SKILL))
@@ -58,11 +58,11 @@ class Missed:
     skill: str
     score: float
     session: Session
-    turn: Turn
+    turn: SessionTurn
     # Plain words, most telling first.
     reasons: tuple[str, ...]
     # The prompt that proves it; None where nothing does.
-    proof: Turn | None = None
+    proof: SessionTurn | None = None
 
 
 def missed(session: Session, sure: Mapping[int, Sequence[Sure]]) -> Iterator[Missed]:
@@ -103,7 +103,7 @@ def _plain(names: Sequence[str]) -> set[str]:
     return {plain_name(name) for name in names}
 
 
-def _is_builtin(turn: Turn, session: Session, sure: Mapping[int, Sequence[Sure]]) -> bool:
+def _is_builtin(turn: SessionTurn, session: Session, sure: Mapping[int, Sequence[Sure]]) -> bool:
     """Return whether a turn is a command of the harness itself, which says nothing of the work."""
     if not turn.by_hand:
         return False
@@ -111,7 +111,7 @@ def _is_builtin(turn: Turn, session: Session, sure: Mapping[int, Sequence[Sure]]
     return plain_name(turn.by_hand) not in known
 
 
-def _listed(session: Session, turn: Turn, one: Sure) -> str:
+def _listed(session: Session, turn: SessionTurn, one: Sure) -> str:
     """Say how a skill was listed; nothing where it was not."""
     if turn.listed is None:
         return "in the harness's folders (it does not log what it lists)" if one.in_folders else ""
@@ -133,7 +133,7 @@ def _listed(session: Session, turn: Turn, one: Sure) -> str:
 
 def _judged(
     session: Session,
-    turns: Sequence[Turn],
+    turns: Sequence[SessionTurn],
     one: Sure,
     listed: str,
     sure: Mapping[int, Sequence[Sure]],
@@ -155,8 +155,8 @@ def _judged(
 
 
 def _proof(
-    following: Sequence[Turn], skill: str, sure: Mapping[int, Sequence[Sure]]
-) -> tuple[Turn | None, str]:
+    following: Sequence[SessionTurn], skill: str, sure: Mapping[int, Sequence[Sure]]
+) -> tuple[SessionTurn | None, str]:
     """Return the prompt that shows that the skill was meant, and how it does."""
     for place, turn in enumerate(following):
         when = "the next message" if place == 0 else "the message after the next"
@@ -174,7 +174,7 @@ def _proof(
     return None, ""
 
 
-def _corrected(turn: Turn, skill: str, *, is_other_task: bool) -> str:
+def _corrected(turn: SessionTurn, skill: str, *, is_other_task: bool) -> str:
     """Say how a prompt corrects what was done without the skill; nothing where it does not."""
     if correction(turn.prompt) in _OF_A_SKILL or speaks_of_using_a_skill(turn.prompt):
         if any(asks_for(turn.prompt, name) for name in _plain(turn.listed or ()) - {skill}):
@@ -182,8 +182,8 @@ def _corrected(turn: Turn, skill: str, *, is_other_task: bool) -> str:
             return ""
         if not is_other_task:
             # That a skill was there and was not used is known here, so plain words are enough.
-            return told(turn.prompt) or Correction.SKILL.value
-    return told(turn.prompt)
+            return describe_correction(turn.prompt) or Correction.SKILL.value
+    return describe_correction(turn.prompt)
 
 
 _SENTENCE = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f\u061f\u0964])\s*")
@@ -218,7 +218,7 @@ def lesson(words: str, skill: str) -> str:
         skill: the skill that was missed; to ask for it by its name teaches it nothing.
     """
     text = " ".join(words.split())
-    if len(text) > LONGEST or not told(text):
+    if len(text) > LONGEST or not describe_correction(text):
         # So long a text is a task of its own, and so is one that corrects nothing.
         return ""
     sentences = [_opened(one) for one in _SENTENCE.split(_opened(text))]

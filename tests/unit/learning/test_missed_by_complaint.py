@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.transcripts.sessions import Session, Turn
+from prowess.transcripts.sessions import Session, SessionTurn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, missed
 
 SURE = Sure(skill="pdf-forms", score=0.83)
@@ -11,7 +11,7 @@ LISTED = ("pdf-forms", "release-notes")
 
 def _missed(*prompts: str, also: Sure | None = None) -> Missed:
     turns = tuple(
-        Turn(number=number, at_ms=number, prompt=prompt, listed=LISTED)
+        SessionTurn(number=number, at_ms=number, prompt=prompt, listed=LISTED)
         for number, prompt in enumerate(prompts, 1)
     )
     session = Session(

@@ -8,8 +8,9 @@ from tests.integration.sessions_world import PROMPT, Line, Recorder, recorded
 
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
+from prowess.transcripts.events import find_skill_files, read_listing
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.sessions import Session, listing, skill_files
+from prowess.transcripts.sessions import Session
 from prowess.transcripts.turns import Record
 
 Reader = Callable[..., tuple[Session, ...]]
@@ -90,10 +91,10 @@ def test_another_value_in_any_place_stops_no_reader(
 
 
 def test_elements_that_do_not_end_list_nothing_and_are_searched_once() -> None:
-    assert listing("<skill><name>" * MANY) == {}
-    assert skill_files("a" * MANY * 10) == ()
+    assert read_listing("<skill><name>" * MANY) == {}
+    assert find_skill_files("a" * MANY * 10) == ()
     listed = "<skill><name>alpha</name><description>Does it.</description></skill>"
-    assert listing("<skill>" * MANY + listed) == {"alpha": "Does it."}
+    assert read_listing("<skill>" * MANY + listed) == {"alpha": "Does it."}
 
 
 def test_the_words_of_hooks_are_taken_out_of_a_prompt_also_where_they_do_not_end() -> None:

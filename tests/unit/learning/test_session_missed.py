@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.transcripts.sessions import Session, Turn
+from prowess.transcripts.sessions import Session, SessionTurn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, asks_for, missed
 
 DESCRIPTION = "Fill in PDF forms and verify each value that was set."
@@ -15,7 +15,7 @@ LISTED = ("pdf-forms", "notes")
 
 def _session(*prompts: str, **shown: str) -> Session:
     turns = tuple(
-        Turn(
+        SessionTurn(
             number=number,
             at_ms=number,
             prompt=prompt,

@@ -16,8 +16,9 @@ from tests.integration.sessions_world import (
 
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
+from prowess.transcripts.events import find_skill_files, read_listing, read_moment_ms
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.sessions import Session, as_transcript, listing, moment_ms, skill_files
+from prowess.transcripts.sessions import Session, as_transcript
 from prowess.transcripts.turns import Record
 
 _JSON = st.recursive(
@@ -69,7 +70,7 @@ def test_a_claude_code_session_tells_what_was_listed_hinted_used_and_corrected()
 
     first, second, third = session.turns
     assert (session.harness, session.id, session.cwd) == ("claude-code", SESSION_ID, "/repo")
-    assert session.started_ms == moment_ms("2026-11-14T09:00:00Z") > 0
+    assert session.started_ms == read_moment_ms("2026-11-14T09:00:00Z") > 0
     assert (first.prompt, second.prompt) == (PROMPT, CORRECTION)
     assert first.listed == ("pdf-forms", "release-notes")
     assert session.shown["pdf-forms"] == SHOWN
@@ -270,16 +271,16 @@ def test_listings_keep_descriptions_as_they_were_shown() -> None:
     lines = "- a: One.\n  goes on\n- plug:b: Two: with a colon\n- **c**"
     text = f"Skills:\n\n{lines}\n\n- not a skill line"
 
-    assert listing(text) == {"a": "One.\ngoes on", "plug:b": "Two: with a colon", "c": ""}
-    assert listing("<skill><name>x</name><description>a &amp; b</description></skill>") == {
+    assert read_listing(text) == {"a": "One.\ngoes on", "plug:b": "Two: with a colon", "c": ""}
+    assert read_listing("<skill><name>x</name><description>a &amp; b</description></skill>") == {
         "x": "a & b"
     }
-    assert skill_files(r"C:\x\one\SKILL.md and /y/two/skill.md and SKILL.md") == ("one", "two")
+    assert find_skill_files(r"C:\x\one\SKILL.md and /y/two/skill.md and SKILL.md") == ("one", "two")
 
 
 def test_times_that_are_none_are_zero() -> None:
-    assert moment_ms("1970-01-01T00:00:01Z") == moment_ms("1970-01-01T00:00:01") == 1000
-    assert [moment_ms(value) for value in ("", "soon", None, 5, "9999-99-99")] == [0] * 5
+    assert read_moment_ms("1970-01-01T00:00:01Z") == read_moment_ms("1970-01-01T00:00:01") == 1000
+    assert [read_moment_ms(value) for value in ("", "soon", None, 5, "9999-99-99")] == [0] * 5
 
 
 def test_a_session_becomes_a_transcript_with_the_persons_own_words() -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from prowess.transcripts.claude_code import SUB_AGENT, TWICE
+from prowess.transcripts.claude_code import TWICE
 from prowess.transcripts.documents import ADMITTED
+from prowess.transcripts.events import SUB_AGENT
 from prowess.transcripts.formats import TraceReading, read_records
-from prowess.transcripts.sessions import (
+from prowess.transcripts.tasks import (
     CUT_OFF,
     INTERRUPTED,
     LAST_FAILED,

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from prowess.transcripts.codex import NO_ARGUMENTS, SUB_AGENT
+from prowess.transcripts.codex import NO_ARGUMENTS
+from prowess.transcripts.events import SUB_AGENT
 from prowess.transcripts.formats import TraceReading, read_records
-from prowess.transcripts.sessions import (
+from prowess.transcripts.tasks import (
     INTERRUPTED,
     LAST_FAILED,
     NO_END,

@@ -14,7 +14,7 @@ from prowess.runtime.sessions import (
     SessionReports,
     Tools,
 )
-from prowess.transcripts.sessions import Session, Turn
+from prowess.transcripts.sessions import Session, SessionTurn
 
 
 class ManyFiles:
@@ -34,7 +34,7 @@ class ManyFiles:
 
     def _file(self, number: int) -> SessionFile:
         self.read.append(number)
-        turn = Turn(number=1, at_ms=0, prompt="do it")
+        turn = SessionTurn(number=1, at_ms=0, prompt="do it")
         session = Session(
             harness="codex", id=str(number), path=f"{number}.jsonl", cwd="", started_ms=0,
             turns=(turn,),
