@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.words import Shape
@@ -24,13 +25,6 @@ _BREADTH_SHARE, _MOST_BREADTH, _WORD_BREADTH_SHARE = 8.0, 0.06, 0.5
 _NEGATIVE_SHARE = 0.4
 # Half of the letters in another script, and an English vector means nothing.
 _FOREIGN_ENOUGH = 0.5
-
-
-class Breadth(NamedTuple):
-    """How much more than a typical skill each one fits messages that are not for it."""
-
-    meaning: Floats
-    words: Floats
 
 
 class Fused(NamedTuple):

@@ -1,10 +1,8 @@
 """Everything about a set of skills that routing needs, made once and used for every message.
 
-An index as bytes and back, so that a process that answers one message need not make it.
-
-Only what is costly to make travels: the skills themselves are at hand, and what they say outright
-is read from them. The bytes are data, never code: a tree in JSON, and the arrays behind it. What
-cannot be read is no index, whatever the reason; the caller then makes one.
+An index is also kept as bytes, so that a process that answers one message need not make it. Only
+what is costly to make travels. The bytes are data, never code: a tree in JSON, and the arrays
+behind it. What cannot be read is no index, whatever the reason; the caller then makes one.
 """
 
 import json
@@ -18,8 +16,8 @@ from numpy.typing import NDArray
 
 from prowess.routing import background as everyday
 from prowess.routing.background import Everyday
+from prowess.routing.breadth import Breadth, measure_meaning, measure_words
 from prowess.routing.dense import DenseIndex, Group, texts_of
-from prowess.routing.fusion import Breadth
 from prowess.routing.handoffs import Handoff
 from prowess.routing.lexical import LexicalIndex, Postings
 from prowess.routing.passages import Evidence
@@ -27,15 +25,8 @@ from prowess.routing.triggers import HintIndex
 from prowess.skills.model import Skill
 
 Floats: TypeAlias = NDArray[np.float32]
-Numbers: TypeAlias = NDArray[np.floating]
 
 _MOST_HANDED_OVER = 8
-# The share of messages for others above which a skill counts as broad.
-_BROAD_QUANTILE = 0.98
-# So many times the distance of the lower quarter from the middle, above the middle, sticks out.
-_STICKS_OUT = 2.5
-_FEW_SKILLS = 4
-_HALF = 0.5
 
 
 class Encoded(NamedTuple):
@@ -78,7 +69,7 @@ class SkillIndex:
             dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
             line = Everyday.between(encoded.vectors, dense.whole)
             strangers = np.array([encoded.vectors[text] for text in everyday.texts()], np.float32)
-            meaning = _reach_of_meaning(dense, strangers)
+            meaning = measure_meaning(dense, strangers)
         return cls(
             skills=tuple(skills),
             hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
@@ -87,67 +78,11 @@ class SkillIndex:
             lexical=lexical,
             hints=HintIndex(skills),
             dense=dense,
-            breadth=Breadth(meaning, _reach_of_words(lexical)),
+            breadth=Breadth(meaning, measure_words(lexical, everyday.texts())),
             everyday=line,
             english_only=encoded is not None and encoded.english_only,
             encoder_id="" if encoded is None else encoded.encoder_id,
         )
-
-
-def _reach_of_words(lexical: LexicalIndex) -> Floats:
-    """Return how far each skill's words reach beyond a typical skill's, never below zero."""
-    found = [lexical.score(text).damped for text in everyday.texts()]
-    if not lexical.size:
-        return np.zeros(0, np.float32)
-    high = quantile(np.array(found, np.float32).T, _BROAD_QUANTILE)
-    above: Floats = np.maximum(high - middle(high), 0).astype(np.float32)
-    return above
-
-
-def _reach_of_meaning(dense: DenseIndex, strangers: Floats) -> Floats:
-    """Return how far beyond the others a skill is close to everything; zero for nearly all.
-
-    Only what sticks out counts: some catalogues are close to everyday language as a whole.
-    """
-    near = (dense.whole @ strangers.T).mean(axis=1) if len(dense.whole) else np.zeros(0)
-    # What the encoder cannot read is close to nothing, and no measure for the rest.
-    read = near[np.any(dense.whole != 0, axis=1)]
-    if len(read) < _FEW_SKILLS:
-        # Too few to say what is typical.
-        return np.zeros(len(near), np.float32)
-    # By the lower half alone: in a small catalogue the broad skill would be its own measure.
-    low, half = (quantile(read, np.float64(share)) for share in (0.25, 0.5))
-    above: Floats = np.maximum(near - (half + _STICKS_OUT * (half - low)), 0).astype(np.float32)
-    return above
-
-
-def quantile(values: Numbers, share: float) -> Numbers:
-    """Return below what number this share of the values is, along the last axis.
-
-    To the last bit as numpy has it, whose own function brings masked arrays along: to load them
-    takes longer than to route a message. As there, a `share` of numpy's own kind makes the result
-    as exact as that is, and a plain one leaves the kind of the values. All must be numbers.
-    """
-    last = values.shape[-1] - 1
-    place = last * share
-    # The last one has none above it, and is counted from the end as numpy does.
-    below, above = (-1, -1) if place >= last else (int(place), int(place) + 1)
-    part = place - below
-    ordered = np.partition(values, (below, above), axis=-1)
-    low, high = ordered[..., below], ordered[..., above]
-    # From the nearer end, so that nothing is lost where the two are far apart.
-    is_nearer_above = part >= _HALF
-    found: Numbers = (
-        high - (high - low) * (1 - part) if is_nearer_above else low + (high - low) * part
-    )
-    return found
-
-
-def middle(values: Numbers) -> np.floating:
-    """Return the median of a row of numbers, as numpy has it and for the same reason not by it."""
-    first, last = (len(values) - 1) // 2, len(values) // 2
-    found: np.floating = np.partition(values, (first, last))[first : last + 1].mean()
-    return found
 
 
 def needed_texts(evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -1,9 +1,7 @@
-"""From a message to a decision: rank every skill, then load, offer or leave it.
+"""From a message to a decision: rank every skill, then load, offer or leave it, with reasons.
 
 The vector of the message is an argument, so nothing here waits for a model: `outright` first asks
-whether one is needed at all.
-
-Why a skill was matched, in sentences that a person can check against the skill's text.
+whether one is needed at all. A reason is a sentence that a person can check against the skill.
 """
 
 from collections.abc import Mapping
@@ -33,12 +31,12 @@ _LONGEST_QUOTE = 160
 _MEANT = 0.2
 
 
-def vetoed(phrase: str) -> str:
+def _explain_veto(phrase: str) -> str:
     """Return why a veto of the author keeps a skill out."""
     return f'its author says no to "{_quoted(phrase)}" (triggers.none)'
 
 
-def reasons_of(
+def find_reasons(
     index: SkillIndex, ask: str, vector: Floats | None, place: int, hints: Hints
 ) -> tuple[str, ...]:
     """Return what speaks for a skill, and what against, strongest first."""
@@ -50,14 +48,14 @@ def reasons_of(
     if hints.path:
         found.append(f"{_quoted(hints.path)} is one of its files (paths or globs)")
     if vector is not None and index.dense is not None:
-        found += _by_meaning(index, vector, place)
+        found += _find_meanings(index, vector, place)
     words = index.lexical.matched_words(ask, place)
     if words:
         found.append(f"shares the words {', '.join(_quoted(word) for word in words)}")
     return tuple(found)
 
 
-def _by_meaning(index: SkillIndex, vector: Floats, place: int) -> list[str]:
+def _find_meanings(index: SkillIndex, vector: Floats, place: int) -> list[str]:
     if index.dense is None:
         return []
     whole = float(index.dense.whole[place] @ vector)
@@ -80,8 +78,6 @@ def _quoted(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 
-
-RouterFloats: TypeAlias = NDArray[np.float32]
 
 # What is said outright: enough to lift a likely skill to the top, not an unlikely one.
 _TRIGGER, _WORD_TRIGGER, _PATH = 0.15, 0.06, 0.06
@@ -118,7 +114,7 @@ class Query:
 
     message: str
     ask: str
-    vector: RouterFloats | None = None
+    vector: Floats | None = None
     context: Context = field(default_factory=Context)
     # What a cross-encoder says of the best skills, by their place in the index.
     judged: Mapping[int, float] = field(default_factory=dict)
@@ -129,8 +125,8 @@ class Ranking:
     """Every skill that may be chosen, best first, with its evidence and its score."""
 
     order: tuple[int, ...]
-    scores: RouterFloats
-    evidence: RouterFloats
+    scores: Floats
+    evidence: Floats
     fused: Fused
     hints: Mapping[int, Hints]
     leaning: float
@@ -153,13 +149,13 @@ def outright(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
     """Answer without a vector where nothing has to be guessed: a command, "go on", no message."""
     if not query.message.strip() or not len(index.skills):
         return Route(decision=Decision.NONE, thresholds=choice.thresholds)
-    called = _called(index, query, choice)
+    called = _find_called(index, query, choice)
     if called is not None or not is_follow_up(query.message):
         return called
-    return _gone_on(index, query, choice)
+    return _continue_last(index, query, choice)
 
 
-def _gone_on(index: SkillIndex, query: Query, choice: Choice) -> Route:
+def _continue_last(index: SkillIndex, query: Query, choice: Choice) -> Route:
     """Go on with what was loaded last, as far as it is there and not loaded still."""
     places = {skill.name: place for place, skill in enumerate(index.skills)}
     going_on = [
@@ -180,8 +176,8 @@ def _gone_on(index: SkillIndex, query: Query, choice: Choice) -> Route:
     )
 
 
-def _called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
-    hints = index.hints.of(_hinted(query.message))
+def _find_called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
+    hints = index.hints.of(_cut_long(query.message))
     called = [
         place
         for place, found in hints.items()
@@ -217,10 +213,10 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
         if index.everyday is not None and weight > 0:
             leaning = index.everyday.leaning(query.vector)
     fused = fuse(lexical, dense, breadth=index.breadth, weight=weight, words_per_skill=words)
-    hints = index.hints.of(_hinted(query.message), query.context.paths)
-    fused = _with_judgement(fused, query.judged)
-    evidence = fused.total + _outright_evidence(hints, len(index.skills))
-    excluded = _excluded(index, hints, query.context)
+    hints = index.hints.of(_cut_long(query.message), query.context.paths)
+    fused = _add_judgement(fused, query.judged)
+    evidence = fused.total + _add_hints(hints, len(index.skills))
+    excluded = _find_excluded(index, hints, query.context)
     allowed = np.delete(np.arange(len(evidence)), list(excluded))
     scored = np.zeros(len(evidence), np.float32)
     scored[allowed] = decision.scores(
@@ -254,7 +250,7 @@ def route(index: SkillIndex, query: Query, choice: Choice) -> Route:
     ranking = rank(index, query, choice.scale)
     found, chosen = decide(ranking, choice)
     shown = list(dict.fromkeys((*chosen, *ranking.order[: max(choice.considered, 0)])))
-    matches = {place: match_of(index, query, ranking, place) for place in shown}
+    matches = {place: make_match(index, query, ranking, place) for place in shown}
     return Route(
         decision=found,
         thresholds=choice.thresholds,
@@ -264,20 +260,20 @@ def route(index: SkillIndex, query: Query, choice: Choice) -> Route:
     )
 
 
-def match_of(index: SkillIndex, query: Query, ranking: Ranking, place: int) -> Match:
+def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) -> Match:
     """Return one skill's score with the share of each signal and the reasons."""
     signals = {name: float(part[place]) for name, part in ranking.fused.parts.items()}
     hints = ranking.hints.get(place, Hints())
-    signals |= {name: worth for name, worth in _outright_parts(hints).items() if worth}
+    signals |= {name: worth for name, worth in _weigh_hints(hints).items() if worth}
     return Match(
         skill=index.skills[place],
         score=float(ranking.scores[place]),
         signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
-        reasons=reasons_of(index, query.ask, query.vector, place, hints),
+        reasons=find_reasons(index, query.ask, query.vector, place, hints),
     )
 
 
-def _with_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
+def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
     if not judged:
         return fused
     # Against the best of them, so that the scale on which is decided stays what it was.
@@ -289,14 +285,14 @@ def _with_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
     return fused._replace(total=fused.total + part, parts=parts)
 
 
-def _outright_evidence(hints: Mapping[int, Hints], size: int) -> RouterFloats:
+def _add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
     added = np.zeros(size, np.float32)
     for place, found in hints.items():
-        added[place] = sum(_outright_parts(found).values())
+        added[place] = sum(_weigh_hints(found).values())
     return added
 
 
-def _outright_parts(hints: Hints) -> dict[str, float]:
+def _weigh_hints(hints: Hints) -> dict[str, float]:
     # A trigger of one word proves little more than the word itself, which counts already.
     several = len(hints.trigger.split()) > 1 or not hints.trigger.isascii()
     trigger = (_TRIGGER if several else _WORD_TRIGGER) if hints.trigger else 0.0
@@ -308,7 +304,9 @@ def _outright_parts(hints: Hints) -> dict[str, float]:
     }
 
 
-def _excluded(index: SkillIndex, hints: Mapping[int, Hints], context: Context) -> dict[int, str]:
+def _find_excluded(
+    index: SkillIndex, hints: Mapping[int, Hints], context: Context
+) -> dict[int, str]:
     found = dict.fromkeys(index.hidden, HIDDEN)
     if context.loaded:
         found |= {
@@ -316,11 +314,11 @@ def _excluded(index: SkillIndex, hints: Mapping[int, Hints], context: Context) -
             for place, skill in enumerate(index.skills)
             if skill.name in context.loaded
         }
-    found |= {place: vetoed(hint.veto) for place, hint in hints.items() if hint.veto}
+    found |= {place: _explain_veto(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 
 
-def _hinted(message: str) -> str:
+def _cut_long(message: str) -> str:
     if len(message) <= _LONGEST_HINTED:
         return message
     half = _LONGEST_HINTED // 2

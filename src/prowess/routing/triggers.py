@@ -1,4 +1,4 @@
-"""What a message says outright: a skill's name, an author's trigger, a file, or just "yes, go on".
+"""Triggers, names and files in a message, and messages that go on with the last skill ("yes").
 
 These are certain where meaning and words are guesses, so they are looked at first and apart.
 """
@@ -8,8 +8,10 @@ import unicodedata
 from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import NamedTuple
 
+from prowess.data import read_table
 from prowess.routing.words import has_dense_script
 from prowess.skills.model import Skill, Triggers
 
@@ -36,17 +38,6 @@ _ASKING = re.compile(
     r"(?:use|run|invoke|load|apply|call|try|start|open|activate)\s+(?:(?:the|skill|my|our)\s+){0,2}"
     r"[`\"'/$]?$"
     r"|\b(?:using|with|via|through|by means of)\s+(?:(?:the|skill|my|our)\s+){0,2}[`\"'/$]?$",
-    re.IGNORECASE,
-)
-_FOLLOW_UP = re.compile(
-    r"(?:(?:yes|yeah|yep|yup|sure|ok|okay|alright|right|correct|exactly|perfect|great|fine|please|"
-    r"go ahead|go on|do (?:it|that|so|this)|do it again|continue|proceed|carry on|keep going|next|"
-    r"again|once more|try again|same again|sounds good|looks good|that one|the (?:first|second|"
-    r"last) one|and now|now|then|lgtm|ship it|"
-    r"sí|si|vale|claro|adelante|hazlo|oui|d'accord|vas-y|ja|genau|mach das|weiter|"
-    r"好的?|是的?|可以|继续|行|对|はい|お願いします|続けて)"
-    # Scripts without spaces need no separator either.
-    r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f])))+",
     re.IGNORECASE,
 )
 _PATH = re.compile(
@@ -88,7 +79,16 @@ def folded(text: str) -> str:
 def is_follow_up(message: str) -> bool:
     """True for a message that only makes sense after another one: "yes, do it"."""
     text = message.strip()
-    return len(text) <= _LONGEST_FOLLOW_UP and _FOLLOW_UP.fullmatch(text) is not None
+    return len(text) <= _LONGEST_FOLLOW_UP and _follow_ups().fullmatch(text) is not None
+
+
+@cache
+def _follow_ups() -> re.Pattern[str]:
+    words = read_table("routing/words.toml")["follow_up"]
+    either = "|".join(re.escape(word) for group in words.values() for word in group)
+    # Scripts without spaces need no separator either.
+    gap = r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f]))"
+    return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)
 
 
 def paths_in(message: str) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ also `github`) and the character n-grams of scripts that write no spaces.
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from Stemmer import Stemmer
+
+from prowess.data import read_table, read_words
 
 _LONGEST_WORD = 40
 _LONGEST_TOKEN = 120
@@ -60,34 +62,18 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1ef
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DENSE_RUN = re.compile(f"[{_DENSE}]+")
 
-_ENGLISH = (
-    "a about after again against all also am an and another any are aren't as at be because been "
-    "before being between both but by can can't could couldn't d did didn't do does doesn't doing "
-    "don't down during each eg either etc few for from further get got had has have having he "
-    "help her here hers him his how how's i i'd i'll i'm i've ie if in into is isn't it its itself "
-    "just let let's ll m many may me might more most much must my myself need neither no nor not "
-    "of off on once only or other our ourselves out over own per please re s same shall she "
-    "should shouldn't so some such t than that that's the their them themselves then there "
-    "there's these they they're this those through to too under until up us ve very via vs want "
-    "was wasn't we were what what's when where which while who whom whose why will with won't "
-    "would wouldn't you you're your yourself com http https www"
-)
-# The commonest words of Spanish, French, German and Portuguese that English does not have.
-_OTHER_LATIN = (
-    "al como con cual de del el ella en es esta este la las le les lo los mi muy para pero "
-    "por que se sin sobre su sus una uno unos y ya aux avec ces cette dans des du elle est et je "
-    "leur mes mon nous ou par pas pour qui sont sur une vous auch auf aus bei das dem den der ein "
-    "eine einen einer fur ich kann mir nach nicht sich und von wie wir zu zum zur ao "
-    "da dos e ele eu mais minha na nao nas nos o pela pelo sua um uma voce "
-    "ist oder sie"  # codespell:ignore ist,oder,sie
-)
-_CHINESE = (
-    "的 了 是 我 你 您 请 帮 吗 吧 呢 在 和 有 一 个 这 那 把 给 请帮 帮我 一个 一下 我的 我想"
-)
-_JAPANESE = "の は を に が と で も た て し ます です する して"
-# Words lose their apostrophe when they are read, so the list does, too.
-_STOP_WORDS = frozenset(f"{_ENGLISH} {_OTHER_LATIN}".replace("'", "").split())
-_STOP_GRAMS = frozenset(f"{_CHINESE} {_JAPANESE}".split())
+
+@cache
+def _read_stop_words() -> frozenset[str]:
+    stop = read_table("routing/words.toml")["stop"]
+    # Words lose their apostrophe when they are read, so the list does, too.
+    return read_words(f"{stop['english']} {stop['other_latin']}".replace("'", ""))
+
+
+@cache
+def _read_stop_grams() -> frozenset[str]:
+    stop = read_table("routing/words.toml")["stop"]
+    return read_words(f"{stop['chinese']} {stop['japanese']}")
 
 
 class Words(NamedTuple):
@@ -260,7 +246,8 @@ def _folded(text: str) -> str:
 
 def _grams(run: str) -> list[str]:
     pairs = [run[start : start + 2] for start in range(len(run) - 1)]
-    return [gram for gram in (*run, *pairs) if gram not in _STOP_GRAMS]
+    stop = _read_stop_grams()
+    return [gram for gram in (*run, *pairs) if gram not in stop]
 
 
 def _parts(token: str) -> list[str]:
@@ -274,7 +261,7 @@ def _parts(token: str) -> list[str]:
 
 
 def _is_content(part: str, *, alone: bool) -> bool:
-    if part in _STOP_WORDS or len(part) > _LONGEST_WORD:
+    if part in _read_stop_words() or len(part) > _LONGEST_WORD:
         return False
     # Short numbers count things and number lists; they say nothing about what is asked.
     if part.isdigit():

@@ -1,7 +1,8 @@
 import pytest
 
-from prowess.routing.background import ERRANDS, EVERYDAY
+from prowess.routing.background import read_messages
 
+EVERYDAY, ERRANDS = read_messages()
 _LISTS = pytest.mark.parametrize("texts", [EVERYDAY, ERRANDS], ids=["everyday", "errands"])
 
 

@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.background import ERRANDS, EVERYDAY, Everyday, texts
+from prowess.routing.background import Everyday, read_messages, texts
 from prowess.routing.dense import Floats
+
+EVERYDAY, ERRANDS = read_messages()
 
 _WORK, _TALK, _ELSE = np.eye(4, dtype=np.float32)[:3]
 # Every text a little apart from the next, as real vectors are.

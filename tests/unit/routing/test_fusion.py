@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores, Floats
-from prowess.routing.fusion import LEAST_MEANING, Breadth, Fused, fuse, weight_of_meaning
+from prowess.routing.fusion import LEAST_MEANING, Fused, fuse, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.words import Shape, shape_of
 

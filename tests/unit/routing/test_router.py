@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
-from prowess.routing.background import EVERYDAY, Everyday
+from prowess.routing.background import Everyday, read_messages
 from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
 from prowess.routing.model import Decision, Route, Status, Thresholds
 from prowess.routing.passages import Evidence, evidence_of
 from prowess.routing.router import Choice, Context, Ranking
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
+
+EVERYDAY = read_messages().everyday
 
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.")
 RIDER = make_skill("bike-repair", description="Repairs a bicycle: chain, brakes and tyres.")

@@ -71,7 +71,7 @@ def why_not(
         loaded=loaded,
         steps=_steps(index, ranking, place, choice, loaded=loaded),
         thresholds=choice.thresholds,
-        match=None if rank is None else router.match_of(index, query, ranking, place),
+        match=None if rank is None else router.make_match(index, query, ranking, place),
         rank=None if rank is None else rank + 1,
         ahead=_ahead(index, query, ranking, rank),
     )
@@ -99,7 +99,7 @@ def _ahead(
     index: SkillIndex, query: Query, ranking: Ranking, rank: int | None
 ) -> tuple[Match, ...]:
     above = ranking.order[: min(rank if rank is not None else 3, 3)]
-    return tuple(router.match_of(index, query, ranking, place) for place in above)
+    return tuple(router.make_match(index, query, ranking, place) for place in above)
 
 
 def _steps(
