@@ -30,7 +30,7 @@ from prowess.safety.model import Rule
 from prowess.safety.rules.levels import CONTEXTS
 from prowess.safety.rules.table import read_rules
 from prowess.settings import SETTINGS
-from prowess.skills.diagnostics import CODES
+from prowess.skills.diagnostics import read_codes
 from prowess.skills.model import Tier
 from prowess.wire.safety import levels
 
@@ -94,7 +94,9 @@ def settings_page() -> str:
 
 def diagnostics_page() -> str:
     """Every diagnostic."""
-    rows = [(f"`{row.code}`", row.severity.value, row.meaning, row.fix) for row in CODES.values()]
+    rows = [
+        (f"`{row.code}`", row.severity.value, row.meaning, row.fix) for row in read_codes().values()
+    ]
     intro = (
         "A diagnostic is one problem with one file. An error keeps the skill from loading or being"
         " ready; the others load. `prowess list`, `check` and `validate` print them. Under"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from prowess import __version__
-from prowess.skills.diagnostics import CODES
+from prowess.skills.diagnostics import read_codes
 from prowess.skills.model import Diagnostic, Severity
 from prowess.skills.text import clean
 from prowess.skills.validation import Report
@@ -42,7 +42,7 @@ def log(rules: Sequence[Json], results: Sequence[Json]) -> Json:
 
 
 def _rule(code: str) -> Json:
-    row = CODES[code]
+    row = read_codes()[code]
     return {
         "id": code,
         "shortDescription": {"text": row.meaning},

@@ -5,7 +5,7 @@ from prowess.runtime.harness.export import ExportReport
 from prowess.safety.model import Finding
 from prowess.skills.harness.listings import Entry, Fate, Fix
 from prowess.skills.harness.portable import Note
-from prowess.skills.harness.rules import RULES, Reader
+from prowess.skills.harness.rules import Reader, read_rules
 from prowess.skills.text import clean
 from prowess.wire.skills import Json, diagnostic
 
@@ -37,9 +37,9 @@ def export_report(value: ExportReport, reader: Reader | None) -> Json:
         "harnesses": [
             {
                 "harness": each.value,
-                "title": RULES[each].title,
-                "places": list(RULES[each].places),
-                "remark": RULES[each].remark or None,
+                "title": read_rules()[each].title,
+                "places": list(read_rules()[each].places),
+                "remark": read_rules()[each].remark or None,
                 "notes": [_note(note) for note in notes],
             }
             for each, notes in (value.notes or {}).items()

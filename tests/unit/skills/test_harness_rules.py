@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.skills.harness.rules import RULES, Reader, chosen, is_hidden, reader_named, reads
+from prowess.skills.harness.rules import Reader, chosen, is_hidden, read_rules, reader_named, reads
 from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
 from prowess.testing import make_skill
 
@@ -38,7 +38,7 @@ def _at(source: Source, *, name: str = "deploy") -> Skill:
     ],
 )
 def test_each_folder_has_its_readers(source: Source, readers: set[Reader]) -> None:
-    found = {reader for reader in Reader if reads(RULES[reader], _at(source))}
+    found = {reader for reader in Reader if reads(read_rules()[reader], _at(source))}
 
     assert found == readers
 
@@ -46,25 +46,25 @@ def test_each_folder_has_its_readers(source: Source, readers: set[Reader]) -> No
 def test_a_single_text_among_skills_is_a_skill_for_us_alone() -> None:
     loose = replace(_at(AGENTS), path="/w/.agents/skills/deploy.md")
 
-    assert {reader for reader in Reader if reads(RULES[reader], loose)} == {Reader.PROWESS}
+    assert {reader for reader in Reader if reads(read_rules()[reader], loose)} == {Reader.PROWESS}
 
 
 def test_claude_code_prefers_the_persons_own_and_others_the_projects() -> None:
     project, personal = _at(CLAUDE_PROJECT), _at(CLAUDE_PERSONAL)
 
-    assert chosen(RULES[Reader.CLAUDE], [project, personal]) == [personal]
-    assert chosen(RULES[Reader.CURSOR], [project, personal]) == [project]
-    assert chosen(RULES[Reader.CODEX], [project, personal]) == [project, personal]
+    assert chosen(read_rules()[Reader.CLAUDE], [project, personal]) == [personal]
+    assert chosen(read_rules()[Reader.CURSOR], [project, personal]) == [project]
+    assert chosen(read_rules()[Reader.CODEX], [project, personal]) == [project, personal]
 
 
 def test_a_harness_hides_only_by_what_it_understands() -> None:
     flag = replace(_at(AGENTS), invocation=_hidden_by("disable-model-invocation"))
     sidecar = replace(_at(AGENTS), invocation=_hidden_by("agents/openai.yaml"))
 
-    assert is_hidden(RULES[Reader.CURSOR], flag)
-    assert not is_hidden(RULES[Reader.CODEX], flag)
-    assert is_hidden(RULES[Reader.CODEX], sidecar)
-    assert not is_hidden(RULES[Reader.CURSOR], sidecar)
+    assert is_hidden(read_rules()[Reader.CURSOR], flag)
+    assert not is_hidden(read_rules()[Reader.CODEX], flag)
+    assert is_hidden(read_rules()[Reader.CODEX], sidecar)
+    assert not is_hidden(read_rules()[Reader.CURSOR], sidecar)
 
 
 def _hidden_by(who: str) -> Invocation:

@@ -14,7 +14,7 @@ from prowess.skills.harness.portable import (
     hiding_sidecar,
     notes_for,
 )
-from prowess.skills.harness.rules import RULES, Reader
+from prowess.skills.harness.rules import Reader, read_rules
 from prowess.skills.model import Document, Source, Tier
 from prowess.skills.parse import parse
 
@@ -41,7 +41,7 @@ def _notes(
     assert skill is not None
     made = build(skill, content, SpecMode.MIXED)
     assert isinstance(made, Portable)
-    found = notes_for(RULES[reader], skill, made, files or {})
+    found = notes_for(read_rules()[reader], skill, made, files or {})
     return {note.subject: note for note in found}
 
 

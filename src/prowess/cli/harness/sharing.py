@@ -13,7 +13,7 @@ from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
 from prowess.skills.harness.listings import Entry, Fate
 from prowess.skills.harness.portable import Note, Weight
-from prowess.skills.harness.rules import ALIASES, RULES, Reader, reader_named
+from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
 from prowess.wiring import open_runtime
@@ -134,7 +134,7 @@ def _print_changes(report: ExportReport) -> None:
 
 
 def _print_notes(reader: Reader, notes: tuple[Note, ...]) -> None:
-    rules = RULES[reader]
+    rules = read_rules()[reader]
     print_text(f"{rules.title} (put it into {rules.places[0]} or {rules.places[1]})", "bold")
     grouped: dict[tuple[Weight, str], list[str]] = {}
     for note in notes:

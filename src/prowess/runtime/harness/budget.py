@@ -26,12 +26,12 @@ from prowess.skills.harness.listings import (
     tokens_of,
 )
 from prowess.skills.harness.rules import (
-    RULES,
     HarnessRules,
     Reader,
     chosen,
     is_hidden,
     is_skill_file,
+    read_rules,
     reads,
 )
 from prowess.skills.model import Skill
@@ -137,7 +137,9 @@ class Budgets:
             agent_id=status.agent_id,
             workspace=status.workspace,
             window=window,
-            harnesses=tuple(self._one(RULES[reader], view, use, window) for reader in readers),
+            harnesses=tuple(
+                self._one(read_rules()[reader], view, use, window) for reader in readers
+            ),
         )
 
     def _one(

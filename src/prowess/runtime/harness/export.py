@@ -28,7 +28,7 @@ from prowess.skills.harness.portable import (
     hiding_sidecar,
     notes_for,
 )
-from prowess.skills.harness.rules import RULES, Reader, is_skill_file
+from prowess.skills.harness.rules import Reader, is_skill_file, read_rules
 from prowess.skills.model import Diagnostic, Document, Severity, Skill
 from prowess.skills.validation import validate
 
@@ -285,7 +285,9 @@ def _described(
         name=built.name,
         files={path: len(content) for path, content in contents.items()},
         changes=built.changes,
-        notes={each: notes_for(RULES[each], report.skill, built, contents) for each in readers},
+        notes={
+            each: notes_for(read_rules()[each], report.skill, built, contents) for each in readers
+        },
         diagnostics=found.diagnostics,
         refusal=refusal,
     )

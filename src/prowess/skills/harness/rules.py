@@ -4,16 +4,16 @@ The table says what is documented or was seen in the source of a harness. Where 
 says so instead of guessing, since people decide by it what to change in their skills.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from typing import Any
 
+from prowess.data import read_table, read_words
 from prowess.skills.model import RootKind, Skill, Source, Tier
 
 _SKILL_FILE = "skill.md"
-_EVERY_KEY = frozenset(
-    ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-)
 _IDENTITY = frozenset(("name", "description"))
 
 
@@ -69,107 +69,27 @@ class HarnessRules:
     remark: str = ""
 
 
-_CLAUDE_DIALECT = frozenset(
-    (
-        "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable",
-        "disallowed-tools", "model", "effort", "context", "agent", "background", "hooks", "paths",
-        "shell", "display-name", "default-enabled", "fallback",
-    )
-)  # fmt: skip
-_OPENCLAW_DIALECT = frozenset(
-    (
-        "user-invocable", "disable-model-invocation", "command-dispatch", "command-tool",
-        "command-arg-mode", "homepage", "emoji",
-    )
-)  # fmt: skip
-_COPILOT = frozenset(("copilot",))
-_BY_FLAG = "disable-model-invocation"
-_BY_SIDECAR = "agents/openai.yaml"
-_BY_SILENCE = "a command without a description"
+@cache
+def read_rules() -> Mapping[Reader, HarnessRules]:
+    """Return what each reader does, from `rules.toml`."""
+    table = read_table("skills/harness/rules.toml")
+    groups = {name: read_words(words) for name, words in table["keys"].items()}
+    return {reader: _make_rules(reader, table[reader], groups) for reader in Reader}
 
-RULES: dict[Reader, HarnessRules] = {
-    rules.reader: rules
-    for rules in (
-        HarnessRules(
-            reader=Reader.CLAUDE,
-            title="Claude Code",
-            project=frozenset(("claude",)),
-            personal=frozenset(("claude",)),
-            neutral=False,
-            commands=True,
-            winner=Winner.PERSONAL,
-            places=(".claude/skills", "~/.claude/skills"),
-            acts_on=_IDENTITY | {"allowed-tools"},
-            dialect=_CLAUDE_DIALECT,
-            hidden_by=frozenset((_BY_FLAG, _BY_SILENCE)),
-            fills_arguments=True,
-            runs_commands=True,
-            remark="Claude Code does not read .agents/skills.",
-        ),
-        HarnessRules(
-            reader=Reader.CODEX,
-            title="Codex",
-            project=frozenset(("codex",)),
-            personal=frozenset(("codex",)),
-            winner=Winner.ALL,
-            hidden_by=frozenset((_BY_SIDECAR,)),
-            sidecar=True,
-        ),
-        HarnessRules(
-            reader=Reader.CURSOR,
-            title="Cursor",
-            project=frozenset(("cursor", "claude", "codex")),
-            personal=frozenset(("cursor",)),
-            acts_on=_IDENTITY | {"license", "compatibility", "metadata"},
-            dialect=frozenset((_BY_FLAG, "paths")),
-            hidden_by=frozenset((_BY_FLAG,)),
-        ),
-        HarnessRules(
-            reader=Reader.GEMINI,
-            title="Gemini CLI",
-            project=frozenset(("gemini",)),
-            personal=frozenset(("gemini",)),
-            remark="Gemini CLI asks for consent each time it activates a skill, and reads a"
-            " project's skills in trusted folders only.",
-        ),
-        HarnessRules(
-            reader=Reader.COPILOT,
-            title="Copilot CLI",
-            project=_COPILOT | {"claude"},
-            personal=_COPILOT,
-            unknown=frozenset(("license", "compatibility", "metadata", "allowed-tools")),
-        ),
-        HarnessRules(
-            reader=Reader.VSCODE,
-            title="VS Code",
-            project=_COPILOT | {"claude"},
-            personal=_COPILOT,
-            unknown=frozenset(("license", "compatibility", "metadata", "allowed-tools")),
-        ),
-        HarnessRules(
-            reader=Reader.OPENCLAW,
-            title="OpenClaw",
-            project=frozenset(),
-            personal=frozenset(("openclaw",)),
-            places=("skills", "~/.openclaw/skills"),
-            acts_on=_IDENTITY | {"metadata"},
-            dialect=_OPENCLAW_DIALECT,
-            hidden_by=frozenset((_BY_FLAG,)),
-        ),
-        HarnessRules(
-            reader=Reader.PROWESS,
-            title="Prowess",
-            project=frozenset(),
-            personal=frozenset(),
-            places=("skills", "~/.prowess/skills"),
-            acts_on=_EVERY_KEY,
-            dialect=_CLAUDE_DIALECT | _OPENCLAW_DIALECT,
-            hidden_by=frozenset((_BY_FLAG, _BY_SIDECAR, _BY_SILENCE)),
-            fills_arguments=True,
-            sidecar=True,
-        ),
-    )
-}
+
+def _make_rules(
+    reader: Reader, row: Mapping[str, Any], groups: Mapping[str, frozenset[str]]
+) -> HarnessRules:
+    found: dict[str, Any] = {**row, "winner": Winner(row.get("winner", Winner.PROJECT))}
+    for name in ("project", "personal", "acts_on", "unknown", "dialect"):
+        if name in row:
+            words = row[name].split()
+            listed = (groups[word[1:]] if word[0] == "@" else {word} for word in words)
+            found[name] = frozenset().union(*listed)
+    if "places" in row:
+        found["places"] = tuple(row["places"])
+    found["hidden_by"] = frozenset(row.get("hidden_by", ()))
+    return HarnessRules(reader=reader, **found)
 
 
 def reader_named(text: str) -> Reader:
