@@ -384,9 +384,9 @@ def test_the_three_scenarios_of_the_document_pass_together(world: World) -> None
 
 @pytest.mark.requirement("workshop:scenarios")
 def test_a_scenario_that_goes_wrong_fails(world: World) -> None:
-    text = (SCENARIOS / "plugins" / f"{THREE[1]}.md").read_text(encoding="utf-8")
+    text = (SCENARIOS / "plugins" / f"{THREE[1]}.yaml").read_text(encoding="utf-8")
     folder = world.root / "scenarios"
-    world.file(folder / "wrong.md", text.replace('"pending"', '"applied"'))
+    world.file(folder / "wrong.yaml", text.replace("status: pending", "status: applied"))
 
     wrong = world.run("qa", "suite", "--scenario", "wrong", "--folder", folder).calm()
     missing = world.run("qa", "suite", "--scenario", "no-such", "--folder", folder).one_sentence()

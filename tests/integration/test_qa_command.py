@@ -15,21 +15,24 @@ from prowess.host.evaluation import read_scenarios
 from prowess.wiring.scenarios import run_scenarios
 
 SCENARIOS = Path(__file__).parents[2] / "qa" / "scenarios"
-NAMES = sorted(path.stem for path in SCENARIOS.glob("*/*.md"))
+NAMES = sorted(path.stem for path in SCENARIOS.glob("*/*.yaml"))
 PENDING = "skill-workshop-pending-approval"
 
-CONFIG = """```json5 config
-{plugins: {entries: {"skill-workshop": {enabled: true, config: {reviewMode: "heuristic"}}}}}
-```
+CONFIG = """\
+  - config:
+      plugins:
+        entries: {"skill-workshop": {enabled: true, config: {reviewMode: "heuristic"}}}
 """
-CORRECTION = """The user corrects the agent:
-
-```jsonl turn
-{"role": "user", "content": "Next time make sure to verify the frames of the GIF, please."}
-```
+CORRECTION = """\
+  - title: The user corrects the agent
+    turn:
+      - role: user
+        content: Next time make sure to verify the frames of the GIF, please.
 """
-WAITS = 'It waits:\n\n```json expect\n{"proposals": [{"status": "pending"}]}\n```\n'
-GOOD = f"# Good\n\nIt works.\n\n{CONFIG}{CORRECTION}{WAITS}"
+WAITS = '  - title: It waits\n    expect: {"proposals": [{"status": "pending"}]}\n'
+HEAD = "title: Good\nsummary: It works.\nsteps:\n"
+STEPS = f"{CONFIG}{CORRECTION}{WAITS}"
+GOOD = f"{HEAD}{STEPS}"
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _scenario(world: Path, name: str, text: str) -> Path:
-    path = world / "qa/scenarios" / f"{name}.md"
+    path = world / "qa/scenarios" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -88,8 +91,8 @@ def test_two_runs_of_one_scenario_at_once_do_not_meet(world: Path) -> None:
 
     finished = list(run_scenarios([*scenarios, *scenarios], concurrency=4, keep=True))
 
-    assert all(one.played.passed for one in finished)
-    assert [one.played.scenario.name for one in finished] == [one.name for one in scenarios * 2]
+    assert all(one.passed for one in finished)
+    assert [one.scenario.name for one in finished] == [one.name for one in scenarios * 2]
     folders = {Path(one.folder) for one in finished}
     assert len(folders) == 4
     pages = [list((folder / "work").rglob("SKILL.md")) for folder in folders]
@@ -108,12 +111,12 @@ def test_what_was_expected_and_what_was_seen_is_said(
     assert code == 1
     lines = shown.splitlines()
     assert lines[0].startswith("wrong: failed")
-    assert "  ✓ The user corrects the agent (line 10)" in lines
-    assert "  ✗ It waits (line 15)" in lines
+    assert "  ✓ The user corrects the agent (line 7)" in lines
+    assert "  ✗ It waits (line 11)" in lines
     assert "      proposals[0].status" in lines
     assert '        expected: "applied"' in lines
     assert '        seen:     "pending"' in lines
-    assert "  · The user corrects the agent (line 20)" in lines
+    assert "  · The user corrects the agent (line 13)" in lines
     assert lines[-1] == "0 passed, 1 failed"
 
 
@@ -121,15 +124,15 @@ def test_a_broken_file_is_named_with_its_line_and_the_others_are_played(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _scenario(world, "good", GOOD)
-    broken = _scenario(world, "broken", GOOD + '```json expect\n{"proposal": []}\n```\n')
+    broken = _scenario(world, "broken", GOOD + '  - expect: {"proposal": []}\n')
     _scenario(world, "bytes", "x").write_bytes(b"# One\n\n\xff\n")
 
     code, shown, error = _text(capsys, "suite")
 
     assert code == 1
     assert shown.startswith("good: passed")
-    assert f"{broken}:19: `proposal` is not known here: did you mean proposals?" in error
-    assert "bytes.md:3: is not UTF-8" in error
+    assert f"{broken}:13: `proposal` is not known here: did you mean proposals?" in error
+    assert "bytes.yaml:3: is not UTF-8" in error
     assert _json(capsys, "suite")[1]["problems"] == _json(capsys, "list")[1]["problems"]
 
 
@@ -138,9 +141,9 @@ def test_scenarios_are_found_by_name_and_by_path_and_played_once(
 ) -> None:
     path = _scenario(world, "good", GOOD)
     _scenario(world, "other", GOOD)
-    _scenario(world, "README", "No scenario at all.")
+    (path.parent / "README.md").write_text("No scenario at all.", encoding="utf-8")
 
-    _, report = _json(capsys, "suite", "-s", "good", "-s", str(path), "-s", "good.md")
+    _, report = _json(capsys, "suite", "-s", "good", "-s", str(path), "-s", "good.yaml")
     _, listed = _json(capsys, "list")
 
     assert [one["name"] for one in report["scenarios"]] == ["good"]
@@ -192,26 +195,26 @@ def test_kept_folders_are_named_and_hold_what_was_made(
     ("text", "place", "seen"),
     [
         (
-            CONFIG.replace("reviewMode", "reviewMood") + GOOD,
+            HEAD + CONFIG.replace("reviewMode", "reviewMood") + STEPS,
             "config",
             "plugins.entries.skill-workshop.config.reviewMood is not known here; it is kept",
         ),
-        (GOOD + '```json call\n{"action": "dance"}\n```\n', "the call", "error: unknown action"),
+        (GOOD + '  - call: {"action": "dance"}\n', "the call", "error: unknown action"),
         (
-            GOOD + '```json call\n{"action": "status"}\n```\n```text error\nno\n```\n',
+            GOOD + '  - call: {"action": "status"}\n    error: no way\n',
             "the call",
             '"pending": 1',
         ),
-        (GOOD + '```json reviewer\n{"action": "none"}\n```\n', "reviewer", "0 questions"),
+        (GOOD + '  - reviewer: {"action": "none"}\n', "reviewer", "0 questions"),
         (
-            CONFIG.replace("heuristic", "llm") + CORRECTION + GOOD,
+            HEAD + CONFIG.replace("heuristic", "llm") + CORRECTION + STEPS,
             "questions to the reviewer",
             "1",
         ),
-        (GOOD + '```json expect\n{"files": {"a.md": true}}\n```\n', "a.md", "no file"),
-        (GOOD + '```json expect\n{"snapshot": {"lists": ["gif"]}}\n```\n', "snapshot", "prowess-"),
-        (GOOD + '```json expect\n{"log": ["applied..."]}\n```\n', "log", "queued animated-gif"),
-        (GOOD + '```json expect\n{"reviewer": {"saw": ["x"]}}\n```\n', "last question", '""'),
+        (GOOD + '  - expect: {"files": {"a.md": true}}\n', "a.md", "no file"),
+        (GOOD + '  - expect: {"snapshot": {"lists": ["gif"]}}\n', "snapshot", "prowess-"),
+        (GOOD + '  - expect: {"log": ["applied..."]}\n', "log", "queued animated-gif"),
+        (GOOD + '  - expect: {"reviewer": {"saw": ["x"]}}\n', "last question", '""'),
     ],
 )
 def test_each_kind_of_failure_says_what_was_seen(

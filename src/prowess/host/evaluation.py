@@ -1,19 +1,9 @@
-"""Suites and benchmarks from disk: one file, or all that a folder of skills ships.
+"""Suites, benchmarks, labelled sets and scenarios from disk.
 
 They come with skills that strangers wrote, so every file is bounded before and after it is
-unpacked, and one that cannot be read never hides the others of its folder.
-
-Unpacks xz without letting a small file fill the memory.
-
-Labelled sets for the scanner from disk: one JSON object a line, plain or packed with xz.
-
-A line that cannot be read is an error that names it: a set that lost samples measures something
-else than it says.
-
-Scenarios on disk: those of the folders given, by name or path.
-
-A name is the file's without `.md`. What cannot be read or is no scenario is named with its path and
-line and never keeps the others from being played.
+unpacked. A suite or a scenario that cannot be read never hides the others of its folder; a line of
+a labelled set that cannot be read is an error that names it, since a set that lost samples measures
+something else than it says.
 """
 
 import base64
@@ -386,12 +376,9 @@ def _bytes_sets(data: object, where: str) -> bytes:
     raise SuiteError(where, 'is neither a text nor {"base64": text}.')
 
 
-DEFAULT_FOLDER = os.path.join("qa", "scenarios")
-_SUFFIX = ".md"
-# What explains a folder to its readers.
-_NO_SCENARIO = "readme.md"
-_MOST_BYTES = 400_000
-_MOST_FILES = 2_000
+SCENARIO_FOLDER = os.path.join("qa", "scenarios")
+_SCENARIO_SUFFIXES = (".yaml", ".yml")
+_MAX_SCENARIO_BYTES = 400_000
 # The names of a family begin alike, so that anything lower finds all of them.
 _NEAR = 0.85
 
@@ -412,56 +399,56 @@ class ScenarioFile:
 def read_scenarios(names: Sequence[str], folders: Sequence[str]) -> tuple[ScenarioFile, ...]:
     """Return the scenarios of these names or paths, each once; without any, all of the folders.
 
+    What cannot be read never keeps the others from being played.
+
     Args:
-        names: names, or paths of files.
+        names: names, which are those of files without their ending, or paths of files.
         folders: where to look; by default `qa/scenarios` of the current folder.
 
     Raises:
         PathError: a folder or a file does not exist, or no scenario has such a name.
     """
-    found = () if names and all(map(_is_file, names)) else tuple(_paths(folders))
-    if not names:
-        return tuple(map(_read_files, found))
-    chosen = dict.fromkeys(_chosen(name, found) for name in names)
-    return tuple(map(_read_files, chosen))
+    found = () if names and all(map(_is_file, names)) else tuple(_scenario_paths(folders))
+    chosen = dict.fromkeys(_choose(name, found) for name in names) if names else found
+    return tuple(ScenarioFile(path=path, scenario=_read_scenario(path)) for path in chosen)
 
 
-def _paths(folders: Sequence[str]) -> Iterator[str]:
-    left = _MOST_FILES
-    for folder in folders or (DEFAULT_FOLDER,):
+def _scenario_paths(folders: Sequence[str]) -> Iterator[str]:
+    for folder in folders or (SCENARIO_FOLDER,):
         if not is_path(folder) or not os.path.isdir(folder):
             hint = "give a folder of scenarios with --folder, or the path of one with --scenario"
             raise PathError(folder, f"is not a folder: {hint}.")
-        before = left
-        for path in _inside(os.path.abspath(folder)):
-            if not left:
-                raise PathError(folder, f"holds more than {_MOST_FILES} files: name another.")
-            left -= 1
-            yield path
-        if left == before:
-            raise PathError(folder, "holds no scenarios: they are files that end in .md.")
+        inside = [
+            os.path.join(base, name)
+            for base, names in _walk(os.path.abspath(folder))
+            for name in names
+            if name.lower().endswith(_SCENARIO_SUFFIXES)
+        ]
+        if not inside:
+            raise PathError(folder, "holds no scenarios: they are files that end in .yaml.")
+        if len(inside) > _MAX_FILES:
+            raise PathError(folder, f"holds more than {_MAX_FILES} files: name another.")
+        yield from inside
 
 
-def _inside(folder: str) -> Iterator[str]:
+def _walk(folder: str) -> Iterator[tuple[str, list[str]]]:
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
         )
-        for name in sorted(names):
-            if name.lower().endswith(_SUFFIX) and name.lower() != _NO_SCENARIO:
-                yield os.path.join(base, name)
+        yield base, sorted(names)
 
 
-def _chosen(name: str, paths: Sequence[str]) -> str:
+def _choose(name: str, paths: Sequence[str]) -> str:
     if _is_file(name):
         return os.path.abspath(name)
-    wanted = os.path.splitext(name)[0] if name.lower().endswith(_SUFFIX) else name
-    hits = [path for path in paths if _name(path) == wanted]
+    wanted = os.path.splitext(name)[0] if name.lower().endswith(_SCENARIO_SUFFIXES) else name
+    hits = [path for path in paths if _stem(path) == wanted]
     if len(hits) == 1:
         return hits[0]
     if hits:
         raise PathError(name, f"is the name of {len(hits)} scenarios: give the path of one.")
-    known = sorted({_name(path) for path in paths})
+    known = sorted({_stem(path) for path in paths})
     near = [one for one in known if wanted and wanted in one][:3]
     near += [
         one for one in difflib.get_close_matches(wanted, known, cutoff=_NEAR) if one not in near
@@ -474,24 +461,18 @@ def _is_file(name: str) -> bool:
     return bool(name) and is_path(name) and os.path.isfile(name)
 
 
-def _name(path: str) -> str:
+def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _read_files(path: str) -> ScenarioFile:
-    name = _name(path)
+def _read_scenario(path: str) -> Scenario | Broken:
     # Somebody named it or its folder, so a link is fine.
-    content = read_bounded(os.path.realpath(path), _MOST_BYTES)
+    content = read_bounded(os.path.realpath(path), _MAX_SCENARIO_BYTES)
     if not isinstance(content, Content):
-        problem = "is gone" if content is None else content.message
-        return ScenarioFile(path=path, scenario=_broken(name, problem))
+        problem = Problem(1, "is gone" if content is None else content.message)
+        return Broken(name=_stem(path), problems=(problem,))
     try:
-        text = content.data.decode("utf-8-sig")
+        return read_scenario(_stem(path), content.data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = content.data.count(b"\n", 0, error.start) + 1
-        return ScenarioFile(path=path, scenario=_broken(name, "is not UTF-8", line))
-    return ScenarioFile(path=path, scenario=read_scenario(name, text))
-
-
-def _broken(name: str, text: str, line: int = 1) -> Broken:
-    return Broken(name=name, problems=(Problem(line, text),))
+        return Broken(name=_stem(path), problems=(Problem(line, "is not UTF-8"),))

@@ -6,6 +6,7 @@ and dates stay text, which is what authors of prose mean.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 import yaml
@@ -32,6 +33,8 @@ _ESCAPED = re.compile(
 _LAST_SHORT = 0xFFFF
 _LOOKS_INDENTED = ("indentation", "cannot start any token", "expected key", "<block end>")
 
+# From keys and numbers to a line.
+Locator = Callable[[Sequence[str | int]], int]
 _Container: TypeAlias = "dict[str, Value] | list[Value]"
 
 
@@ -78,6 +81,34 @@ def load(text: str) -> Loaded:
     except yaml.YAMLError as error:
         return Loaded(None, {}, {}, (*build.problems, _syntax_problem(error)))
     return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
+
+
+def locator(text: str) -> Locator:
+    """Return what says on which line a key or an item of `text` stands, which `load` has read.
+
+    Of what is not there it says the line of what is around it.
+    """
+    root = yaml.compose(text, Loader=_LOADER)
+
+    def locate(place: Sequence[str | int]) -> int:
+        node, line = root, 1
+        for part in place:
+            for mark, key, inner in _children(node):
+                if key == part:
+                    node, line = inner, mark
+                    break
+        return line
+
+    return locate
+
+
+def _children(node: yaml.Node | None) -> list[tuple[int, str | int, yaml.Node]]:
+    """Return the line, the key or number, and the value of each part of a map or list."""
+    if isinstance(node, yaml.MappingNode):
+        return [(_line(key), key.value, value) for key, value in node.value]
+    if isinstance(node, yaml.SequenceNode):
+        return [(_line(item), number, item) for number, item in enumerate(node.value)]
+    return []
 
 
 def quoted(text: str) -> str:
@@ -185,8 +216,8 @@ class _Build:
             self._keys[-1] = None
 
 
-def _line(event: yaml.Event) -> int:
-    mark = event.start_mark
+def _line(place: yaml.Event | yaml.Node) -> int:
+    mark = place.start_mark
     return 1 if mark is None else int(mark.line) + 1
 
 

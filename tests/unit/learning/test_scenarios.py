@@ -1,4 +1,7 @@
-"""Scenarios as Markdown: what each block becomes, and on which line something is wrong."""
+"""Scenarios as YAML: what each step becomes, and on which line something is wrong."""
+
+import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,18 +18,20 @@ from prowess.evaluation.scenarios import (
     Say,
     Scenario,
     WriteFile,
-    filled,
+    fill,
+    find_missing,
     follows,
     match,
-    missing,
     read_scenario,
 )
 
-EXPECT = '```json expect\n{"proposals": []}\n```\n'
+EXPECT: dict[str, Any] = {"expect": {"proposals": []}}
+HELLO = {"role": "user", "content": "hi"}
 
 
-def _steps(text: str) -> Scenario:
-    found = read_scenario("story", text)
+def _scenario(*steps: object) -> Scenario:
+    # JSON is YAML.
+    found = read_scenario("story", json.dumps({"steps": steps}))
     assert isinstance(found, Scenario), found
     return found
 
@@ -37,153 +42,126 @@ def _problems(text: str) -> list[tuple[int, str]]:
     return [(problem.line, problem.text) for problem in found.problems]
 
 
-def _block(info: str, body: str) -> str:
-    return f"```{info}\n{body}\n```\n"
-
-
 def test_a_file_becomes_its_title_its_summary_and_its_steps_in_order() -> None:
-    text = (
-        "# A story\n\nWhat it shows.\n\n"
-        "The operator:\n\n"
-        + _block("json5 config", '{plugins: {entries: {"skill-workshop": {enabled: true}}}}')
-        + _block("text file skills/a/SKILL.md", "hello")
-        + _block("json reviewer", '{"action": "none"}')
-        + _block("jsonl turn toolCalls=8 times=3", '{"role": "user", "content": "hi"}')
-        + _block("json call", '{"action": "status"}')
-        + _block("json result", '{"pending": 0}')
-        + EXPECT
-    )
+    text = """\
+title: A story
+summary: What it shows.
+steps:
+  - title: The operator
+    config: {plugins: {entries: {skill-workshop: {enabled: true}}}}
+  - {file: skills/a/SKILL.md, text: hello}
+  - reviewer: {action: none}
+  - turn: [{role: user, content: hi}]
+  - call: {action: status}
+    result: {pending: 0}
+  - expect: {proposals: []}
+"""
 
-    found = _steps(text)
+    found = read_scenario("story", text)
 
+    assert isinstance(found, Scenario)
     assert (found.name, found.title, found.summary) == ("story", "A story", "What it shows.")
     kinds = [Configure, WriteFile, Reply, Say, Call, Expect]
     assert [type(step) for step in found.steps] == kinds
-    assert (found.steps[0].title, found.steps[0].line) == ("The operator", 7)
-    assert found.steps[1].title == "then: file"
+    assert (found.steps[0].title, found.steps[0].line) == ("The operator", 4)
+    assert (found.steps[1].title, found.steps[1].line) == ("then: file", 6)
 
 
 def test_a_turn_has_its_messages_and_options() -> None:
-    options = "toolCalls=8 times=3 ok=false session=s2"
-    message = '{"role": "user", "content": "hi"}'
+    turn = {"turn": [HELLO] * 2, "toolCalls": 8, "times": 3, "ok": False, "session": "s2"}
 
-    [say, _] = _steps(_block(f"jsonl turn {options}", f"{message}\n\n{message}") + EXPECT).steps
+    [say, _] = _scenario(turn, EXPECT).steps
 
     assert isinstance(say, Say)
-    assert say.messages == ({"role": "user", "content": "hi"},) * 2
+    assert [one.model_dump() for one in say.turn] == [HELLO] * 2
     assert (say.tool_calls, say.times, say.ok, say.session) == (8, 3, False, "s2")
 
 
-def test_a_call_takes_the_result_or_the_error_behind_it() -> None:
-    call = _block("json call", '{"action": "apply"}')
+def test_a_call_has_a_result_or_an_error() -> None:
+    call = {"call": {"action": "apply"}}
 
-    [answered, refused] = _steps(
-        call + _block("json result", '{"status": "..."}') + call + _block("text error", "no, no")
+    [answered, refused] = _scenario(
+        {**call, "result": {"status": "..."}}, {**call, "error": "no, no", "by": "person"}
     ).steps
 
     assert isinstance(answered, Call)
     assert isinstance(refused, Call)
-    assert (answered.result, answered.error) == ({"status": "..."}, None)
-    assert (refused.result, refused.error) == (None, "no, no")
+    assert (answered.result, answered.error, answered.by) == ({"status": "..."}, None, None)
+    assert (refused.result, refused.error, refused.by) == (None, "no, no", "person")
 
 
 def test_files_are_expected_to_be_there_to_hold_something_or_to_be_the_same() -> None:
-    wanted = '{"files": {"a": true, "b": false, "c/d": {"contains": ["x"], "unchanged": true}}}'
+    wanted = {"a": True, "b": False, "c/d": {"contains": ["x"], "unchanged": True}}
 
-    [expect] = _steps(_block("json expect", wanted)).steps
+    [step] = _scenario({"expect": {"files": wanted}}).steps
 
-    assert isinstance(expect, Expect)
-    assert expect.files == {
-        "a": FileWanted(),
-        "b": FileWanted(exists=False),
-        "c/d": FileWanted(contains=("x",), unchanged=True),
-    }
+    assert isinstance(step, Expect)
+    files = {"a": True, "b": False, "c/d": FileWanted(contains=["x"], unchanged=True)}
+    assert step.expect.files == files
 
 
-def test_a_file_keeps_every_character_and_the_fences_inside_of_it() -> None:
-    body = "a `b`\n\n```bash\n$1 \\1 ${x}\n```\n\ttab"
+def test_a_file_keeps_every_character() -> None:
+    body = "a `b`\n\n```bash\n$1 \\1 ${x}\n```\n\ttab\n"
 
-    [write, _] = _steps(f"````text file a.md\n{body}\n````\n{EXPECT}").steps
+    [write, _] = _scenario({"file": "a.md", "text": body}, EXPECT).steps
 
     assert isinstance(write, WriteFile)
-    assert write.text == body + "\n"
-
-
-def test_blocks_with_one_word_are_for_readers_alone() -> None:
-    assert len(_steps(_block("json", "no JSON at all") + _block("", "x") + EXPECT).steps) == 1
+    assert write.text == body
 
 
 @pytest.mark.parametrize(
-    ("info", "body", "line", "said"),
+    ("step", "line", "said"),
     [
-        ("json expct", "{}", 3, "did you mean expect?"),
-        ("json nothing", "{}", 3, "use one of config, file"),
-        ("json turn", "{}", 3, "write `jsonl turn`"),
-        ("jsonl turn often", '{"role": "user", "content": ""}', 3, "`often` is not known"),
-        ("jsonl turn times=0", '{"role": "user", "content": ""}', 3, "times=N"),
-        ("jsonl turn", '{"role": "user", "content": ""}\n{"role": 3}', 5, "role must be one of"),
-        ("jsonl turn", '{"role": "user"}', 4, "content must be"),
-        ("jsonl turn", '\n\n{"role": "user",}', 6, "is not JSON"),
-        ("jsonl turn", "", 3, "is empty"),
-        ("json call", '{\n\n  "a": }', 6, "is not JSON"),
-        ("json call", '{\n "a": 1,\n "b": 2,\n "a": 3}', 7, 'repeats the key "a"'),
-        ("json call", "[]", 3, "must be an object"),
-        ("json call extra", "{}", 3, "`extra` is not known"),
-        ("json call", '{"id": "${never}"}', 3, "${never} has no value yet"),
-        ("json result", "{}", 3, "right behind"),
-        ("text error", "no", 3, "right behind"),
-        ("json expect", '{\n "proposals": [],\n "fiels": {}}', 6, "did you mean files?"),
-        ("json expect", '{\n "log": "x"}', 5, "log must be a list of texts"),
-        ("json expect", '{\n "reviewer": {\n  "asked": true}}', 6, "asked must be a whole number"),
-        ("json expect", '{\n "files": {"../x": true}}', 5, "below the workspace"),
-        ("json expect", "{}", 3, "expects nothing"),
-        ("text file", "x", 3, "says no path"),
-        ("text file /etc/passwd", "x", 3, "below the workspace"),
-        ("json5 config", "{\n a: }", 5, "is not JSON5"),
-        ("json5 config", "{\n skills: {}}", 5, "nothing else"),
-        ("json5 config", "{plugins: {\n entries: {\n other: {}}}}", 6, "nothing else"),
-        ("json5 config", "{plugins: []}", 4, "must be an object"),
+        ("expct: {}", 2, "did you mean expect?"),
+        ("nothing: {}", 2, "give one of config, file"),
+        ("just a text", 2, "give one of config, file"),
+        ("call: {}\n    expect: {log: []}", 2, "did you mean call?"),
+        ("turn: [{role: user, content: x}]\n    often: 1", 3, "`often` is not known"),
+        ("turn: [{role: user, content: x}]\n    times: 0", 3, "times: "),
+        ("turn:\n      - {role: user, content: x}\n      - {role: 3, content: x}", 4, "role: "),
+        ("turn: [{role: user}]", 2, "content: "),
+        ("turn: []", 2, "turn: "),
+        ("call: {a: 1, a: 2}", 2, "occurs twice"),
+        ("call: []", 2, "call: "),
+        ("call: {}\n    by: agent", 3, "by: "),
+        ("call: {}\n    result: {}\n    error: no", 2, "not both"),
+        ("call: {id: '${never}'}", 2, "${never} has no value yet"),
+        ("expect:\n      proposals: []\n      fiels: {}", 4, "did you mean files?"),
+        ("expect:\n      log: x", 3, "log: "),
+        ("expect:\n      reviewer:\n        asked: true", 4, "asked: "),
+        ("expect:\n      files: {../x: true}", 3, "below the workspace"),
+        ("expect: {}", 2, "expects nothing"),
+        ("file: a.md", 2, "text: "),
+        ("file: /etc/passwd\n    text: x", 2, "below the workspace"),
+        ("config:\n      skills: {}", 3, "`skills` is not known"),
+        ("config: {plugins: {entries: {\n      other: {}}}}", 3, "`other` is not known"),
+        ("config: {plugins: []}", 2, "plugins: "),
         (
-            "json5 config",
-            '{plugins: {entries: {"skill-workshop": {config: {\nreviewCommand: ["sh"]}}}}}',
-            5,
+            "config: {plugins: {entries: {\n      skill-workshop: {config: {reviewModel: x}}}}}",
+            3,
             "leave it out",
         ),
+        ("call: {a: *b}", 2, "is not YAML"),
+        ("call: {", 3, "is not YAML"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(info: str, body: str, line: int, said: str) -> None:
-    [(found, text)] = _problems("# Story\n\n" + _block(info, body) + EXPECT)
+def test_what_is_wrong_is_said_with_its_line(step: str, line: int, said: str) -> None:
+    found = _problems(f"steps:\n  - {step}\n  - expect: {{proposals: []}}\n")
 
-    assert said in text
-    assert found == line
+    assert said in " ".join(text for _, text in found)
+    assert line in {place for place, _ in found}
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
-    found = _problems(_block("json expct", "{}") + _block("json call", "[") + _block("x y", ""))
+    found = _problems("steps:\n  - expct: {}\n  - call: []\n  - expect: {log: [1]}\n")
 
-    assert [line for line, _ in found] == [1, 5, 7]
+    assert [line for line, _ in found] == [2, 3, 4]
 
 
 def test_a_file_without_steps_or_without_expectations_is_no_scenario() -> None:
-    assert _problems("# Words\n\nand more words\n") == [
-        (1, "holds nothing to run: add blocks such as `jsonl turn`, `json expect`")
-    ]
-    [(line, text)] = _problems(_block("json call", "{}"))
-    assert (line, text) == (1, "expects nothing: add a `json expect` block")
-
-
-def test_a_fence_that_is_never_closed_is_said() -> None:
-    [(line, text)] = _problems(f"{EXPECT}\n```json expect\n" + '{"log": []}\n')
-
-    assert (line, "never ends" in text) == (5, True)
-
-
-def test_windows_line_ends_change_no_line_number() -> None:
-    text = "# Story\r\n\r\n```json call\r\n{\r\n  oops\r\n}\r\n```\r\n"
-
-    [(line, _)] = _problems(text)
-
-    assert line == 5
+    for text in ("", "only words", "title: A\n", "steps: []\n"):
+        assert _problems(text)
+    assert _problems("steps:\n- call: {}\n") == [(2, "expects nothing: add a step with `expect`")]
 
 
 @given(st.text(max_size=400))
@@ -192,14 +170,17 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 
 @given(
-    st.sampled_from(("config", "file a", "reviewer", "turn", "call", "result", "error", "expect")),
-    st.sampled_from(("json", "json5", "jsonl", "text")),
-    st.text(max_size=80),
+    st.sampled_from(("config", "file", "reviewer", "turn", "call", "result", "error", "expect")),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+        max_leaves=8,
+    ),
 )
-def test_any_block_is_read_without_an_exception(kind: str, language: str, body: str) -> None:
-    found = read_scenario("story", _block(f"{language} {kind}", body))
+def test_any_step_is_read_without_an_exception(kind: str, value: object) -> None:
+    text = json.dumps({"steps": [{kind: value}, EXPECT]})
 
-    assert isinstance(found, Scenario | Broken)
+    assert isinstance(read_scenario("story", text), Scenario | Broken)
 
 
 def test_an_object_may_have_more_keys_and_a_list_no_more_items() -> None:
@@ -229,7 +210,7 @@ def test_a_name_takes_the_first_value_and_holds_later_ones_to_it() -> None:
     names: Names = {}
 
     assert match([{"id": "${one}"}], [{"id": "p-1"}], names, "x") == []
-    assert filled({"id": "${one}", "list": ["${one}", "${none}"]}, names) == {
+    assert fill({"id": "${one}", "list": ["${one}", "${none}"]}, names) == {
         "id": "p-1",
         "list": ["p-1", "${none}"],
     }
@@ -256,6 +237,6 @@ def test_a_text_follows_its_own_pattern(parts: list[str], filler: str) -> None:
 
 
 def test_lines_are_looked_for_in_their_order() -> None:
-    assert missing(["a", "c..."], ["a", "b", "cd"]) is None
-    assert missing(["b", "a"], ["a", "b"]) == "a"
-    assert missing(["a", "a"], ["a"]) == "a"
+    assert find_missing(["a", "c..."], ["a", "b", "cd"]) is None
+    assert find_missing(["b", "a"], ["a", "b"]) == "a"
+    assert find_missing(["a", "a"], ["a"]) == "a"

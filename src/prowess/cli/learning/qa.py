@@ -1,7 +1,4 @@
-"""`qa`: scenarios that show, from a conversation to a file on disk, that learning works.
-
-How scenarios that were played are shown: each step with a mark, for a person or a program.
-"""
+"""`qa`: scenarios that show, from a conversation to a file on disk, that learning works."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,25 +19,23 @@ from prowess.evaluation.scenarios import Broken, Scenario
 from prowess.host.evaluation import ScenarioFile, read_scenarios
 
 if TYPE_CHECKING:
-    from prowess.evaluation.stage import Result
-    from prowess.wiring.scenarios import Finished
+    from prowess.wiring.scenarios import Played, StepResult
 
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "not-reached": ("·", "dim")}
 
 
-def print_finished(one: "Finished") -> None:
+def print_finished(one: "Played") -> None:
     """Show how one scenario went, step by step."""
-    played = one.played
-    word, style = ("passed", "green") if played.passed else ("failed", "red")
-    print_text(f"{played.scenario.name}: {word} ({played.seconds:.1f} s)", f"bold {style}")
-    for result in played.results:
+    word, style = ("passed", "green") if one.passed else ("failed", "red")
+    print_text(f"{one.scenario.name}: {word} ({one.seconds:.1f} s)", f"bold {style}")
+    for result in one.results:
         _print_step(result)
     if one.folder:
         print_text(f"  left in {one.folder}", "dim")
 
 
-def _print_step(result: "Result") -> None:
+def _print_step(result: "StepResult") -> None:
     mark, style = _MARKS[result.outcome.value]
     place = f" (line {result.step.line})" if result.step.line else ""
     print_text(f"  {mark} {result.step.title}{place}", style)
@@ -50,9 +45,9 @@ def _print_step(result: "Result") -> None:
         print_text(f"        seen:     {mismatch.seen}")
 
 
-def print_conclusion(finished: "Sequence[Finished]", problems: Sequence[str]) -> None:
+def print_conclusion(finished: "Sequence[Played]", problems: Sequence[str]) -> None:
     """Show the sum of all, and last what is wrong with files."""
-    failed = sum(not one.played.passed for one in finished)
+    failed = sum(not one.passed for one in finished)
     words = [f"{len(finished) - failed} passed", f"{failed} failed"]
     words += [f"{len(problems)} problems in files"] if problems else []
     print_text(", ".join(words), "red" if failed or problems else "green")
@@ -65,9 +60,9 @@ def print_problems(problems: Sequence[str]) -> None:
         print_error(problem)
 
 
-def suite_json(finished: "Sequence[Finished]", problems: Sequence[str]) -> dict[str, object]:
+def suite_json(finished: "Sequence[Played]", problems: Sequence[str]) -> dict[str, object]:
     """Return how scenarios went, for a program."""
-    failed = sum(not one.played.passed for one in finished)
+    failed = sum(not one.passed for one in finished)
     return {
         "passed": len(finished) - failed,
         "failed": failed,
@@ -76,17 +71,17 @@ def suite_json(finished: "Sequence[Finished]", problems: Sequence[str]) -> dict[
     }
 
 
-def _scenario(one: "Finished") -> dict[str, object]:
+def _scenario(one: "Played") -> dict[str, object]:
     shown: dict[str, object] = {
-        "name": one.played.scenario.name,
-        "passed": one.played.passed,
-        "seconds": round(one.played.seconds, 3),
-        "steps": [_step(result) for result in one.played.results],
+        "name": one.scenario.name,
+        "passed": one.passed,
+        "seconds": round(one.seconds, 3),
+        "steps": [_step(result) for result in one.results],
     }
     return {**shown, "folder": one.folder} if one.folder else shown
 
 
-def _step(result: "Result") -> dict[str, object]:
+def _step(result: "StepResult") -> dict[str, object]:
     return {
         "line": result.step.line or None,
         "title": result.step.title,
@@ -115,7 +110,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 def qa_command() -> None:
     """Run scenarios that show that learning works, end to end.
 
-    A scenario is a Markdown file: a config, a conversation, and what must come of it. Each one is
+    A scenario is a YAML file: a config, a conversation, and what must come of it. Each one is
     played in folders of its own, with the real store, scanner and router; of the language model it
     says itself what it answers. Nothing of yours is read or changed.
     """
@@ -160,7 +155,7 @@ def suite_command(
         print_json(suite_json(finished, _problems(broken)))
     else:
         print_conclusion(finished, _problems(broken))
-    passed = sum(one.played.passed for one in finished)
+    passed = sum(one.passed for one in finished)
     return 0 if passed == len(files) else 1
 
 
@@ -195,14 +190,14 @@ def _summary(file: ScenarioFile) -> str:
     return file.scenario.summary or file.scenario.title
 
 
-def _run(scenarios: Sequence[Scenario], concurrency: int, *, keep: bool) -> "Iterator[Finished]":
+def _run(scenarios: Sequence[Scenario], concurrency: int, *, keep: bool) -> "Iterator[Played]":
     # Late: `qa list` needs neither the store nor the scanner.
     from prowess.wiring.scenarios import run_scenarios
 
     return run_scenarios(scenarios, concurrency=concurrency, keep=keep)
 
 
-def _shown(found: "Iterator[Finished]", *, as_json: bool) -> "list[Finished]":
+def _shown(found: "Iterator[Played]", *, as_json: bool) -> "list[Played]":
     """Show each scenario as it ends; who stops reading still gets the exit code."""
     finished = []
     for one in found:
