@@ -9,7 +9,6 @@ import pytest
 from prowess.cli.main import main
 from prowess.runtime.usage import Use
 from prowess.wiring import open_runtime
-from prowess.wiring.usage import open_usage
 
 
 @pytest.fixture
@@ -139,7 +138,7 @@ def test_what_the_log_of_uses_says_counts_too(
     for name in ("alpha", "beta"):
         _skill(world / ".claude" / "skills", name, 300)
     with open_runtime() as runtime:
-        open_usage(runtime).note(Use.LOADED, ["beta"], "main")
+        runtime.usage.note(Use.LOADED, ["beta"], "main")
 
     _, said = _text(capsys, "--harness", "claude", "--window", "10000")
 

@@ -22,7 +22,6 @@ from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
 from prowess.wiring.hook import answer_alone, answer_hook
-from prowess.wiring.usage import open_usage
 from prowess.wiring.warm_hook import HookDesk, serving_hooks
 
 HEAVY = ("click", "pydantic", "sqlalchemy", "mcp", "starlette", "uvicorn", "httpx", "rich")
@@ -520,7 +519,7 @@ def test_a_gateway_notes_what_it_routed(world: World) -> None:
         desk = HookDesk(runtime)
         desk.answer(Asked({}, "/", world.payload()))
         desk.close()
-        report = open_usage(runtime).report(agent_id=None, skill=None, after=0, limit=10)
+        report = runtime.usage.report(agent_id=None, skill=None, after=0, limit=10)
 
     assert '"type": "routed"' in json.dumps(report["events"])
 
@@ -534,7 +533,7 @@ def test_a_gateway_counts_a_prompt_that_no_skill_fits_and_nothing_that_nobody_ty
             desk.answer(Asked({}, "/", world.payload(prompt=prompt)))
         desk.answer(Asked({}, "/", world.payload("SessionStart", source="startup")))
         desk.close()
-        days = open_usage(runtime).days(0, None)
+        days = runtime.usage.days(0, None)
 
     assert [one.unmatched for one in days if not one.skill] == [1]
 

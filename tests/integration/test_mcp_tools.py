@@ -11,7 +11,6 @@ from tests.integration.mcp_world import LEGACY, MODERN, McpWorld, inside, opened
 
 from prowess.runtime.skill_texts import MOST_CHARS
 from prowess.wiring.mcp import open_desk
-from prowess.wiring.usage import open_usage
 
 
 @pytest.fixture
@@ -320,4 +319,4 @@ def test_what_was_loaded_is_noted_as_used(world: McpWorld) -> None:
     inside(world, act)
 
     with opened(world) as runtime:
-        assert "alpha" in open_usage(runtime).last_used()
+        assert "alpha" in runtime.usage.last_used()

@@ -34,7 +34,7 @@ ALL = UsageQuery(most_events=100_000)
 # Notes one use after the other and says so after each.
 WRITER = """
 import sys
-from prowess.host import usage_store
+from prowess.host.store import usage as usage_store
 from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageLog, Use
 

@@ -25,9 +25,9 @@ from prowess.errors import ModelError, SkillNotFoundError
 from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
 from prowess.runtime.ports import LanguageModel
-from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.answer import Asked, Caller, Surface, Withheld
 from prowess.runtime.route.examples import LONGEST_EXAMPLE, Generated, Kept, Kind, Listed, Standing
-from prowess.runtime.route.why_not import Absence, Withheld, why_not, withheld
+from prowess.runtime.route.why_not import Absence, why_not
 from prowess.skills.text import one_line
 from prowess.wire import routing as wire_routing
 from prowess.wiring import Runtime, open_runtime
@@ -394,23 +394,24 @@ def route_command(
     """Say which skills MESSAGE needs, and why, or that it needs none.
 
     The answer is `load` (these skills fit), `offer` (they may fit: name them to the agent) or
-    `none`. Nothing is sent anywhere; only the caches in the state folder may grow.
+    `none`. Nothing is sent anywhere; only caches and counts of use in the state folder may grow.
     """
     text = message_of(message)
     asked = Asked(
-        agent_id=agent,
         context=Context(loaded=frozenset(loaded), last=last, paths=files),
         considered=top,
         threshold=threshold,
+        withheld=True,
     )
     with open_runtime(workspace) as runtime:
         _prepare(runtime, agent)
-        answer = runtime.routing.route(text, asked)
-        kept_out = withheld(runtime.skills, runtime.routing, text, asked)
+        caller = Caller(surface=Surface.TERMINAL, agent_id=agent)
+        answer = runtime.routing.answer(text, caller, asked)
     if as_json:
-        print_json({**wire_routing.route(answer), "notReady": wire_routing.not_ready(kept_out)})
+        not_ready = wire_routing.not_ready(answer.withheld)
+        print_json({**wire_routing.route(answer.route), "notReady": not_ready})
     else:
-        _print_route(answer, kept_out)
+        _print_route(answer.route, answer.withheld)
     return 0
 
 

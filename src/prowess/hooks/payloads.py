@@ -38,7 +38,7 @@ _PROJECT_VARIABLES = {
 }
 
 
-class Caller(NamedTuple):
+class _Caller(NamedTuple):
     """Who calls, and its own word for the event."""
 
     harness: Harness
@@ -51,18 +51,18 @@ def project_variables(harness: Harness, environ: Mapping[str, str]) -> tuple[str
     return tuple(environ[name] for name in names if environ.get(name))
 
 
-def caller_of(payload: Payload, environ: Mapping[str, str]) -> Caller | None:
+def caller_of(payload: Payload, environ: Mapping[str, str]) -> _Caller | None:
     """Return who wrote `payload`, or None where nobody we know did."""
     snake, camel = payload.get("hook_event_name"), payload.get("hookEventName")
     if isinstance(snake, str):
-        return Caller(_of_snake(payload, snake, environ), snake)
+        return _Caller(_of_snake(payload, snake, environ), snake)
     if isinstance(camel, str):
         # Both write this key; Copilot's own events begin with a small letter.
-        return Caller(Harness.COPILOT if camel[:1].islower() else Harness.VSCODE, camel)
+        return _Caller(Harness.COPILOT if camel[:1].islower() else Harness.VSCODE, camel)
     if snake is not None or camel is not None:
         return None
     event = _copilot_event(payload)
-    return Caller(Harness.COPILOT, event) if event else None
+    return _Caller(Harness.COPILOT, event) if event else None
 
 
 def _of_snake(payload: Payload, event: str, environ: Mapping[str, str]) -> Harness:

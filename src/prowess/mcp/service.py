@@ -12,7 +12,7 @@ from prowess.mcp.manifest import ScannedSkills
 from prowess.mcp.notifications import Seen
 from prowess.mcp.protocol import file_uri
 from prowess.mcp.tools import SkillPrompts, SkillTools
-from prowess.runtime.run import RunTools
+from prowess.runtime.run import RunPorts
 from prowess.runtime.scan import ScanService
 from prowess.runtime.skill_texts import SkillFiles
 
@@ -21,7 +21,7 @@ from prowess.runtime.skill_texts import SkillFiles
 class World:
     """What a desk needs of everything else."""
 
-    tools: RunTools
+    tools: RunPorts
     files: SkillFiles
     scanning: Callable[[], ScanService]
     has_workshop: Callable[[], bool]

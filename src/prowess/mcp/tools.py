@@ -32,7 +32,7 @@ from prowess.errors import ProwessError, SkillNotFoundError
 from prowess.mcp.catalogue import Catalogue
 from prowess.mcp.manifest import TextPart, framed
 from prowess.mcp.protocol import NotThere, blob
-from prowess.runtime.run import RunTools, told_of
+from prowess.runtime.run import RunPorts, told_of
 from prowess.runtime.skill_texts import NoTextError
 from prowess.runtime.usage import Use
 from prowess.runtime.workshop.tool import ACTIONS, TOOL_NAME
@@ -49,7 +49,7 @@ _LONGEST_ARGUMENTS = 100_000
 class SkillPrompts:
     """Lists the prompts, and fills them."""
 
-    def __init__(self, catalogue: Catalogue, tools: RunTools) -> None:
+    def __init__(self, catalogue: Catalogue, tools: RunPorts) -> None:
         self._catalogue, self._tools = catalogue, tools
 
     def listed(self) -> list[Prompt]:
@@ -84,7 +84,7 @@ class SkillPrompts:
         invoked = invoke(f"/{command.name} {text}".rstrip(), [command], place)
         if invoked is None:
             raise NotThere(f"the prompt {command.name!r} cannot be filled with this text.")
-        self._tools.note(Use.INVOKED, [command.skill.name], agent)
+        self._tools.usage().note(Use.INVOKED, [command.skill.name], agent)
         message = PromptMessage(role="user", content=TextContent(text=clean(invoked.text)))
         return GetPromptResult(description=one_line(command.description), messages=[message])
 
@@ -163,7 +163,7 @@ class SkillTools:
     """Lists the tools, and answers their calls."""
 
     def __init__(
-        self, catalogue: Catalogue, tools: RunTools, has_workshop: Callable[[], bool]
+        self, catalogue: Catalogue, tools: RunPorts, has_workshop: Callable[[], bool]
     ) -> None:
         self._catalogue, self._tools, self._has_workshop = catalogue, tools, has_workshop
         self._calls: Mapping[str, Callable[[Mapping[str, Any]], CallToolResult]] = {
@@ -217,20 +217,15 @@ class SkillTools:
 
     def _find(self, arguments: Mapping[str, Any]) -> CallToolResult:
         # Late: numbers and vectors are loaded by the first request that needs them.
-        from prowess.runtime.route.answer import Asked
+        from prowess.runtime.route.answer import Asked, Caller, Surface
 
         asked = FindArguments.model_validate(arguments)
-        visible = {skill.path: skill for skill in self._catalogue.visible()}
-        agent = self._catalogue.agent_id
-        route = self._tools.routing().route(
-            asked.query, Asked(agent_id=agent, considered=asked.limit)
-        )
-        near = [
-            match
-            for match in route.considered
-            if match.skill.path in visible and match.score >= _LEAST_SCORE
-        ][: asked.limit]
-        self._tools.note(Use.ROUTED, [match.skill.name for match in route.matches], agent)
+        # Brings the skills up to date first.
+        self._catalogue.visible()
+        caller = Caller(surface=Surface.MCP, agent_id=self._catalogue.agent_id)
+        routing = self._tools.routing()
+        route = routing.answer(asked.query, caller, Asked(considered=asked.limit)).route
+        near = [match for match in route.considered if match.score >= _LEAST_SCORE][: asked.limit]
         found = [_found(match.skill, match.score) for match in near]
         if not found:
             return _said("No skill fits. Go on without one.")
@@ -241,7 +236,7 @@ class SkillTools:
     def _load(self, arguments: Mapping[str, Any]) -> CallToolResult:
         skill = self._catalogue.named(LoadArguments.model_validate(arguments).name)
         part = self._catalogue.reading.text(skill)
-        self._tools.note(Use.LOADED, [skill.name], self._catalogue.agent_id)
+        self._tools.usage().note(Use.LOADED, [skill.name], self._catalogue.agent_id)
         return _said(loaded(skill, part))
 
     def _read(self, arguments: Mapping[str, Any]) -> CallToolResult:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from prowess.runtime.route.answer import RoutingService
     from prowess.runtime.service import Sessions
     from prowess.runtime.skill_texts import SkillText, SkillTexts
+    from prowess.runtime.usage import UsageLog
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.workshop.proposal import Proposal
 
@@ -121,7 +122,7 @@ class RunEnvironment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentTools:
+class EnvironmentPorts:
     """What the environment of a run is made from."""
 
     base: Mapping[str, str] = field(repr=False)
@@ -178,7 +179,7 @@ def names_only(variables: SkillVariables) -> SkillVariables:
     return replace(variables, values=values)
 
 
-def for_children(tools: EnvironmentTools, own: Iterable[str]) -> Variables:
+def for_children(tools: EnvironmentPorts, own: Iterable[str]) -> Variables:
     """Return the environment of this process for a run's children: without other runs' secrets."""
     mine = {comparable(name) for name in own}
     others = [name for name in tools.overlay.active if comparable(name) not in mine]
@@ -200,17 +201,17 @@ def with_tools(values: Variables, folder: str) -> Variables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunTools:
+class RunPorts:
     """What a run works with; the larger parts are made when they are first asked for."""
 
     skills: SkillsService
-    environment: EnvironmentTools
+    environment: EnvironmentPorts
     sessions: Callable[[], "Sessions"]
     routing: Callable[[], "RoutingService"]
     texts: Callable[[], "SkillTexts"]
     workshop: Callable[[], "WorkshopService"]
     # Told what became of which skills, for an agent; it never fails.
-    note: Callable[[Use, Sequence[str], str], None] = lambda _use, _skills, _agent: None
+    usage: Callable[[], "UsageLog"]
 
 
 Messages = Sequence[Mapping[str, object]]
@@ -231,7 +232,7 @@ class RunRequest:
 class _Begun:
     """What a run holds from its first moment to its last."""
 
-    tools: RunTools
+    tools: RunPorts
     snapshot: Snapshot
     session_id: str
     environment: RunEnvironment
@@ -368,7 +369,6 @@ class Run:
             history: what was said before, as context for a reviewing model.
         """
         # Late: a run that learns nothing loads nothing for it.
-        # The same.
         from prowess.runtime.workshop.service import TurnSeen
         from prowess.transcripts.turns import calls, turns
 
@@ -396,23 +396,19 @@ class Run:
     ) -> "Route":
         # Late: numbers and vectors are loaded by the first message that is routed.
         from prowess.routing.router import Context
+        from prowess.runtime.route.answer import Asked, Caller, Surface
 
-        # The same.
-        from prowess.runtime.route.answer import Asked
-
+        caller = Caller(surface=Surface.LIBRARY, agent_id=self.agent_id, session_id=self.session_id)
         asked = Asked(
-            agent_id=self.agent_id,
             context=Context(last=last, loaded=loaded),
             considered=considered,
             snapshot=self.snapshot,
         )
-        route = self._tools.routing().route(message, asked)
-        self._note(Use.ROUTED, [match.skill.name for match in route.matches])
-        return route
+        return self._tools.routing().answer(message, caller, asked).route
 
     def _note(self, use: Use, skills: Sequence[str]) -> None:
         if skills:
-            self._tools.note(use, skills, self.agent_id)
+            self._tools.usage().note(use, skills, self.agent_id)
 
     def _place(self) -> InvocationPlace:
         return InvocationPlace(session_id=self.session_id, project_dir=self.workspace)
@@ -455,7 +451,7 @@ class AsyncRun:
 class RunContext:
     """A run that has not begun; entered once, plainly or asynchronously."""
 
-    def __init__(self, tools: RunTools, asked: RunRequest) -> None:
+    def __init__(self, tools: RunPorts, asked: RunRequest) -> None:
         self._tools, self._asked = tools, asked
         self._overlay: OverlayRun | None = None
         self._entered = False

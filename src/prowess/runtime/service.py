@@ -1,11 +1,8 @@
 """The skills service: what every edge asks, the terminal and programs alike.
 
-It answers per agent: each agent has a workspace, a filter and a budget. Nothing here touches files;
-the ports do.
-
-The skills of one workspace, kept up to date with as little work as possible.
-
-Snapshots of sessions: kept through a turn, renewed at the next when something changed.
+It answers per agent: each agent has a workspace, a filter and a budget. A workspace is looked at
+again with as little work as possible, and a session keeps its snapshot through a turn. Nothing here
+touches files; the ports do.
 """
 
 import functools
@@ -310,10 +307,23 @@ class SkillsService:
 
     @_alone
     def prompt(
-        self, agent_id: str | None = None, *, tools: Collection[str] | None = None
+        self,
+        agent_id: str | None = None,
+        *,
+        tools: Collection[str] | None = None,
+        most_chars: int | None = None,
     ) -> PromptBlock:
-        """Return the prompt block; without a tool that can read files there is none."""
+        """Return the prompt block; without a tool that can read files there is none.
+
+        Args:
+            agent_id: whose; by default the default agent's.
+            tools: the names of the agent's tools; by default it can read files.
+            most_chars: a limit beside that of the settings, for who has less room.
+        """
         block = self.snapshot(agent_id).block
+        if most_chars is not None and len(block.text) > most_chars:
+            visible = [s for s in self.snapshot(agent_id).usable if s.invocation.model]
+            block = self._fit(visible, self.agent(agent_id), self._last_used, most_chars)
         if can_read(tools):
             return block
         return PromptBlock(
@@ -336,11 +346,7 @@ class SkillsService:
             and not skill.is_draft
         )
         visible = [skill for skill in usable if skill.invocation.model]
-        block = self._render(visible, agent, last_used={})
-        if block.dropped:
-            # Use is asked for only when someone must go: it costs a look into the store.
-            self._uses = dict(self._last_used())
-            block = self._render(visible, agent, last_used=self._uses) if self._uses else block
+        block = self._fit(visible, agent, self._look_at_uses)
         return Snapshot(
             agent_id=agent.id,
             version=0,
@@ -350,17 +356,28 @@ class SkillsService:
             skill_filter=agent_filter.entries,
         )
 
-    def _render(
-        self, visible: Sequence[Skill], agent: AgentSettings, *, last_used: Mapping[str, int]
+    def _look_at_uses(self) -> Mapping[str, int]:
+        """Return when skills were last used, and remember what the snapshots were built by."""
+        self._uses = dict(self._last_used())
+        return self._uses
+
+    def _fit(
+        self,
+        visible: Sequence[Skill],
+        agent: AgentSettings,
+        last_used: Callable[[], Mapping[str, int]],
+        most_chars: int | None = None,
     ) -> PromptBlock:
-        skills = self.settings.skills
-        return render(
-            visible,
-            limits=_limits_of(agent, skills.limits),
-            worth=Worth(pinned=skills.pinned, last_used=last_used),
-            homes=self.places.homes,
-            note=_node_note(self.settings),
-        )
+        """Render a block; which skills were used is asked for only when some must go."""
+        skills, homes = self.settings.skills, self.places.homes
+        limits, note = _limits_of(agent, skills.limits, most_chars), _node_note(self.settings)
+        worth = Worth(pinned=skills.pinned)
+        block = render(visible, limits=limits, worth=worth, homes=homes, note=note)
+        uses = last_used() if block.dropped else {}
+        if not uses:
+            return block
+        worth = replace(worth, last_used=uses)
+        return render(visible, limits=limits, worth=worth, homes=homes, note=note)
 
 
 def _statuses(state: WorkspaceState, agent: AgentSettings) -> tuple[SkillStatus, ...]:
@@ -386,10 +403,11 @@ def _key_warnings(state: WorkspaceState) -> Iterator[Diagnostic]:
             yield diagnose("key-taken", message, path=skill.path)
 
 
-def _limits_of(agent: AgentSettings, limits: Limits) -> Limits:
-    if agent.max_skills_prompt_chars is None:
-        return limits
-    return replace(limits, max_skills_prompt_chars=agent.max_skills_prompt_chars)
+def _limits_of(agent: AgentSettings, limits: Limits, most_chars: int | None) -> Limits:
+    own, most = agent.max_skills_prompt_chars, limits.max_skills_prompt_chars
+    most = most if own is None else own
+    most = most if most_chars is None else min(most, most_chars)
+    return replace(limits, max_skills_prompt_chars=most)
 
 
 def _node_note(settings: Settings) -> str:

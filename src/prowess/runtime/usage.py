@@ -4,26 +4,18 @@ Kept are names of skills that the service knows, ids of agents, kinds and times;
 prompt or a path. A message that no skill fitted is counted for its day and agent, and nothing else
 of it is kept. It is a help and no duty: whoever notes something is neither stopped nor held up
 by a store that cannot be written. What could not be written waits in memory, within the bounds of
-the store itself, and is counted once.
-
-Being listed happens at every turn to every skill, so it is only counted, and written now and then
-together with what else there is. All other uses are written at once.
-
-What the log of uses holds, and what keeps it: values, bounds and one port.
-
-What happened to skills over days: sums for each day and each skill, and what nobody uses.
-
-Only names, kinds and days go in, so nothing here could tell what anybody asked.
+the store itself, and is counted once. Being listed happens at every turn to every skill, so it is
+only counted, and written now and then; everything else is written at once.
 """
 
 import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from prowess.errors import ProwessError, StoreError
 from prowess.runtime.service import SkillsService
@@ -62,8 +54,8 @@ def utc_day(at_ms: int) -> int:
     return at_ms // _DAY_MS + _FIRST_DAY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageEvent:
+# Tuples: a hook makes these classes at every prompt, and dataclasses take several times as long.
+class UsageEvent(NamedTuple):
     """One use of one skill."""
 
     use: Use
@@ -74,8 +66,7 @@ class UsageEvent:
     sequence: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageTotal:
+class UsageTotal(NamedTuple):
     """How often each thing happened to one skill of one agent."""
 
     skill: str
@@ -84,8 +75,7 @@ class UsageTotal:
     last_used_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageDay:
+class UsageDay(NamedTuple):
     """How often each thing happened on one day to one skill of one agent."""
 
     # Counted as calendars count days, in the time of the place.
@@ -93,12 +83,11 @@ class UsageDay:
     agent_id: str
     # Empty for messages that no skill fitted.
     skill: str = ""
-    counts: Mapping[Use, int] = field(default_factory=dict)
+    counts: Mapping[Use, int] = MappingProxyType({})
     unmatched: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageQuery:
+class UsageQuery(NamedTuple):
     """Which part of the log somebody wants to see; None stands for all."""
 
     agent_id: str | None = None
@@ -108,8 +97,7 @@ class UsageQuery:
     most_totals: int = _MOST_TOTALS_SHOWN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsagePage:
+class UsagePage(NamedTuple):
     """A part of the log, oldest event first."""
 
     totals: tuple[UsageTotal, ...] = ()
@@ -161,39 +149,23 @@ class UsageStore(Protocol):
 
 log = logging.getLogger(__name__)
 
-__all__ = [
-    "LONGEST_NAME",
-    "MOST_DAYS",
-    "MOST_EVENTS",
-    "MOST_PAIRS",
-    "WORTH",
-    "UsageDay",
-    "UsageEvent",
-    "UsageLog",
-    "UsagePage",
-    "UsageQuery",
-    "UsageStore",
-    "UsageTotal",
-    "Use",
-    "names_known",
-    "utc_day",
-]
-
 _LISTED_WAIT_MS = 5_000
 _RETRY_MS = 5_000
 
 
-@dataclass(slots=True)
 class _Waiting:
     """What is not written yet."""
 
-    counts: dict[Pair, dict[Use, int]] = field(default_factory=dict)
-    used: dict[Pair, int] = field(default_factory=dict)
-    # The store would forget the oldest of more than these too.
-    events: deque[UsageEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
-    # By day, skill and agent; under None what no skill fitted.
-    days: dict[tuple[int, str, str], dict[Use | None, int]] = field(default_factory=dict)
-    last_ms: int = 0
+    def __init__(self) -> None:
+        self.counts: dict[Pair, dict[Use, int]] = {}
+        self.used: dict[Pair, int] = {}
+        # The store would forget the oldest of more than these too.
+        self.events: deque[UsageEvent] = deque(maxlen=MOST_EVENTS)
+        # By day, skill and agent; under None what no skill fitted.
+        self.days: dict[tuple[int, str, str], dict[Use | None, int]] = {}
+        self.last_ms = 0
+        # Whether anything but being listed is among it: that alone may wait a while.
+        self.is_urgent = False
 
     def __bool__(self) -> bool:
         return bool(self.counts or self.days)
@@ -256,6 +228,7 @@ class _Waiting:
                 self.count_day(kind, place, number)
         self.events = deque((*older.events, *self.events), maxlen=MOST_EVENTS)
         self.last_ms = max(self.last_ms, older.last_ms)
+        self.is_urgent |= older.is_urgent
 
 
 class UsageLog:
@@ -298,10 +271,20 @@ class UsageLog:
                 self._waiting.count(use, (name, agent_id), now)
                 self._waiting.count_day(use, (day, name, agent_id))
             if use is not Use.LISTED:
+                self._waiting.is_urgent = True
                 self._waiting.events.extend(
                     UsageEvent(use=use, skill=name, agent_id=agent_id, at_ms=now) for name in names
                 )
         self._write_due(now)
+
+    def note_route(
+        self, skills: Sequence[str], agent_id: str, *, is_unmatched: bool = False
+    ) -> None:
+        """Count a message of an agent: for each skill that it was routed to, or for none."""
+        if is_unmatched:
+            self.note_unmatched(agent_id)
+        elif skills:
+            self.note(Use.ROUTED, skills, agent_id)
 
     def note_unmatched(self, agent_id: str) -> None:
         """Remember that a message to an agent fitted no skill, not which; it never fails."""
@@ -313,6 +296,7 @@ class UsageLog:
             return
         with self._lock:
             self._waiting.count_day(None, (self.day_of(now), "", agent_id[:LONGEST_NAME]))
+            self._waiting.is_urgent = True
         self._write_due(now)
 
     def today(self) -> int:
@@ -399,7 +383,7 @@ class UsageLog:
             if self._failed_ms is not None and abs(now - self._failed_ms) < _RETRY_MS:
                 return False
             waited = abs(now - self._written_ms) >= _LISTED_WAIT_MS
-            return bool(self._waiting.events) or (waited and bool(self._waiting))
+            return self._waiting.is_urgent or (waited and bool(self._waiting))
 
     def _write(self) -> bool:
         """Write what waits; False where it has to wait longer."""
@@ -468,13 +452,13 @@ def _moment(at_ms: int) -> str:
 _MOST_SHOWN = 1_000
 
 
-@dataclass(slots=True)
 class Sums:
     """How often each thing happened."""
 
-    uses: dict[Use, int] = field(default_factory=lambda: dict.fromkeys(Use, 0))
-    # Messages that no skill fitted.
-    unmatched: int = 0
+    def __init__(self) -> None:
+        self.uses: dict[Use, int] = dict.fromkeys(Use, 0)
+        # Messages that no skill fitted.
+        self.unmatched = 0
 
     def add(self, day: UsageDay) -> None:
         """Add the numbers of one row."""
@@ -488,8 +472,7 @@ class Sums:
         return sum(self.uses[use] for use in WORTH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillUse:
+class SkillUse(NamedTuple):
     """One skill: its sums, and when it was last used by who was asked about."""
 
     name: str
@@ -497,8 +480,7 @@ class SkillUse:
     last_used_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Activity:
+class Activity(NamedTuple):
     """Some days up to today, the earliest first; every day is there."""
 
     agent_id: str | None

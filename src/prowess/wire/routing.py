@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from prowess.evaluation.metrics import Collision, Outcome, SkillRow, Summary
 from prowess.routing.model import Match, Route
-from prowess.runtime.route.why_not import Absence, Withheld
+from prowess.runtime.route.answer import Withheld
+from prowess.runtime.route.why_not import Absence
 from prowess.skills.text import clean
 from prowess.wire.skills import Json, steps
 

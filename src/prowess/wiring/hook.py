@@ -19,7 +19,7 @@ from prowess.hooks.harness import HookCall, Moment
 from prowess.hooks.payloads import Incoming, packed, read
 from prowess.host.harness.call_records import HookLog, HookMarks
 from prowess.host.sources.harness_folders import home_of, workspace_of
-from prowess.runtime.harness.hook import HookService, Said, typed
+from prowess.runtime.harness.hook import HookService, typed
 from prowess.wiring.library import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | No
     if incoming is None:
         return ""
     if runtime is not None:
-        return answer(incoming, _said(runtime, incoming).context)
+        return answer(incoming, _context(runtime, incoming))
     with open_runtime(folder_of(incoming, os.getcwd(), home_of(os.environ))) as opened:
-        return answer(incoming, _said(opened, incoming).context)
+        return answer(incoming, _context(opened, incoming))
 
 
-def _said(runtime: Runtime, incoming: Incoming) -> Said:
-    return HookService(runtime.skills, lambda: runtime.routing).said(incoming)
+def _context(runtime: Runtime, incoming: Incoming) -> str:
+    return HookService(runtime.skills, lambda: runtime.routing).context(incoming)
 
 
 def folder_of(incoming: Incoming, current: str, home: str) -> str:
@@ -116,10 +116,10 @@ def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
     if message:
         _be_quiet()
     marks = HookMarks(runtime.folders.state)
-    said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
+    context = HookService(runtime.skills, lambda: runtime.routing, marks).context(incoming)
     if incoming.moment in ENDINGS and learns(runtime):
         _hand_over(incoming, runtime, folder)
-    return answer(incoming, said.context)
+    return answer(incoming, context)
 
 
 def _be_quiet() -> None:

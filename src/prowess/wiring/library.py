@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from prowess.runtime.route.answer import RoutingService
     from prowess.runtime.route.examples import ExampleService
-    from prowess.runtime.run import RunContext, RunTools
+    from prowess.runtime.run import RunContext, RunPorts
     from prowess.runtime.scan import ScanService
     from prowess.runtime.usage import UsageLog
     from prowess.runtime.watch import Watching
@@ -63,10 +63,9 @@ class Runtime:
         self._examples: ExampleService | None = None
         self._vectors: VectorStore | None = None
         self._scanning: ScanService | None = None
-        self._runs: RunTools | None = None
+        self._runs: RunPorts | None = None
         self._workshop: WorkshopService | None = None
-        # Filled by what opens it: most commands use no skill.
-        self.usage_log: UsageLog | None = None
+        self._usage: UsageLog | None = None
 
     @property
     def store(self) -> "SessionStore":
@@ -86,9 +85,9 @@ class Runtime:
         """What finds the right skills for a message, made on first use."""
         if self._routing is None:
             from prowess.host.store import routing as files
-            from prowess.runtime.route.answer import RoutingService, Tools
+            from prowess.runtime.route.answer import RoutingPorts, RoutingService
 
-            tools = Tools(
+            tools = RoutingPorts(
                 open_encoder=self._open_encoder,
                 open_judge=self._open_judge,
                 vectors=self._open_vectors(),
@@ -97,6 +96,7 @@ class Runtime:
                 seconds=time.monotonic,
                 indexes=files.IndexFiles.of(self.folders.state),
                 tidy=files.give_back,
+                usage=lambda: self.usage,
             )
             self._routing = RoutingService(self.skills, tools)
         return self._routing
@@ -146,6 +146,21 @@ class Runtime:
             for skill in state.scan.skills
             if skill.source.tier in {Tier.BUNDLED, Tier.MANAGED}
         ]
+
+    @property
+    def usage(self) -> "UsageLog":
+        """The log of what became of skills, opened by the first use."""
+        if self._usage is None:
+            from prowess.host.store.usage import SqliteUsage, local_day
+            from prowess.runtime.usage import UsageLog, names_known
+
+            self._usage = UsageLog(
+                SqliteUsage(os.path.join(self.folders.state, USAGE_FILE)),
+                known=names_known(self.skills),
+                now_ms=lambda: time.time_ns() // 1_000_000,
+                day_of=local_day,
+            )
+        return self._usage
 
     def language_model(self) -> "LanguageModel":
         """Return the user's own language model; nothing is asked yet.
@@ -249,10 +264,10 @@ class Runtime:
 
     def close(self) -> None:
         """Give back what was opened."""
-        for opened in (self._store, self._vectors, self.usage_log):
+        for opened in (self._store, self._vectors, self._usage):
             if opened is not None:
                 opened.close()
-        self.usage_log = None
+        self._usage = None
         self._store, self._vectors, self._routing, self._examples = None, None, None, None
 
 
@@ -362,9 +377,7 @@ def last_used(runtime: Runtime) -> Mapping[str, int]:
         if os.path.exists(os.path.join(runtime.folders.state, STORE_FILE)):
             found.update(runtime.store.last_used())
         if os.path.exists(os.path.join(runtime.folders.state, USAGE_FILE)):
-            from prowess.wiring.usage import open_usage
-
-            for name, used in open_usage(runtime).last_used().items():
+            for name, used in runtime.usage.last_used().items():
                 found[name] = max(used, found.get(name, 0))
     except StoreError as error:
         # Use only breaks ties: a prompt without it is better than none.

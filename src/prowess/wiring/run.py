@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 from prowess.host.config.secrets import ConfigSecrets
 from prowess.host.safety import SafetyLog
 from prowess.runtime.environment import EnvironmentOverlay
-from prowess.runtime.run import EnvironmentTools, RunTools
+from prowess.runtime.run import EnvironmentPorts, RunPorts
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Processes
     from prowess.runtime.skill_texts import SkillTexts
-    from prowess.runtime.usage import UsageLog
     from prowess.wiring.library import Runtime
 
 # The environment of a process is one, whoever opens a runtime on it; so is what counts its runs.
 _PROCESS = EnvironmentOverlay(os.environ)
 
 
-def open_runs(runtime: "Runtime") -> RunTools:
+def open_runs(runtime: "Runtime") -> RunPorts:
     """Return what the runs of one runtime work with."""
     opened: list[SkillTexts] = []
 
@@ -29,9 +28,9 @@ def open_runs(runtime: "Runtime") -> RunTools:
             opened.append(open_texts(runtime))
         return opened[0]
 
-    return RunTools(
+    return RunPorts(
         skills=runtime.skills,
-        environment=EnvironmentTools(
+        environment=EnvironmentPorts(
             base=runtime.environ,
             overlay=_overlay(runtime.environ),
             secrets=lambda: ConfigSecrets(
@@ -45,15 +44,8 @@ def open_runs(runtime: "Runtime") -> RunTools:
         routing=lambda: runtime.routing,
         texts=texts,
         workshop=lambda: runtime.workshop,
-        note=lambda use, skills, agent_id: _usage(runtime).note(use, skills, agent_id),
+        usage=lambda: runtime.usage,
     )
-
-
-def _usage(runtime: "Runtime") -> "UsageLog":
-    # Late: a run in which no skill is used opens nothing for it.
-    from prowess.wiring.usage import open_usage
-
-    return open_usage(runtime)
 
 
 def open_texts(runtime: "Runtime") -> "SkillTexts":

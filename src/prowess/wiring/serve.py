@@ -60,7 +60,6 @@ from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.mcp import open_endpoint
 from prowess.wiring.sessions import open_sessions
 from prowess.wiring.transfer import open_budgets, open_installing
-from prowess.wiring.usage import open_usage
 from prowess.wiring.validate import candidates, report_on
 from prowess.wiring.warm_hook import serving_hooks
 from prowess.wiring.workshop import workshop_tools
@@ -300,7 +299,7 @@ def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub
             changed=lambda _hash: told(),
         ),
         removals=Removals(runtime.skills, SkillRemoval(state), time.time, told),
-        usage=open_usage(runtime),
+        usage=runtime.usage,
         nodes=nodes,
         stopping=hub.stopping,
         why=runtime.why,

@@ -22,13 +22,11 @@ from prowess.host.harness.call_records import HookMarks
 from prowess.host.harness.hook_socket import Asked, HookSocket
 from prowess.host.harness.transcripts import read_transcript
 from prowess.host.sources.harness_folders import is_in_roots, session_roots, workspace_of
-from prowess.runtime.harness.hook import HookService, Said
-from prowess.runtime.usage import Use
+from prowess.runtime.harness.hook import HookService
 from prowess.runtime.workshop.service import LearningTools, TurnLearning
 from prowess.transcripts.turns import Transcript, transcript
 from prowess.wiring.hook import ENDINGS, Watched, folder_of, is_worth_loading, learns
 from prowess.wiring.library import Runtime, open_runtime
-from prowess.wiring.usage import open_usage
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder
@@ -145,20 +143,10 @@ class HookDesk:
         runtime = self._runtime(folder)
         runtime.skills.refresh()
         marks = HookMarks(runtime.folders.state)
-        said = HookService(runtime.skills, lambda: runtime.routing, marks).said(incoming)
-        self._note(runtime, said)
+        context = HookService(runtime.skills, lambda: runtime.routing, marks).context(incoming)
         if incoming.moment in ENDINGS and not incoming.stop_hook_active and learns(runtime):
             self._put((incoming, folder))
-        return answer(incoming, said.context)
-
-    def _note(self, runtime: Runtime, said: Said) -> None:
-        """Count what was routed, or that nothing fitted; what was asked is not kept."""
-        agent = runtime.skills.agent().id
-        if said.hinted:
-            open_usage(runtime).note(Use.ROUTED, said.hinted, agent)
-        elif said.is_unmatched:
-            # A mere count may wait in memory, so it waits where the gateway reads it.
-            open_usage(self._first).note_unmatched(agent)
+        return answer(incoming, context)
 
     def _runtime(self, folder: str) -> Runtime:
         with self._lock:

@@ -17,7 +17,7 @@ from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
 from prowess.routing.router import Context, Query
 from prowess.runtime.ports import Encoder, Judge, Vectors
-from prowess.runtime.route.answer import IndexBuilder, RoutingService, Tools
+from prowess.runtime.route.answer import IndexBuilder, RoutingPorts, RoutingService
 from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill
@@ -142,7 +142,7 @@ class RoutingWorld:
 
     def service(self) -> RoutingService:
         """Open routing, as a process would at its start."""
-        tools = Tools(
+        tools = RoutingPorts(
             open_encoder=self._open,
             vectors=self.vectors,
             examples=self.examples,

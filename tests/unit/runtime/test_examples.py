@@ -7,7 +7,7 @@ import pytest
 from prowess.errors import EncoderError, ModelError, SkillNotFoundError
 from prowess.routing.model import Status
 from prowess.runtime.ports import Encoder, Examples, ExampleStore, LanguageModel, VectorStore
-from prowess.runtime.route.answer import RoutingService, Tools
+from prowess.runtime.route.answer import RoutingPorts, RoutingService
 from prowess.runtime.route.examples import Dropped, ExampleService, Generated, Kind
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import (
@@ -61,7 +61,7 @@ class World:
 
     def __post_init__(self) -> None:
         skills = open_memory(self.skills)
-        tools = Tools(
+        tools = RoutingPorts(
             open_encoder=lambda: self.encoder,
             vectors=self.vectors,
             examples=self.store,

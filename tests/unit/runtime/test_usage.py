@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -59,13 +59,12 @@ class MemoryUsage:
             known = self.totals.get(pair)
             counts = known.counts if known else {}
             used = max(total.last_used_ms or 0, (known and known.last_used_ms) or 0)
-            self.totals[pair] = replace(
-                total,
+            self.totals[pair] = total._replace(
                 counts={use: counts.get(use, 0) + total.counts.get(use, 0) for use in Use},
                 last_used_ms=used or None,
             )
         for event in events:
-            self.events.append(replace(event, sequence=len(self.events) + 1))
+            self.events.append(event._replace(sequence=len(self.events) + 1))
         self.by_day.extend(days)
 
     def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
@@ -442,8 +441,9 @@ def test_a_message_that_fitted_nothing_is_counted_without_a_name() -> None:
     log.note_unmatched("main")
     log.note_unmatched("main")
 
-    (found,) = log.days(0, None)
-    assert (found.skill, found.agent_id, found.unmatched, found.counts) == ("", "main", 2, {})
+    found = log.days(0, None)
+    assert [(one.skill, one.agent_id, one.counts) for one in found] == [("", "main", {})] * 2
+    assert sum(one.unmatched for one in found) == 2
     assert store.totals == {}
     assert store.events == []
 

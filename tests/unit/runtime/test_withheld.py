@@ -1,11 +1,12 @@
 """What a message would have chosen, had it been ready, and what keeps it."""
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.routing.vectors import RoutingWorld, make_world
 
 from prowess.routing.model import Decision
-from prowess.runtime.route.answer import Asked
-from prowess.runtime.route.why_not import Withheld, withheld
+from prowess.runtime.route.answer import Asked, Caller, Surface, Withheld
 from prowess.settings import AgentSettings, Settings
 from prowess.testing import make_skill
 from prowess.wire import routing as wire_routing
@@ -13,6 +14,7 @@ from prowess.wire import routing as wire_routing
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.", bins=("oven",))
 RIDER = make_skill("bike-repair", description="Repairs a bicycle: chain, brakes and tyres.")
 LOAF = "bake a sourdough loaf"
+TERMINAL = Caller(surface=Surface.TERMINAL)
 
 
 @pytest.fixture
@@ -21,7 +23,9 @@ def world() -> RoutingWorld:
 
 
 def ask(world: RoutingWorld, message: str, asked: Asked | None = None) -> tuple[Withheld, ...]:
-    return withheld(world.skills, world.service(), message, asked or Asked())
+    wanted = replace(asked or Asked(), withheld=True)
+    caller = Caller(surface=Surface.TERMINAL, agent_id=wanted.agent_id)
+    return world.service().answer(message, caller, wanted).withheld
 
 
 def test_a_skill_that_fits_and_is_not_ready_is_named_with_what_it_lacks(
@@ -65,7 +69,7 @@ def test_asking_changes_nothing_of_what_is_routed(world: RoutingWorld) -> None:
     service = world.service()
     before = service.route(LOAF)
 
-    withheld(world.skills, service, LOAF, Asked())
+    service.answer(LOAF, TERMINAL, Asked(withheld=True))
 
     after = service.route(LOAF)
     assert (before.decision, before.matches) == (Decision.NONE, ())
@@ -74,8 +78,8 @@ def test_asking_changes_nothing_of_what_is_routed(world: RoutingWorld) -> None:
 
 def test_a_skill_that_becomes_ready_is_no_longer_named(world: RoutingWorld) -> None:
     service = world.service()
-    assert withheld(world.skills, service, LOAF, Asked())
+    assert service.answer(LOAF, TERMINAL, Asked(withheld=True)).withheld
 
     world.change(make_skill("bread-baker", description="Bakes bread and rolls in the oven."), RIDER)
 
-    assert withheld(world.skills, service, LOAF, Asked()) == ()
+    assert service.answer(LOAF, TERMINAL, Asked(withheld=True)).withheld == ()

@@ -30,7 +30,7 @@ from prowess.agents.events import ApprovalAsked, Choice, Event
 from prowess.agents.tools import tool_schemas
 from prowess.cli.render import asks, is_terminal
 from prowess.errors import ProwessError
-from prowess.runtime.route.answer import Asked
+from prowess.runtime.route.answer import Caller, Surface
 from prowess.skills.commands import build_commands
 from prowess.skills.invocation import find_command, near_commands
 from prowess.skills.text import clean, one_line, without_controls
@@ -418,7 +418,8 @@ class ChatCommands:
         if not rest:
             self._say("Say what: /route MESSAGE")
             return
-        answer = self._chat.runtime.routing.route(rest, Asked(agent_id=self._chat.agent_id))
+        caller = Caller(surface=Surface.CHAT, agent_id=self._chat.agent_id)
+        answer = self._chat.runtime.routing.answer(rest, caller).route
         self._say(f"{answer.decision.value}:")
         for match in answer.considered:
             reasons = one_line("; ".join(match.reasons))

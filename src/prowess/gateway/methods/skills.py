@@ -19,8 +19,8 @@ from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
 from prowess.routing.router import Context
-from prowess.runtime.route.answer import Asked
-from prowess.runtime.route.why_not import why_not, withheld
+from prowess.runtime.route.answer import Asked, Caller, Surface
+from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
 from prowess.skills.eligibility import needed_bins
 from prowess.skills.sections import sections
@@ -135,27 +135,18 @@ class _Reads:
         asked = call.params
         context = Context(paths=asked.files) if asked.files else None
         wanted = Asked(
-            agent_id=asked.agent_id,
             context=context,
             considered=asked.limit,
             threshold=asked.threshold,
+            withheld=asked.not_ready,
+            rehearsal=asked.dry_run,
         )
-        routing = self._services.routing()
-        found = routing.route(asked.message, wanted)
-        if not asked.dry_run:
-            self._note_route([one.skill.name for one in found.matches], asked.agent_id)
-        shown = wire_routing.route(found)
+        caller = Caller(surface=Surface.GATEWAY, agent_id=asked.agent_id)
+        answer = self._services.routing().answer(asked.message, caller, wanted)
+        shown = wire_routing.route(answer.route)
         if asked.not_ready:
-            kept_out = withheld(self._services.skills, routing, asked.message, wanted)
-            shown["notReady"] = wire_routing.not_ready(kept_out)
+            shown["notReady"] = wire_routing.not_ready(answer.withheld)
         return shown
-
-    def _note_route(self, names: list[str], agent_id: str | None) -> None:
-        agent = self._services.skills.agent(agent_id).id
-        if names:
-            self._services.usage.note(Use.ROUTED, names, agent)
-        else:
-            self._services.usage.note_unmatched(agent)
 
     def why(self, call: Call) -> Json:
         """Explain one skill, or what stands between it and a message."""

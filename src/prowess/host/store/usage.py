@@ -10,8 +10,10 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from typing import TypeVar
 
 from prowess.errors import StoreError
@@ -28,6 +30,7 @@ from prowess.runtime.usage import (
     UsageQuery,
     UsageTotal,
     Use,
+    utc_day,
 )
 
 log = logging.getLogger(__name__)
@@ -328,6 +331,16 @@ class SqliteUsage:
         if self._connection is not None:
             self._connection.close()
         self._connection = self._file = None
+
+
+def local_day(at_ms: int) -> int:
+    """Return the number of the day of a moment where this machine stands."""
+    try:
+        there = time.localtime(at_ms / 1000)
+    except (OverflowError, OSError, ValueError):
+        # A clock beyond all calendars.
+        return utc_day(at_ms)
+    return date(there.tm_year, there.tm_mon, there.tm_mday).toordinal()
 
 
 def _counted(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:

@@ -4,8 +4,6 @@ It answers from the skills of one folder and changes nothing but its reminders. 
 late: most calls of a hook need none of it, and it is what takes time.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from prowess.hooks.answers import (
@@ -20,11 +18,11 @@ from prowess.hooks.answers import (
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import Incoming
 from prowess.runtime.service import SkillsService
-from prowess.skills.model import Skill
-from prowess.skills.prompt import Worth, render
 from prowess.transcripts.turns import turns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prowess.routing.model import Match
     from prowess.runtime.route.answer import RoutingService
 
@@ -45,16 +43,6 @@ class Reminders(Protocol):
         """Return whether one was remembered, and forget it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What an agent is told, and which skills it names for a prompt."""
-
-    context: str = ""
-    hinted: tuple[str, ...] = ()
-    # Whether somebody asked for something, and no skill fitted.
-    is_unmatched: bool = False
-
-
 class HookService:
     """Answers the hooks of one folder."""
 
@@ -64,55 +52,44 @@ class HookService:
         routing: "Callable[[], RoutingService]",
         reminders: Reminders | None = None,
     ) -> None:
-        """Without `reminders` nothing is remembered, as a rehearsal needs it."""
+        """Without `reminders` nothing is remembered or counted, as a rehearsal needs it."""
         self._skills, self._routing, self._reminders = skills, routing, reminders
 
-    def said(self, incoming: Incoming) -> Said:
+    def context(self, incoming: Incoming) -> str:
         """Return what to tell the agent; nothing where it would not be read or nothing fits."""
         if incoming.moment is Moment.COMPACTION and incoming.harness in _REMINDED:
             if self._reminders is not None:
                 self._reminders.note(incoming.harness, incoming.session)
-            return Said()
+            return ""
         if not can_speak(incoming):
-            return Said()
+            return ""
         if incoming.moment is not Moment.PROMPT:
-            return Said(context=self._index())
-        reminder = self._index() if self._is_due(incoming) else ""
-        hints = self._hints(incoming.prompt)
-        parts = (reminder, hints.context)
-        return replace(hints, context="\n\n".join(part for part in parts if part))
+            return self._index()
+        parts = (self._index() if self._is_due(incoming) else "", self._hints(incoming))
+        return "\n\n".join(part for part in parts if part)
 
     def _is_due(self, incoming: Incoming) -> bool:
         if self._reminders is None or incoming.harness not in _REMINDED:
             return False
         return self._reminders.take(incoming.harness, incoming.session)
 
-    def _hints(self, prompt: str) -> Said:
-        message = typed(prompt)
+    def _hints(self, incoming: Incoming) -> str:
+        message = typed(incoming.prompt)
         if not message:
-            return Said()
-        found = self._routing().route(message)
-        # A skill that is kept from the model may be called by a person, but not pointed out.
-        fitting = [match for match in found.matches if match.skill.invocation.model]
-        hints = [_hint(match) for match in fitting[:MOST_SKILLS]]
-        context = prompt_context(hints, is_sure=found.decision.value == _LOAD)
-        return Said(
-            context=context,
-            hinted=tuple(hint.name for hint in hints) if context else (),
-            is_unmatched=not found.matches,
-        )
+            return ""
+        # Late: it brings along numbers and vectors, which no other moment needs.
+        from prowess.runtime.route.answer import Asked, Caller, Surface
+
+        caller = Caller(surface=Surface.HOOK, session_id=incoming.session)
+        asked = Asked(rehearsal=self._reminders is None)
+        found = self._routing().answer(message, caller, asked).route
+        hints = [_hint(match) for match in found.matches[:MOST_SKILLS]]
+        return prompt_context(hints, is_sure=found.decision.value == _LOAD)
 
     def _index(self) -> str:
-        settings = self._skills.settings.skills
-        visible = [s for s in self._skills.snapshot().usable if s.invocation.model]
-        most = min(settings.limits.max_skills_prompt_chars, LONGEST_INDEX - _HEAD_CHARS)
-        block = render(
-            visible,
-            limits=replace(settings.limits, max_skills_prompt_chars=most),
-            worth=Worth(pinned=settings.pinned),
-            homes=self._skills.places.homes,
-        )
-        return _told(block.text, block.included, visible)
+        block = self._skills.prompt(most_chars=LONGEST_INDEX - _HEAD_CHARS)
+        total = len(block.included) + len(block.dropped)
+        return index_context(block.text, listed=len(block.included), total=total)
 
 
 def typed(prompt: str) -> str:
@@ -120,10 +97,6 @@ def typed(prompt: str) -> str:
     said = turns([{"role": "user", "content": prompt}])
     text = "\n".join(turn.text for turn in said).strip()
     return "" if is_command(text) else text
-
-
-def _told(block: str, included: Sequence[Skill], visible: Sequence[Skill]) -> str:
-    return index_context(block, listed=len(included), total=len(visible))
 
 
 def _hint(match: "Match") -> Hint:

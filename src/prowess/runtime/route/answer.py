@@ -1,25 +1,18 @@
 """Routing as a service: the right skills for a message of one agent, or none.
 
-The index follows the agent's snapshot; the encoder is loaded by the first message that needs it.
-Where there is none, or it fails, words route alone and every answer says so.
-
-The encoder and the cross-encoder as routing uses them: opened late, left alone when they fail.
-
-A model that fails is not asked again for a while, unless the settings name another one, and why it
-failed stays known as long as it matters.
-
-Builds the index of a set of skills, encoding only what was never encoded before.
-
-Evidence and words are kept by the skill's content, vectors by the text: a changed skill is read
-and encoded again alone. An index of the very same skills is not even made: it was kept whole.
+`answer` is what every surface calls: it routes, names what is withheld and counts the use. `route`
+does the first alone, for whoever tries messages out. The index follows the snapshot and only
+what was never encoded is encoded; the encoder is loaded by the first message that needs it. Where
+there is none, or it fails, words route alone, every answer says so, and it is left alone a while.
 """
 
 import hashlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,7 +21,7 @@ from prowess.routing import router
 from prowess.routing.decision import DEFAULT
 from prowess.routing.index import Encoded, SkillIndex, needed_texts, packed, unpacked, with_handoffs
 from prowess.routing.lexical import LexicalIndex, Terms, terms_of
-from prowess.routing.model import Route, Status, Thresholds
+from prowess.routing.model import Match, Route, Status, Thresholds
 from prowess.routing.passages import Evidence, evidence_of
 from prowess.routing.router import Choice, Context, Query
 from prowess.runtime.ports import (
@@ -42,8 +35,12 @@ from prowess.runtime.ports import (
 )
 from prowess.runtime.service import SkillsService
 from prowess.settings import EncoderSettings, RoutingSettings
+from prowess.skills.explanation import ALLOWED, Step
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from prowess.runtime.usage import UsageLog
 
 _REMEMBERED_MESSAGES = 256
 _JUDGED_SKILLS = 10
@@ -348,9 +345,59 @@ class Asked:
     threshold: float | None = None
     # What a run was pinned to; by default what the agent may use now.
     snapshot: Snapshot | None = None
+    # Whether skills that fit and cannot be used are named, for which it is routed once more.
+    withheld: bool = False
+    # Whether somebody only tries a message out, so that nothing is counted.
+    rehearsal: bool = False
 
 
-class Tools(NamedTuple):
+class Surface(StrEnum):
+    """By which way a message came in."""
+
+    LIBRARY = "library"
+    TERMINAL = "terminal"
+    CHAT = "chat"
+    GATEWAY = "gateway"
+    MCP = "mcp"
+    HOOK = "hook"
+
+
+# What these say goes straight to a model, which may not be told of every skill.
+_READ_BY_MODELS = frozenset((Surface.MCP, Surface.HOOK))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: by which surface, for which agent, and in which session."""
+
+    surface: Surface
+    agent_id: str | None = None
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """A skill that fits a message and that the agent cannot use, with the first reason for it."""
+
+    match: Match
+    reason: Step
+
+    @property
+    def is_switched_off(self) -> bool:
+        """True where it is ready, and only the agent's own list or the defaults' keep it."""
+        return self.reason.stage == ALLOWED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingAnswer:
+    """What a surface is told: the route, and what would fit but cannot be used."""
+
+    route: Route
+    # Only where the question asked for it.
+    withheld: tuple[Withheld, ...] = ()
+
+
+class RoutingPorts(NamedTuple):
     """The adapters that routing needs."""
 
     open_encoder: Callable[[], Encoder | None]
@@ -365,6 +412,8 @@ class Tools(NamedTuple):
     indexes: IndexStore | None = None
     # From the setting `rerank` to what judges the best skills again; None where it is off.
     open_judge: Callable[[str], Judge | None] = lambda _which: None
+    # Where answers are counted; without it none are.
+    usage: "Callable[[], UsageLog] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +430,7 @@ class _Kept:
 class RoutingService:
     """Routes messages for every agent; safe to call from several threads."""
 
-    def __init__(self, skills: SkillsService, tools: Tools) -> None:
+    def __init__(self, skills: SkillsService, tools: RoutingPorts) -> None:
         self._skills, self._tools = skills, tools
         self._builder = IndexBuilder(tools.vectors, tools.tidy, tools.indexes)
         self._meaning = Meaning(
@@ -410,8 +459,58 @@ class RoutingService:
         """Why words route alone, for a person; empty where meaning takes part."""
         return self.problem or ("" if self.encoder() is not None else NO_ENCODER)
 
+    def answer(self, message: str, caller: Caller, asked: Asked | None = None) -> RoutingAnswer:
+        """Route a message for a surface, name what is withheld if asked to, and count the use.
+
+        A surface that hands the answer to a model is not told of skills that are kept from it.
+        """
+        asked = replace(asked or Asked(), agent_id=caller.agent_id)
+        found = self.route(message, asked)
+        is_unmatched = not found.matches
+        if caller.surface in _READ_BY_MODELS:
+            found = replace(
+                found, matches=_chosen(found.matches), considered=_chosen(found.considered)
+            )
+        if self._tools.usage is not None and not asked.rehearsal:
+            agent_id = self._skills.agent(caller.agent_id).id
+            names = [match.skill.name for match in found.matches]
+            self._tools.usage().note_route(names, agent_id, is_unmatched=is_unmatched)
+        withheld = self._find_withheld(message, asked) if asked.withheld else ()
+        return RoutingAnswer(route=found, withheld=withheld)
+
+    def _find_withheld(self, message: str, asked: Asked) -> tuple[Withheld, ...]:
+        """Return the skills that are not ready and would be loaded or offered if they were."""
+        with self._skills.lock:
+            now = self._skills.snapshot(asked.agent_id)
+            rows = self._skills.status(asked.agent_id).skills
+        waiting = {row.skill.id for row in rows if not row.usable and not row.skill.is_draft}
+        if not waiting:
+            return ()
+        everything = replace(
+            now,
+            # An index is kept by its agent's name: this one stands beside the agent's own.
+            agent_id=f"{now.agent_id} with what is not ready",
+            usable=tuple(row.skill for row in rows if row.usable or row.skill.id in waiting),
+        )
+        found = self.route(message, replace(asked, snapshot=everything)).matches
+        fitting = [match for match in found if match.skill.id in waiting]
+        reasons = [self._find_reason(match, asked.agent_id) for match in fitting]
+        return tuple(
+            Withheld(match=match, reason=reason)
+            for match, reason in zip(fitting, reasons, strict=True)
+            if reason is not None
+        )
+
+    def _find_reason(self, match: Match, agent_id: str | None) -> Step | None:
+        # Late: only who tries messages out needs it.
+        from prowess.runtime.route.why import why
+
+        steps = why(self._skills, match.skill.id, agent_id).steps
+        # None where it became ready in the meantime.
+        return next((step for step in steps if not step.passed), None)
+
     def route(self, message: str, asked: Asked | None = None) -> Route:
-        """Return which skills to load or to offer for `message`, if any."""
+        """Return which skills to load or to offer for `message`, if any, and count nothing."""
         asked = asked or Asked()
         started = self._tools.seconds()
         index = self._index(asked.snapshot or self._skills.snapshot(asked.agent_id))
@@ -519,3 +618,8 @@ class RoutingService:
     def encoder(self) -> Encoder | None:
         """Return the encoder of the settings, not loaded yet; None where there is none."""
         return self._meaning.encoder()
+
+
+def _chosen(matches: Sequence[Match]) -> tuple[Match, ...]:
+    """Return the matches whose skills a model may choose."""
+    return tuple(match for match in matches if match.skill.invocation.model)
