@@ -25,7 +25,7 @@ from prowess.gateway.methods.skills import skill_methods
 from prowess.gateway.methods.studio import StudioServices, studio_methods
 from prowess.gateway.methods.system import system_methods
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT
-from prowess.safety.hosts import INSTALLERS
+from prowess.safety.hosts import read_installers
 from prowess.safety.model import Rule
 from prowess.safety.rules.levels import CONTEXTS
 from prowess.safety.rules.table import read_rules
@@ -150,7 +150,7 @@ def rules_page() -> str:
         " terminal."
     )
     lowering = [(context, level.value, why) for context, (level, why) in CONTEXTS.items()]
-    installers = [(f"`{row.host}{row.prefix}`", row.who, row.why) for row in INSTALLERS]
+    installers = [(f"`{row.host}{row.prefix}`", row.who, row.why) for row in read_installers()]
     parts = [
         "# Rules of the scanner",
         _NOTE,

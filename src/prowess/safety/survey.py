@@ -354,7 +354,9 @@ class Survey:
                     level = Level.WARN if reading is not section and _weighs(seen) else seen.level
                     self.seen.append((replace(seen, level=level), setting))
         if prose.may_run_on(section.text):
-            for seen in prose.judge(prose.Passages(joined(section), headings), prose.OVERRIDE):
+            for seen in prose.judge(
+                prose.Passages(joined(section), headings), prose.drawn_out_cues()
+            ):
                 self.seen.append((seen, setting))
 
     def _commands(self, view: View, setting: Setting, part: Part | None = None) -> None:

@@ -4,16 +4,15 @@ import pytest
 
 from prowess.safety.model import Confidence, Level
 from prowess.safety.prose.cues import (
-    COMPOUNDS,
-    CUES,
-    HIDDEN_CUES,
     Pattern,
-    Row,
     Window,
-    cues,
-    pattern,
+    read_compounds,
+    read_cue,
+    read_cues,
+    read_hidden_cues,
+    read_pattern,
 )
-from prowess.safety.prose.lexicon import LEXICON
+from prowess.safety.prose.lexicon import read_lexicon
 from prowess.safety.rules.table import read_rules
 
 # Concepts that come from what a word is, not from the lexicon.
@@ -33,39 +32,39 @@ KINDS = {
 
 
 def test_an_arrow_means_in_this_order_and_a_plus_in_any() -> None:
-    assert pattern("A > B > C").ordered
-    assert pattern("A > B > C").needs == ("A", "B", "C")
-    assert not pattern("A + B").ordered
-    assert pattern("A").needs == ("A",)
+    assert read_pattern("A > B > C").ordered
+    assert read_pattern("A > B > C").needs == ("A", "B", "C")
+    assert not read_pattern("A + B").ordered
+    assert read_pattern("A").needs == ("A",)
 
 
 def test_a_bar_means_either_of_them() -> None:
-    read = pattern("A|B > C")
+    read = read_pattern("A|B > C")
 
     assert read.groups == (frozenset({"A", "B"}), frozenset({"C"}))
     assert read.musts == ("C",)
 
 
 def test_what_is_not_said_has_its_default() -> None:
-    assert pattern("A > B") == Pattern(needs=("A", "B"), ordered=True)
+    assert read_pattern("A > B") == Pattern(needs=("A", "B"), ordered=True)
 
 
 def test_reach_window_and_exceptions_are_read() -> None:
-    read = pattern("A + B; near 9; block; unless C D; never negated")
+    read = read_pattern("A + B; near 9; block; unless C D; never negated")
 
     assert (read.near, read.window, read.unless) == (9, Window.BLOCK, ("C", "D"))
     assert read.never_negated
 
 
 def test_a_cue_has_the_rule_and_message_of_its_row() -> None:
-    (cue,) = cues([Row("a-rule", "says so", ("A > B; even negated; warn; medium",))])
+    cue = read_cue("a-rule", "says so", "A > B; even negated; warn; medium")
 
     assert (cue.rule, cue.message, cue.negatable) == ("a-rule", "says so", False)
     assert (cue.level, cue.confidence) == (Level.WARN, Confidence.MEDIUM)
 
 
 def test_a_cue_is_sure_and_as_heavy_as_its_rule_where_nothing_is_said() -> None:
-    (cue,) = cues([Row("a-rule", "says so", ("A",))])
+    cue = read_cue("a-rule", "says so", "A")
 
     assert (cue.level, cue.confidence, cue.negatable) == (None, Confidence.HIGH, True)
 
@@ -86,14 +85,15 @@ def test_a_cue_is_sure_and_as_heavy_as_its_rule_where_nothing_is_said() -> None:
 )
 def test_a_slip_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        pattern(text)
+        read_pattern(text)
 
 
 def test_every_cue_names_a_rule_and_concepts_that_exist() -> None:
-    known = {*LEXICON, *COMPOUNDS, *KINDS}
-    patterns = (*CUES, *HIDDEN_CUES, *(each for some in COMPOUNDS.values() for each in some))
+    compounds, cues = read_compounds(), (*read_cues(), *read_hidden_cues())
+    known = {*read_lexicon(), *compounds, *KINDS}
+    patterns = (*cues, *(each for some in compounds.values() for each in some))
     named = {concept for each in patterns for group in each.groups for concept in group}
     excepted = {concept for each in patterns for concept in each.unless}
 
     assert named | excepted <= known
-    assert {cue.rule for cue in (*CUES, *HIDDEN_CUES)} <= read_rules().keys()
+    assert {cue.rule for cue in cues} <= read_rules().keys()

@@ -7,20 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.safety.environment import (
-    GROUPS,
     MOST_VALUE_BYTES,
-    Group,
+    VariableGroup,
     denied_group,
     is_secret_like,
     judge,
-    loader_groups,
+    read_groups,
 )
 
 SHOWN_NOWHERE = "do-not-show-this"
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
-def test_every_group_has_a_reason_and_denies_all_it_names(group: Group) -> None:
+@pytest.mark.parametrize("group", read_groups(), ids=lambda group: group.name)
+def test_every_group_has_a_reason_and_denies_all_it_names(group: VariableGroup) -> None:
     assert group.reason[0].islower()
     assert group.keys or group.prefixes
     for key in (*group.keys, *(f"{prefix}ANYTHING" for prefix in group.prefixes)):
@@ -30,7 +29,7 @@ def test_every_group_has_a_reason_and_denies_all_it_names(group: Group) -> None:
 
 
 def test_no_variable_stands_in_two_groups() -> None:
-    keys = [key for group in GROUPS for key in group.keys]
+    keys = [key for group in read_groups() for key in group.keys]
 
     assert len(keys) == len(set(keys))
     assert all(key == key.strip().upper() for key in keys)
@@ -108,9 +107,11 @@ def test_a_variable_of_a_skill_of_its_own_is_in_no_group(key: str) -> None:
 
 
 def test_groups_that_run_code_are_told_from_those_that_do_not() -> None:
-    assert {"loader", "shell", "python", "node", "git", "hooked_tools"} <= loader_groups
-    assert not loader_groups & {"home_and_config", "network_trust", "model_and_cloud_redirect"}
-    assert "search_path" not in loader_groups
+    loading = {group.name for group in read_groups() if group.runs_code}
+
+    assert {"loader", "shell", "python", "node", "git", "hooked_tools"} <= loading
+    assert not loading & {"home_and_config", "network_trust", "model_and_cloud_redirect"}
+    assert "search_path" not in loading
 
 
 @pytest.mark.parametrize("key", ["PATH", "NODE_OPTIONS", "OPENAI_BASE_URL", "GIT_ASKPASS"])
@@ -229,7 +230,7 @@ def test_a_ruling_never_fails_and_never_repeats_a_value(
     assert ruling.allowed or ruling.reason
 
 
-@given(st.sampled_from(sorted(key for group in GROUPS for key in group.keys)), st.randoms())
+@given(st.sampled_from(sorted(key for group in read_groups() for key in group.keys)), st.randoms())
 def test_no_spelling_of_a_denied_name_gets_through(key: str, chance: Random) -> None:
     pick = chance.choice
     spelled = "".join(pick([letter.lower(), letter.upper()]) for letter in key)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.safety.hosts import INSTALLERS, is_official
+from prowess.safety.hosts import is_official, read_installers
+
+INSTALLERS = read_installers()
 
 
 @pytest.mark.parametrize(

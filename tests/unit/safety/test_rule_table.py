@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from prowess.safety.hosts import (
-    INSTALLERS,
     drop_host,
     host_of,
     is_local,
     known_service,
     paste_host,
+    read_installers,
     short_link,
 )
 from prowess.safety.model import Example, Level, Rule
@@ -60,7 +60,7 @@ def _may_be_named(host: str) -> bool:
     return (
         INERT.fullmatch(name) is not None
         or name in HARMLESS
-        or name in {row.host for row in INSTALLERS}
+        or name in {row.host for row in read_installers()}
         or is_local(name)
         or short_link(name)
         or any(receivers)

@@ -15,7 +15,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import TypeVar
+
+from prowess.data import read_table
 
 _Label = TypeVar("_Label", bytes, int)
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -176,29 +179,15 @@ class Kind(StrEnum):
     OTHER = ""
 
 
-_STARTS: tuple[tuple[bytes, Kind], ...] = (
-    (b"\x89PNG\r\n\x1a\n", Kind.IMAGE), (b"\xff\xd8\xff", Kind.IMAGE),
-    (b"GIF87a", Kind.IMAGE), (b"GIF89a", Kind.IMAGE), (b"\x00\x00\x01\x00", Kind.IMAGE),
-    (b"wOFF", Kind.FONT), (b"wOF2", Kind.FONT), (b"OTTO\x00", Kind.FONT),
-    (b"\x00\x01\x00\x00\x00", Kind.FONT), (b"true\x00", Kind.FONT), (b"ttcf\x00", Kind.FONT),
-    (b"\x7fELF", Kind.EXECUTABLE), (b"\x00asm", Kind.EXECUTABLE), (b"dex\n03", Kind.EXECUTABLE),
-    (b"\xfe\xed\xfa\xce", Kind.EXECUTABLE), (b"\xfe\xed\xfa\xcf", Kind.EXECUTABLE),
-    (b"\xce\xfa\xed\xfe", Kind.EXECUTABLE), (b"\xcf\xfa\xed\xfe", Kind.EXECUTABLE),
-    (b"\xca\xfe\xba\xbe", Kind.EXECUTABLE), (b"BC\xc0\xde", Kind.EXECUTABLE),
-    (b"L\x00\x00\x00\x01\x14\x02\x00", Kind.EXECUTABLE), (b"!<arch>\n", Kind.EXECUTABLE),
-    (b"\x1bLua", Kind.BYTECODE), (b"\x1bLJ", Kind.BYTECODE),
-    (b"PK\x03\x04", Kind.ZIP), (b"PK\x05\x06", Kind.ZIP),
-    (b"\x1f\x8b", Kind.PACKED), (b"BZh", Kind.PACKED), (b"\xfd7zXZ\x00", Kind.PACKED),
-    (b"7z\xbc\xaf\x27\x1c", Kind.ARCHIVE), (b"Rar!\x1a\x07", Kind.ARCHIVE),
-    (b"\x28\xb5\x2f\xfd", Kind.ARCHIVE), (b"\x04\x22\x4d\x18", Kind.ARCHIVE),
-    (b"MSCF\x00", Kind.ARCHIVE), (b"xar!\x00", Kind.ARCHIVE), (b"\x1f\x9d", Kind.ARCHIVE),
-    (b"070701", Kind.ARCHIVE), (b"ITSF\x03", Kind.ARCHIVE), (b"LZIP\x01", Kind.ARCHIVE),
-    (b"%PDF-", Kind.DOCUMENT), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind.DOCUMENT),
-    (b"SQLite format 3\x00", Kind.DOCUMENT), (b"\x93NUMPY", Kind.DOCUMENT),
-    (b"\x89HDF\r\n", Kind.DOCUMENT), (b"PAR1", Kind.DOCUMENT), (b"bplist0", Kind.DOCUMENT),
-    (b"ID3", Kind.MEDIA), (b"OggS\x00", Kind.MEDIA), (b"fLaC\x00", Kind.MEDIA),
-    (b"\x1aE\xdf\xa3", Kind.MEDIA), (b"II*\x00", Kind.MEDIA), (b"MM\x00*", Kind.MEDIA),
-)  # fmt: skip
+@cache
+def _read_starts() -> tuple[tuple[bytes, Kind], ...]:
+    rows = read_table("safety/intake/file_types.toml").items()
+    return tuple(
+        (start.encode("ascii").decode("unicode_escape").encode("latin-1"), Kind[name.upper()])
+        for name, starts in rows
+        for start in starts.split()
+    )
+
 
 # Magic numbers of CPython 3 lie between these, with a carriage return and line feed behind them.
 _CPYTHON = range(2990, 3900)
@@ -209,7 +198,7 @@ _DISK_IMAGE = b"koly"
 
 def kind_of(data: bytes) -> Kind:
     """Return what `data` is by its magic bytes."""
-    for start, kind in _STARTS:
+    for start, kind in _read_starts():
         if data.startswith(start):
             return kind
     if data[:4] == b"RIFF":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+from prowess.data import read_table, read_words
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import host_of, is_local, known_service, raw_address
@@ -248,7 +249,8 @@ def _dropped(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=2)
 def _registry(*, npm: bool) -> _Registry:
-    popular = (_NPM if npm else _PYPI).split()
+    names = read_table("safety/judging/popular_packages.toml")["npm" if npm else "pypi"]
+    popular = names["popular"].split()
     shapes: dict[str, str] = {}
     gaps: dict[str, list[str]] = {}
     for name in popular:
@@ -259,8 +261,8 @@ def _registry(*, npm: bool) -> _Registry:
                 gaps.setdefault(gap, []).append(name)
     return _Registry(
         npm=npm,
-        real=frozenset((*popular, *(_NPM_REAL if npm else _PYPI_REAL).split())),
-        scopes=frozenset(_NPM_SCOPES.split() if npm else ()),
+        real=frozenset((*popular, *names["real"].split())),
+        scopes=read_words(names.get("scopes", "")),
         by_shape=shapes,
         by_gap={gap: tuple(names) for gap, names in gaps.items()},
         longest=max(map(len, gaps)),
@@ -273,77 +275,6 @@ _PIP_MANAGERS = frozenset(
 _NPM_MANAGERS = frozenset(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx"))
 _PIP_SEPARATORS = re.compile(r"[-_.]+")
 _PIP_END = re.compile(r"[\[\]=<>!~;@,( ]")
-
-# What nearly everybody installs, so what is worth imitating.
-_PYPI = """
-requests urllib3 boto3 botocore setuptools certifi idna charset-normalizer python-dateutil six wheel
-numpy pandas scipy scikit-learn matplotlib seaborn plotly pillow opencv-python torch torchvision
-torchaudio tensorflow keras transformers tokenizers datasets accelerate diffusers huggingface-hub
-sentence-transformers langchain langchain-core langchain-community langchain-openai langgraph
-llama-index openai anthropic google-generativeai google-genai google-cloud-storage google-auth
-google-api-python-client tiktoken chromadb pinecone-client faiss-cpu fastapi uvicorn gunicorn
-starlette flask django djangorestframework jinja2 markupsafe werkzeug click typer rich tqdm colorama
-termcolor pydantic pydantic-core sqlalchemy alembic psycopg2 psycopg2-binary asyncpg pymysql
-mysqlclient redis pymongo celery kombu aiohttp httpx httpcore websockets websocket-client paramiko
-fabric cryptography pycryptodome pyjwt bcrypt passlib pyyaml toml tomli tomlkit lxml beautifulsoup4
-html5lib selenium playwright scrapy pytest pytest-cov pytest-asyncio pytest-mock coverage tox nox
-virtualenv pipenv poetry black flake8 ruff mypy isort pylint pre-commit hypothesis sphinx mkdocs
-mkdocs-material jupyter jupyterlab notebook ipython ipykernel nbconvert streamlit gradio dash bokeh
-altair openpyxl xlsxwriter python-docx python-pptx pypdf pypdf2 pdfplumber pymupdf reportlab
-python-dotenv python-telegram-bot discord-py slack-sdk tweepy stripe twilio sendgrid pygithub
-gitpython awscli azure-identity azure-storage-blob kubernetes docker ansible protobuf grpcio attrs
-marshmallow jsonschema orjson ujson simplejson packaging typing-extensions filelock platformdirs
-psutil watchdog loguru structlog sentry-sdk prometheus-client opentelemetry-api tenacity cachetools
-nltk spacy gensim networkx sympy statsmodels xgboost lightgbm catboost pyarrow polars duckdb numba
-cython markdown tabulate feedparser yt-dlp pydub moviepy ffmpeg-python imageio openai-whisper
-soundfile librosa fastmcp web3 eth-account yfinance solana python-multipart python-jose
-"""
-
-# Honest packages that stand near one of the above.
-_PYPI_REAL = """
-request grequests boto colors colours colour psycopg pypdf3 pypdf4 cattrs attr websocket
-dataset tokenizer transformer fastai scapy simpy pymssql ngboost openapi scrypt unicorn pyaml
-httpie jinja markdown2 fabric2 fabric3 pyenv bpython usort djongo solara docket panda aredis torchx
-rjson hjson strip stride beautifulsoup slack pydot tables typed faiss-gpu
-"""
-
-_NPM = """
-react react-dom react-router react-router-dom react-native next vue nuxt svelte angular preact
-solid-js express koa fastify lodash underscore ramda axios node-fetch got request superagent
-cross-fetch moment dayjs date-fns luxon chalk colors commander yargs inquirer minimist dotenv
-cross-env rimraf mkdirp glob fs-extra chokidar nodemon pm2 concurrently typescript ts-node tsx
-esbuild webpack webpack-cli rollup vite vitest parcel babel-core babel-loader eslint prettier jest
-mocha chai sinon jasmine cypress playwright puppeteer puppeteer-core selenium-webdriver cheerio
-jsdom tailwindcss postcss autoprefixer sass styled-components bootstrap jquery three chart.js
-echarts leaflet redux react-redux redux-thunk zustand mobx immer rxjs zod yup joi ajv uuid nanoid
-mongoose mongodb mysql mysql2 sqlite3 better-sqlite3 redis ioredis sequelize typeorm prisma knex
-graphql apollo-server socket.io socket.io-client body-parser cors helmet morgan multer passport
-jsonwebtoken bcrypt bcryptjs crypto-js express-session cookie-parser nodemailer openai langchain
-winston pino debug semver async bluebird classnames prop-types framer-motion lucide-react
-react-hook-form react-query i18next react-icons formik electron electron-builder ethers web3
-discord.js telegraf aws-sdk firebase firebase-admin stripe twilio sharp jimp marked markdown-it
-highlight.js prismjs handlebars mustache nunjucks form-data path-to-regexp validator xml2js
-fast-xml-parser csv-parse papaparse xlsx exceljs pdf-lib pdfkit pdf-parse mammoth archiver adm-zip
-execa shelljs cross-spawn husky lint-staged http-server live-server vercel netlify-cli
-firebase-tools wrangler turbo lerna storybook core-js regenerator-runtime tslib pptxgenjs
-event-stream ua-parser-js
-"""
-
-_NPM_REAL = """
-requests color colour colours nest tslint jslint jshint enquirer rambda jsdoc telegram sqlite
-globals event scrypt cryptojs socketio chartjs highlightjs discordjs dotenvx dot-env query reactn
-reflux server serverless expressjs moustache mongod mongojs momento classname validate archive
-immerse market masked stripes strip ether async-es three.js threejs angularjs corejs vuejs parse
-parser turf tslog react-dnd csv-parser prism
-"""
-
-_NPM_SCOPES = """
-babel types angular vue nestjs aws-sdk google-cloud anthropic-ai modelcontextprotocol playwright
-typescript-eslint emotion tanstack reduxjs testing-library sveltejs vercel supabase sentry octokit
-prisma apollo graphql-tools storybook radix-ui headlessui react-native react-navigation langchain
-azure microsoft openai huggingface stripe fortawesome tailwindcss mantine chakra-ui astrojs rollup
-remix-run swc esbuild parcel cloudflare shopify discordjs slack firebase ionic capacitor expo nuxt
-"""
 
 
 # The look-up of one name takes a tenth of a millisecond; no honest skill has so many.

@@ -10,12 +10,19 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from prowess.safety.intake.markdown import Part
 from prowess.safety.model import Sighting
-from prowess.safety.prose.cues import COMPOUNDS, CUES, HIDDEN_CUES, Cue, Pattern, Window
-from prowess.safety.prose.lexicon import LEXICON
+from prowess.safety.prose.cues import (
+    Cue,
+    Pattern,
+    Window,
+    read_compounds,
+    read_cues,
+    read_hidden_cues,
+)
+from prowess.safety.prose.lexicon import read_lexicon
 from prowess.safety.prose.words import Passage, Phrasebook, Span
 from prowess.safety.views import Spot, View
 
@@ -75,10 +82,10 @@ class Passages:
     has_quotes: bool = True
 
 
-@lru_cache(maxsize=1)
+@cache
 def phrasebook() -> Phrasebook:
     """Return the lexicon, indexed once."""
-    return Phrasebook(LEXICON)
+    return Phrasebook(read_lexicon())
 
 
 class CueTable:
@@ -92,19 +99,25 @@ class CueTable:
                 self.by_need.setdefault(concept, []).append(number)
 
 
-PLAIN = CueTable(CUES)
-HIDING = CueTable((*CUES, *HIDDEN_CUES))
-# The cues that hold even where a phrase is drawn out over paragraphs.
-OVERRIDE = CueTable(
-    [
-        cue
-        for cue in CUES
-        if cue.rule == "prompt-injection-ignore-instructions" and cue.level is None and cue.ordered
-    ]
-)
+@cache
+def _plain_cues() -> CueTable:
+    return CueTable(read_cues())
 
 
-def judge(text: Passages, table: CueTable = PLAIN) -> Iterator[Sighting]:
+@cache
+def _hiding_cues() -> CueTable:
+    return CueTable((*read_cues(), *read_hidden_cues()))
+
+
+@cache
+def drawn_out_cues() -> CueTable:
+    """Return the cues that hold even where a phrase is drawn out over paragraphs."""
+    rule = "prompt-injection-ignore-instructions"
+    cues = (cue for cue in read_cues() if cue.rule == rule and cue.level is None and cue.ordered)
+    return CueTable(tuple(cues))
+
+
+def judge(text: Passages, table: CueTable | None = None) -> Iterator[Sighting]:
     """Yield what the prose of `text` is seen to ask of an agent."""
     passage = phrasebook().read(text.view)
     if not passage.concepts:
@@ -113,7 +126,8 @@ def judge(text: Passages, table: CueTable = PLAIN) -> Iterator[Sighting]:
     quotes = _QUOTED.finditer(text.view.text) if text.has_quotes and not text.is_hidden else ()
     quoted = [found.span() for found in quotes]
     about_attacks = _heads_talk(text.headings)
-    for cue in _candidates(HIDING if text.is_hidden else table, passage):
+    table = _hiding_cues() if text.is_hidden else table or _plain_cues()
+    for cue in _candidates(table, passage):
         for count, spans in enumerate(_matches(cue, passage)):
             if count >= _PER_CUE:
                 break
@@ -172,7 +186,7 @@ def _may_match(cue: Pattern, passage: Passage) -> bool:
 
 def _compose(passage: Passage) -> None:
     """Add the concepts that are made of concepts."""
-    for name, patterns in COMPOUNDS.items():
+    for name, patterns in read_compounds().items():
         spans = [
             Span(min(span.first for span in match), max(span.last for span in match))
             for pattern in patterns

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from prowess.safety.hosts import (
     drop_host,
+    free_host,
     host_of,
     is_local,
     is_official,
     known_service,
+    page_host,
     paste_host,
     raw_address,
 )
@@ -210,42 +212,12 @@ def _by_path(path: str) -> tuple[str, ...]:
     return tuple(concepts)
 
 
-# Anybody gets a name there in a minute; makers of tools have their own.
-_FREE_HOSTS = (
-    ".vercel.app",
-    ".netlify.app",
-    ".pages.dev",
-    ".web.app",
-    ".firebaseapp.com",
-    ".onrender.com",
-    ".workers.dev",
-    ".surge.sh",
-    ".glitch.me",
-    ".repl.co",
-    ".replit.app",
-    ".weebly.com",
-    ".wixsite.com",
-    ".000webhostapp.com",
-    ".blogspot.com",
-    ".carrd.co",
-    ".webflow.io",
-    ".framer.app",
-    ".herokuapp.com",
-    ".azurewebsites.net",
-    ".lovable.app",
-)
-
-
-# Pages of projects and of anybody: fine to read, no place to take commands from.
-_PAGE_HOSTS = (".github.io", ".gitlab.io", ".notion.site", "sites.google.com", "docs.google.com")
-
-
 @lru_cache(maxsize=4096)
 def _by_host(url: str) -> tuple[str, ...]:
     host = host_of(url)
     path = url.split("?", maxsplit=1)[0].partition("://")[2].partition("/")[2]
     runs = path.endswith((*_EXECUTABLES, *_ARCHIVES))
-    is_free = host.endswith(_FREE_HOSTS)
+    is_free = free_host(host)
     has_owner = bool(is_official(url)) or is_local(host)
     kinds = {
         "PASTE_URL": paste_host(url),
@@ -254,7 +226,7 @@ def _by_host(url: str) -> tuple[str, ...]:
         "FREE_URL": is_free,
         "FREE_EXEC_URL": is_free and runs,
         "EXEC_URL": runs and not has_owner,
-        "PAGE_URL": is_free or host.endswith(_PAGE_HOSTS),
+        "PAGE_URL": page_host(host),
         "RELEASE_URL": "/releases" in url or "/raw/" in url,
         "UNKNOWN_URL": not (known_service(url) or has_owner),
     }
