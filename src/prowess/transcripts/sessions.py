@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from prowess.language.corrections import (
     MOST_OBJECTION,
     Correction,
-    correction,
+    find_correction,
+    find_rejection,
     objects,
-    rejection,
     states_a_rule,
 )
 from prowess.transcripts.events import MOST_LISTED, Listener, Prompt, ToolCall
@@ -254,12 +254,12 @@ def corrects(prompt: str) -> bool:
 
 def describe_correction(prompt: str) -> str:
     """Return how a prompt corrects, in words that go on `the next message ...`; or nothing."""
-    kind = rejection(prompt)
+    kind = find_rejection(prompt)
     if kind is not None:
         return kind.value
     if objects(prompt):
         return Correction.NOT_SO.value
-    kind = correction(prompt)
+    kind = find_correction(prompt)
     if kind is not None:
         return kind.value
     return Correction.NEXT_TIME.value if states_a_rule(" ".join(prompt.split())) else ""

@@ -18,7 +18,7 @@ from enum import StrEnum
 from prowess.language.corrections import (
     LONGEST,
     Correction,
-    correction,
+    find_correction,
     objects,
     speaks_of_using_a_skill,
 )
@@ -176,7 +176,7 @@ def _proof(
 
 def _corrected(turn: SessionTurn, skill: str, *, is_other_task: bool) -> str:
     """Say how a prompt corrects what was done without the skill; nothing where it does not."""
-    if correction(turn.prompt) in _OF_A_SKILL or speaks_of_using_a_skill(turn.prompt):
+    if find_correction(turn.prompt) in _OF_A_SKILL or speaks_of_using_a_skill(turn.prompt):
         if any(asks_for(turn.prompt, name) for name in _plain(turn.listed or ()) - {skill}):
             # It is another skill that this person misses.
             return ""
@@ -236,13 +236,13 @@ def _opened(sentence: str) -> str:
 def _tells(sentence: str) -> bool:
     if sentence.endswith(_QUESTION):
         return False
-    is_of_skill = correction(sentence) in _ABOUT_A_SKILL or speaks_of_using_a_skill(sentence)
+    is_of_skill = find_correction(sentence) in _ABOUT_A_SKILL or speaks_of_using_a_skill(sentence)
     return not is_of_skill and any(letter.isalnum() for letter in sentence)
 
 
 def _says_what(sentence: str) -> bool:
     """Return whether a sentence that objects also says what was wanted."""
-    return correction(sentence) in _WANTED or _FORGOTTEN.match(sentence) is not None
+    return find_correction(sentence) in _WANTED or _FORGOTTEN.match(sentence) is not None
 
 
 def _shortest(text: str) -> int:

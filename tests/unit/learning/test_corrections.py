@@ -5,7 +5,12 @@
 
 import pytest
 
-from prowess.language.corrections import Correction, correction, objects, speaks_of_using_a_skill
+from prowess.language.corrections import (
+    Correction,
+    find_correction,
+    objects,
+    speaks_of_using_a_skill,
+)
 from prowess.transcripts.sessions import corrects
 
 WHY = [
@@ -206,13 +211,13 @@ CASES = [
 def test_a_correction_is_heard_in_whatever_language_it_comes(
     kind: Correction, message: str
 ) -> None:
-    assert correction(message) is kind
+    assert find_correction(message) is kind
     assert corrects(message)
 
 
 @pytest.mark.parametrize("message", ORDINARY)
 def test_an_ordinary_prompt_corrects_nothing(message: str) -> None:
-    assert correction(message) is None
+    assert find_correction(message) is None
     assert not corrects(message)
 
 
@@ -223,14 +228,14 @@ def test_what_says_that_it_should_have_gone_otherwise_is_an_objection(message: s
 
 @pytest.mark.parametrize("message", ["Use the pdf skill on it.", "Nimm den Skill.", "用技能。"])
 def test_the_use_of_a_skill_is_heard_where_nothing_points_back(message: str) -> None:
-    assert correction(message) is None
+    assert find_correction(message) is None
     assert speaks_of_using_a_skill(message)
 
 
 def test_only_the_beginning_of_a_message_is_looked_at() -> None:
-    assert correction("x" * 400 + " Why didn't you use the skill?") is None
+    assert find_correction("x" * 400 + " Why didn't you use the skill?") is None
 
 
 @pytest.mark.parametrize("piece", ["why ", "skill use ", "nicht ", "a, ", "お使い", "next time "])
 def test_a_message_of_one_word_over_and_over_is_read_quickly(piece: str) -> None:
-    assert correction(piece * 5_000) in {None, *Correction}
+    assert find_correction(piece * 5_000) in {None, *Correction}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.language.opposites import are_opposed, sides_of, undone_in
+from prowess.language.opposites import are_opposed, find_sides, find_undone
 
 OPPOSITE = [
     ("Turn on wifi", "Turn off wifi"),
@@ -29,9 +29,9 @@ OPPOSITE = [
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITE)
 def test_opposites_are_known_in_both_directions(one: str, other: str) -> None:
-    assert are_opposed(sides_of(one), sides_of(other))
-    assert are_opposed(sides_of(other), sides_of(one))
-    assert undone_in(one) != undone_in(other)
+    assert are_opposed(find_sides(one), find_sides(other))
+    assert are_opposed(find_sides(other), find_sides(one))
+    assert find_undone(one) != find_undone(other)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_opposites_are_known_in_both_directions(one: str, other: str) -> None:
     ],
 )
 def test_other_words_for_the_same_are_not_opposed(one: str, other: str) -> None:
-    assert not are_opposed(sides_of(one), sides_of(other))
+    assert not are_opposed(find_sides(one), find_sides(other))
 
 
 def test_what_undoes_nothing_is_known_by_nothing() -> None:
-    assert undone_in("Create a component") == undone_in("Make a component") == frozenset()
+    assert find_undone("Create a component") == find_undone("Make a component") == frozenset()

@@ -48,7 +48,7 @@ from prowess.experience.lessons.parameters import (
 )
 from prowess.experience.lessons.templates import MOST
 from prowess.experience.redaction import HIDDEN, without_secrets
-from prowess.language.opposites import undone_in
+from prowess.language.opposites import find_undone
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed, Trace, UiTarget
 
@@ -489,7 +489,7 @@ def _usual_modes(column: Column) -> tuple[str, ...]:
 
 
 def _undone(runs: Sequence[_Run]) -> frozenset[str]:
-    counts = Counter(word for run in runs for word in undone_in(masked_task(run.task)))
+    counts = Counter(word for run in runs for word in find_undone(masked_task(run.task)))
     return frozenset(_of_most(counts, len(runs)))
 
 

@@ -32,7 +32,7 @@ from prowess.experience.commands import (
     values_in,
 )
 from prowess.experience.lessons.moves import Move, Shape, moves_of
-from prowess.language.opposites import Sides, are_opposed, joined, sides_of
+from prowess.language.opposites import Sides, are_opposed, find_sides, join_sides
 from prowess.transcripts.traces import Action, Deed, Trace, command_of
 
 _NO_SPACES = r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]"
@@ -389,7 +389,7 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
             id=trace.id,
             task=masked_task(trace.task),
             steps=steps,
-            sides=sides_of(_untyped(trace.task, moves)),
+            sides=find_sides(_untyped(trace.task, moves)),
             moves=moves,
         )
         content = _content(trace)
@@ -554,7 +554,7 @@ class _Groups:
         for at in self._members[gone]:
             self._of[at] = kept
         self._members[kept] += self._members.pop(gone)
-        self._sides[kept] = joined(self._sides[kept], self._sides.pop(gone))
+        self._sides[kept] = join_sides(self._sides[kept], self._sides.pop(gone))
         self._sizes[kept] += self._sizes.pop(gone)
         mine, theirs = self._sums[kept], self._sums.pop(gone)
         for other, total in theirs.items():
