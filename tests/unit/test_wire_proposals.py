@@ -5,6 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from tests.rows import each_row
 
 from prowess import wire_proposals
 from prowess.learning.edit import Append, Create, Replace
@@ -96,7 +97,7 @@ def test_a_change_of_a_skill_that_exists_is_an_update() -> None:
     assert wire_proposals.record(proposal)["kind"] == "update"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "wanted"),
     [
         (Create(description="Packs.", body="b"), "Packs."),

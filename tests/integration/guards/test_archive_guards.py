@@ -18,6 +18,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ArchiveError, PathError
 from prowess.host.archives import ArchiveLimits, Member, extract, read_archive
@@ -141,7 +142,7 @@ def test_g01_an_absolute_name_is_refused(tmp_path: Path, folder: Path) -> None:
     assert refused_on_disk(tmp_path, data) == "absolute"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("C:/evil", "drive"),
@@ -160,7 +161,7 @@ def test_g01_a_name_that_leaves_on_windows_is_refused_everywhere(name: str, reas
     assert refusal(tar_of(SKILL, (name, b"evil"))) == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         (".//etc/evil", "absolute"),
@@ -294,7 +295,7 @@ def test_g05_names_that_are_one_file_elsewhere_are_refused(tmp_path: Path) -> No
     assert refusal(zip_of(("Scripts/a", b"a"), ("scripts/b", b"b"))) == "clash"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("CON", "reserved"),
@@ -332,7 +333,7 @@ def test_g07_small_files_may_shrink_as_much_as_they_like() -> None:
     assert len(found.members[0].data) == 500_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "reason"),
     [
         (ArchiveLimits(compressed=100), "compressed"),
@@ -415,7 +416,7 @@ def test_g07_a_size_that_lies_is_found_while_reading() -> None:
     assert refusal(more) == "size-mismatch"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reason"),
     [
         (zip_by_hand(local(b"other", b"x"), [(b"a", 0, b"x")]), "name-mismatch"),
@@ -473,7 +474,7 @@ def with_extra(extra: bytes, **sizes: int) -> bytes:
 FULL = 0xFFFFFFFF
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reason"),
     [
         (with_extra(b"", size=FULL), "zip64"),
@@ -581,7 +582,7 @@ def record(key: bytes, value: bytes) -> bytes:
     return b"%d" % length + body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reason"),
     [
         (extended(b"x", record(b"path", b"../evil")), "segment"),

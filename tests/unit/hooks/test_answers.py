@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from tests.rows import each_row
 
 from prowess.hooks.answers import answer, can_speak
 from prowess.hooks.harness import Harness, Moment
@@ -44,7 +44,7 @@ def _incoming(sample: Sample) -> Incoming:
     return found
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
     said = answer(_incoming(sample), "c")
 
@@ -53,7 +53,7 @@ def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
     assert can_speak(_incoming(sample)) == bool(said)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_nothing_to_say_is_no_byte_at_all(sample: Sample) -> None:
     said = answer(_incoming(sample), "")
 
@@ -86,7 +86,7 @@ def test_answers_are_ascii_on_one_line_whatever_they_say() -> None:
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "problem"),
     [
         ("no json", "the answer is not JSON."),

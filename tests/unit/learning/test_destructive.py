@@ -1,8 +1,8 @@
 """Which commands a replay may run unasked."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.learning.destructive import danger_of, overwritten
 
@@ -224,12 +224,12 @@ ls "unclosed
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@each_row("command", HARMLESS)
 def test_what_looks_builds_or_tests_needs_no_confirmation(command: str) -> None:
     assert danger_of(command) == ""
 
 
-@pytest.mark.parametrize("command", DESTRUCTIVE)
+@each_row("command", DESTRUCTIVE)
 def test_what_changes_deletes_or_hides_needs_one(command: str) -> None:
     assert danger_of(command) != ""
 
@@ -240,7 +240,7 @@ def test_the_message_of_a_commit_may_stand_in_a_here_document() -> None:
     assert danger_of(command) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "sh <<EOF\nrm x\nEOF",
@@ -276,7 +276,7 @@ def test_any_text_gets_an_answer(command: str) -> None:
     assert isinstance(danger_of(command), str)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "files"),
     [
         ("echo hi > out.txt", ("out.txt",)),

@@ -1,11 +1,11 @@
 """Where a shell calculates, it may run what a variable holds: only numbers may be in there."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.learning.destructive import danger_of
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "x='a[$(ls)]'; echo $((x))",
@@ -50,7 +50,7 @@ def test_what_may_hold_more_than_a_number_needs_a_confirmation(command: str) -> 
     assert danger_of(command) != ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "echo $((1 + 2 * (3 - 0x1f)))",

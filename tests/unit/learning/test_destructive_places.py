@@ -1,6 +1,7 @@
 """Where a command writes, and what earlier steps wrote: both decide whether it is asked about."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.learning.destructive import danger_of, judged
 from prowess.learning.destructive_scene import Scene
@@ -13,7 +14,7 @@ def after(*names: str) -> Scene:
     return Scene(root="/work/app", written=written)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("root", "folder", "command"),
     [
         ("/home/u/.ssh", "", "echo x >> keys"),
@@ -37,7 +38,7 @@ def test_a_name_is_judged_with_its_folder(root: str, folder: str, command: str) 
     assert danger_of(command, Scene(root=root, folder=folder)) != ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("root", "folder", "command"),
     [
         ("/work/app", "", "echo x >> notes.txt"),
@@ -59,7 +60,7 @@ def test_a_new_file_in_such_a_folder_is_asked_about_though_none_is_there(folder:
     assert (found.danger != "", found.overwritten) == (True, ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "command"),
     [
         ("x.sh", "bash x.sh"),
@@ -97,7 +98,7 @@ def test_running_what_the_trace_wrote_is_asked_about(name: str, command: str) ->
     assert danger_of(command, scene) == RUNS_WRITTEN
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["pytest -q", "pytest tests/test_app.py", "npm test", "go test ./...", "make", "mypy app.py",
      "eslint app.js", "python other.py", "git add app.py", "cat app.py", "cargo build",
@@ -107,7 +108,7 @@ def test_tests_after_an_ordinary_edit_need_no_confirmation(command: str) -> None
     assert danger_of(command, after("app.py", "test_app.py", "app.js", "notes.txt")) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "names"),
     [
         ("echo x > a/b.sh", {"b.sh"}),
@@ -130,7 +131,7 @@ def test_what_a_command_writes_is_remembered(command: str, names: set[str]) -> N
     assert names or not judged(command).written
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "cat > x.sh <<'EOF'\nrm y\nEOF\nbash x.sh",

@@ -2,7 +2,7 @@
 
 import time
 
-import pytest
+from tests.rows import each_row
 
 from prowess.learning.destructive import danger_of, overwritten
 
@@ -193,17 +193,17 @@ jq .a f
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("command", ASKS)
+@each_row("command", ASKS)
 def test_an_option_that_writes_or_runs_something_else_is_asked_about(command: str) -> None:
     assert danger_of(command) != ""
 
 
-@pytest.mark.parametrize("command", FINE)
+@each_row("command", FINE)
 def test_what_is_used_as_usual_is_not(command: str) -> None:
     assert danger_of(command) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "files"),
     [
         ("gcc x.c -o y", ("y",)),
@@ -222,7 +222,7 @@ def test_what_is_written_by_an_option_is_named_too(command: str, files: tuple[st
     assert overwritten(command) == files
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         ("psql -c 'select ", "\n ", "x'"),

@@ -1,6 +1,6 @@
 """A goal in plain words, without what was another value in each run."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.learning.goal_words import GAP, name_of_skill, plain_goal, title_of, without_values
 from prowess.learning.parameters import Parameter
@@ -11,7 +11,7 @@ def phrase(goal: str, *names: str) -> str:
     return plain_goal(goal, [Parameter(name=name, about="") for name in names])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("goals", "done", "told"),
     [
         (
@@ -35,7 +35,7 @@ def test_a_word_that_is_a_value_of_one_run_is_left_out(
     assert without_values(goals, done)[0] == told
 
 
-@pytest.mark.parametrize(
+@each_row(
     "goals",
     [
         ("Convert {csv_file} to JSON", "Turn {csv_file} into JSON", "Make JSON of {csv_file}"),
@@ -49,7 +49,7 @@ def test_words_in_which_a_task_is_put_stay(goals: tuple[str, ...]) -> None:
     assert without_values(goals, [""] * len(goals))[0] == goals[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("goal", "title"),
     [
         ("Log in to the portal as {text}", "Log in to the portal"),

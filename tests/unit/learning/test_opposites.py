@@ -1,6 +1,6 @@
 """Which wordings ask for the opposite of each other."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.learning.opposites import are_opposed, sides_of, undone_in
 
@@ -27,14 +27,14 @@ OPPOSITE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), OPPOSITE)
+@each_row(("one", "other"), OPPOSITE)
 def test_opposites_are_known_in_both_directions(one: str, other: str) -> None:
     assert are_opposed(sides_of(one), sides_of(other))
     assert are_opposed(sides_of(other), sides_of(one))
     assert undone_in(one) != undone_in(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Convert it to JSON", "Turn it into JSON"),

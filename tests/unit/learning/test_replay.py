@@ -1,6 +1,7 @@
 """What stands in a replay script, and when there is one."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.learning.replay import replay_script
 from prowess.learning.shell_words import comment_word, quoted, visible
@@ -17,7 +18,7 @@ def replay(*steps: Step, folder: str = "/work/app") -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "steps",
     [
         (),
@@ -73,7 +74,7 @@ def test_a_step_that_failed_is_left_out() -> None:
     assert "echo once" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "action",
     [
         step(1, "Write", file_path="a", content="x" * MOST_FIELD),
@@ -137,7 +138,7 @@ def test_a_file_is_judged_with_the_folder_of_the_trace(folder: str) -> None:
     assert "readonly RISKY='1 2 3'" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "first",
     [
         step(1, "Write", file_path="/work/app/x.sh", content="ls"),
@@ -164,7 +165,7 @@ def test_a_file_that_a_failed_step_wrote_does_not_count() -> None:
     assert "readonly RISKY=''" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "risky"),
     [
         ({"old_string": "a", "new_string": "b"}, ""),
@@ -233,7 +234,7 @@ def test_a_credential_is_in_no_part_of_a_script() -> None:
     assert "readonly SECRETS='REPLAY_SECRET_2 REPLAY_SECRET_3'" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "word"),
     [
         ("", "''"),

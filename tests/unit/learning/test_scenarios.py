@@ -1,8 +1,8 @@
 """Scenarios as Markdown: what each block becomes, and on which line something is wrong."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.learning.scenario_match import Names, filled, follows, match, missing
 from prowess.learning.scenario_steps import (
@@ -107,7 +107,7 @@ def test_blocks_with_one_word_are_for_readers_alone() -> None:
     assert len(_steps(_block("json", "no JSON at all") + _block("", "x") + EXPECT).steps) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("info", "body", "line", "said"),
     [
         ("json expct", "{}", 3, "did you mean expect?"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.rows import each_row
 from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
 
 from prowess.learning.command_shapes import command_at_heart, command_parts, programs_of
@@ -12,7 +13,7 @@ from prowess.learning.step_shapes import MOST_MOVES, failures_of, moves_of
 from prowess.learning.traces import Action
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "parts"),
     [
         ("git add -A && git commit -m 'a && b; c'", ("git add -A", "git commit -m 'a && b; c'")),

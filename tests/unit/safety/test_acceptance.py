@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.acceptance import SCANNER, Acceptance, accepted_by
 from prowess.safety.contents import content_hash
@@ -37,7 +37,7 @@ def test_an_accepted_finding_is_information_and_says_why() -> None:
     assert (seen.level, seen.lowered_by) == (Level.INFO, ("quoted", "accepted"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "other",
     [
         replace(YES, skill="tide"),
@@ -46,7 +46,6 @@ def test_an_accepted_finding_is_information_and_says_why() -> None:
         replace(YES, content_hash="c2"),
         replace(YES, scanner="0"),
     ],
-    ids=["skill", "rule", "evidence", "content", "scanner"],
 )
 def test_an_acceptance_of_anything_else_leaves_the_finding(other: Acceptance) -> None:
     assert accepted_by(FINDING, "tides", "c1", [other]) is FINDING

@@ -1,6 +1,6 @@
 """Each example of the rule table, scanned: those that must fire and those that must not."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Example, Level, Profile
 from prowess.safety.rules.table import RULES
@@ -34,14 +34,14 @@ _FIRES = [(rule, number) for rule, row in RULES.items() for number in range(len(
 _QUIET = [(rule, number) for rule, row in RULES.items() for number in range(len(row.quiet))]
 
 
-@pytest.mark.parametrize(("rule_id", "number"), _FIRES)
+@each_row(("rule_id", "number"), _FIRES)
 def test_an_example_fires_at_least_at_the_level_of_its_row(rule_id: str, number: int) -> None:
     rule = RULES[rule_id]
 
     assert any(level.rank <= rule.level.rank for level in _hits(rule.fires[number], rule_id))
 
 
-@pytest.mark.parametrize(("rule_id", "number"), _QUIET)
+@each_row(("rule_id", "number"), _QUIET)
 def test_an_honest_look_alike_does_not_fire(rule_id: str, number: int) -> None:
     levels = _hits(RULES[rule_id].quiet[number], rule_id)
 

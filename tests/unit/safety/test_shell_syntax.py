@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.languages.powershell import read_powershell, read_script
 from prowess.safety.languages.shell_facts import looks_like_shell, read_shell
@@ -37,7 +38,8 @@ def test_any_text_is_read(text: str) -> None:
     looks_like_shell(text)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "piece",
     ["$(", '"$(', "`", '"', "'", "|", "a|", "(", "${x:-", "cat <<E\n", "if a; then ", "eval '",
     "a=$a$a;", "$((", "cd a;"],

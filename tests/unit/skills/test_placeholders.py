@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.placeholders import (
     COMMANDS_NOT_RUN,
@@ -21,7 +22,7 @@ TRICKY = st.text(
 HEADED = "\n\n## User input\n\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "filled"),
     [
         ("all: $ARGUMENTS.", 'all: one "two three".'),
@@ -81,7 +82,7 @@ def test_a_name_that_is_declared_twice_has_its_first_place() -> None:
     assert fill("$a", "x y", names=("a", "a")).text == "x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("declared", "names"),
     [
         (["file", "branch"], ("file", "branch")),
@@ -160,7 +161,7 @@ def test_a_value_is_never_expanded_again() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "commands",
     [
         "!`git diff $0`",
@@ -187,7 +188,7 @@ def test_behind_a_fence_of_commands_placeholders_are_filled_again() -> None:
     assert fill("```!\n$0\n```\n$0", "x").text == "```!\n$0\n```\nx"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("", ()),
@@ -227,7 +228,7 @@ def test_long_arguments_are_taken_whole() -> None:
     assert fill("$ARGUMENTS", arguments).text == arguments
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     ["!`" * 100_000, "```!\n" * 50_000, "$" * 200_000, "\\$" * 100_000, "$a-" * 60_000,
      " " * 200_000 + "`", "`" * 200_000, "$ARGUMENTS[" * 20_000, "${CLAUDE_" * 20_000],
