@@ -1,7 +1,7 @@
 """Programs that mostly look, build or test, and what their options make of them."""
 
-import time
-
+import pytest
+from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
 from prowess.learning.destructive import danger_of, overwritten
@@ -222,6 +222,7 @@ def test_what_is_written_by_an_option_is_named_too(command: str, files: tuple[st
     assert overwritten(command) == files
 
 
+@pytest.mark.slow
 @each_row(
     "piece",
     [
@@ -236,9 +237,5 @@ def test_what_is_written_by_an_option_is_named_too(command: str, files: tuple[st
 )
 def test_a_long_text_takes_no_longer_than_its_length(piece: tuple[str, str, str]) -> None:
     head, middle, tail = piece
-    begun = time.process_time()
 
-    danger_of(head + middle * (30_000 // len(middle)) + tail)
-
-    # Ten times what it takes; where each part is compared with each other, it is minutes.
-    assert time.process_time() - begun < 8
+    grows_with_size(lambda size: danger_of(head + middle * (size // len(middle)) + tail))
