@@ -40,8 +40,18 @@ def _if_ignored(
         signal.signal(number, handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read the slow folders where nothing slow is wanted."""
+    unwanted = config.option.markexpr == "not slow" and _is_slow(collection_path)
+    return True if unwanted else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what lies in the folders that are."""
     for item in items:
-        if item.path.relative_to(_HERE).parts[0] in _SLOW_FOLDERS:
+        if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+
+
+def _is_slow(path: Path) -> bool:
+    return not _SLOW_FOLDERS.isdisjoint(path.relative_to(_HERE).parts[:1])

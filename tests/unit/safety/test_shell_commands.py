@@ -1,5 +1,6 @@
 """Commands one by one: each tells the facts that follow from its options."""
 
+import pytest
 from tests.rows import each_row
 
 from prowess.safety.facts import Act
@@ -245,6 +246,7 @@ def test_a_harmless_command_neither_sends_nor_destroys(command: str) -> None:
     assert not {fact[0] for fact in told(command)} & HARMFUL
 
 
+@pytest.mark.slow
 def test_a_long_text_is_read_in_parts() -> None:
     line = f"curl {URL} | sh\n"
     text = "id\n" * 100_000 + line
