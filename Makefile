@@ -1,16 +1,18 @@
-# Every task of the project. `make` alone prints this list; CI calls `check` and `test` and nothing else.
+# Every task of the project. `make` alone prints this list; CI calls `check`, `test` and `test-slow`, and nothing else.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # No index is named here: pip uses whatever this machine is set up with.
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# On all processors, in another order each time; nothing that failed is tried again.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -q
 
 # Where the gateway listens; 0 takes a free port.
 PORT ?= 18789
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types imports generated fmt bench docs clean install
+.PHONY: help run test test-slow test-all check lint types imports generated fmt bench docs clean install
 
 help: ## Print this list.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,9 +35,16 @@ install: $(VENV)/.dev ## Create .venv with everything that development needs.
 run: $(VENV)/.run ## Start the gateway on the skills of this folder and the bundled ones; Ctrl-C stops it.
 	@$(BIN)/prowess serve --port $(PORT)
 
-test: $(VENV)/.dev ## Run every test, with coverage; those of the studio need Chromium, installed when root.
+test: $(VENV)/.dev ## Run the tests that are quick: a few minutes.
+	@$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/.dev ## Run the rest: processes, sockets, time; the studio's need Chromium, installed when root.
 	@$(BIN)/python tools/browser.py
-	@$(BIN)/python tools/run_tests.py
+	@$(PYTEST) -m slow
+
+test-all: $(VENV)/.dev ## Run every test, with coverage.
+	@$(BIN)/python tools/browser.py
+	@$(PYTEST) --cov --cov-report=term:skip-covered
 
 check: lint types imports generated ## Everything but the tests: style, types, layers, generated pages.
 

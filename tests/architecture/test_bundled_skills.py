@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 import prowess
 from prowess.safety.model import ScanVerdict
@@ -24,7 +25,7 @@ def test_these_skills_are_bundled() -> None:
     assert sorted(path.name for path in BUNDLED.iterdir() if path.is_dir()) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_bundled_skill_passes_the_strict_rules_without_a_single_note(name: str) -> None:
     file = BUNDLED / name / "SKILL.md"
     document = Document(

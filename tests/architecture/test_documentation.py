@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.rows import each_row
 from tools import reference
 
 from prowess import errors
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("name", reference.PAGE_MAKERS)
+@each_row("name", reference.PAGE_MAKERS)
 def test_a_reference_page_matches_the_code(name: str) -> None:
     written = (DOCS / "reference" / name).read_text(encoding="utf-8")
 

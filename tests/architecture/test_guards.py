@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.rows import each_row
 
 GUARDS = Path(__file__).parents[1] / "integration" / "guards"
 TEXT = "\n".join(path.read_text(encoding="utf-8") for path in sorted(GUARDS.glob("test_*.py")))
 
 
-@pytest.mark.parametrize("number", range(1, 36))
+@each_row("number", range(1, 36))
 def test_a_guard_is_tested_by_its_number(number: int) -> None:
     assert re.search(rf"^def test_g{number:02}_\w+", TEXT, re.MULTILINE)

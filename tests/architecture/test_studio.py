@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.rows import each_row
 
 import prowess
 
@@ -24,7 +24,7 @@ def name(path: Path) -> str:
     return path.relative_to(STUDIO).as_posix()
 
 
-@pytest.mark.parametrize("path", [*MODULES, *SHEETS], ids=name)
+@each_row("path", [*MODULES, *SHEETS])
 def test_a_file_says_first_what_it_is_for_and_is_one_thing(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
@@ -32,7 +32,7 @@ def test_a_file_says_first_what_it_is_for_and_is_one_thing(path: Path) -> None:
     assert len(text.splitlines()) <= _LONGEST
 
 
-@pytest.mark.parametrize("path", [*MODULES, *SHEETS, STUDIO / "index.html"], ids=name)
+@each_row("path", [*MODULES, *SHEETS, STUDIO / "index.html"])
 def test_a_file_parses_no_markup_and_names_no_other_host(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
@@ -48,7 +48,7 @@ def test_the_page_asks_for_every_module_and_sheet_at_once() -> None:
     assert asked == {name(path) for path in (*MODULES, *SHEETS)}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
+@each_row("path", MODULES)
 def test_parts_import_no_view_and_every_import_is_there(path: Path) -> None:
     imported = _IMPORT.findall(path.read_text(encoding="utf-8"))
     targets = [(path.parent / one).resolve() for one in imported]

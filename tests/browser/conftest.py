@@ -20,7 +20,7 @@ Open = Callable[..., Visit]
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
     if chromium() is None:
-        pytest.skip("no Chromium here: `make test` installs it as root, or set PROWESS_CHROMIUM")
+        pytest.skip("no Chromium: `make test-slow` installs it as root, or set PROWESS_CHROMIUM")
     with browsing() as running:
         yield running
 

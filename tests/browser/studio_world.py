@@ -166,7 +166,9 @@ def _environ(world: StudioWorld) -> dict[str, str]:
 
 def _propose(world: StudioWorld, runtime: Runtime) -> None:
     """Make proposals in every state, each at a time of its own."""
-    clock = [time.time() - 6 * _DAY]
+    # From a midnight on, so that the hours between two of them never fall on another day.
+    midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
+    clock = [midnight - 6 * _DAY]
 
     def now() -> float:
         clock[0] += 3 * _HOUR

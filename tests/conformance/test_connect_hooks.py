@@ -444,6 +444,7 @@ def test_a_cold_hook_imports_nothing_heavy(home: World) -> None:
     assert [name for name in names if name.split(".")[0] in HEAVY] == []
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("connect:prompt")
 def test_a_cold_hook_with_the_model_answers_as_a_process(world: World) -> None:
     world.settings(allowBundled=["no-such-skill-at-all"])
@@ -520,6 +521,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("connect:gateway-hook", "connect:no-prompt-logged")
 @pytest.mark.parametrize("call", [*PROMPTS, STARTS[0], QUIET[0]], ids=call_named)
 def test_a_gateway_answers_as_a_cold_hook_does(gateway: Gateway, call: Call) -> None:
@@ -543,6 +545,7 @@ def _elsewhere(world: World) -> Path:
     return other
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("connect:gateway-hook")
 def test_hooks_reach_the_gateway_through_a_socket_of_its_owner(gateway: Gateway) -> None:
     place = gateway.world.state / "hook.sock"
@@ -551,6 +554,7 @@ def test_hooks_reach_the_gateway_through_a_socket_of_its_owner(gateway: Gateway)
     assert place.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("connect:gateway-hook", "connect:fails-open")
 @pytest.mark.parametrize("sent", [b"", b"\0" * 100, b"[" * 5000, b"x" * (3 << 20)])
 def test_nonsense_on_the_socket_harms_nobody(gateway: Gateway, sent: bytes) -> None:

@@ -21,6 +21,8 @@ from .gateway_bench import WAIT_S, Gateway, crowd, serving
 from .mcp_bench import DIRECTORY, EXTENSION, INVALID, Talk, by_path, over_http, over_stdio
 from .world import NO_SUCH_BIN, TIMEOUT_S, Json, World, command, requires
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a-token-for-tests-only"  # noqa: S105
 SECRET = "the-outside-secret"  # noqa: S105
 MIB = 1 << 20

@@ -130,6 +130,7 @@ def codex_lines(prompt: str = PROMPT) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("experience:document")
 def test_one_document_may_come_through_a_pipe(lab: Lab) -> None:
     content = json.dumps(dark_mode()).encode()
@@ -373,6 +374,7 @@ def test_a_result_of_ten_megabytes_gives_a_small_draft(lab: Lab) -> None:
     assert len(lab.run("list").text) < 8_000
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("experience:huge", "experience:first-25")
 def test_a_trace_of_thousands_of_steps_gives_a_short_procedure(lab: Lab) -> None:
     steps = [step("tap", x=n, y=n, app="com.app", result="z" * 900) for n in range(1_200)]

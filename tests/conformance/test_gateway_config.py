@@ -9,6 +9,8 @@ import pytest
 from .gateway_bench import OPERATOR, SENTINEL, Client, Gateway, serving
 from .world import Json, World
 
+pytestmark = pytest.mark.slow
+
 KEY = "planted-key-" + "k3y" * 5
 
 

@@ -10,6 +10,8 @@ from .gateway_bench import SENTINEL, Client, Gateway, Place, crowd, serving
 from .workshop_bench import files_below
 from .world import Json, World
 
+pytestmark = pytest.mark.slow
+
 KEY = "planted-key-" + "k3y" * 5
 WORKSPACE, MANAGED = "openclaw-workspace", "openclaw-managed"
 

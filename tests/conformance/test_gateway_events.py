@@ -8,6 +8,8 @@ import pytest
 from .gateway_bench import READ, Client, Gateway, Place, crowd, serving
 from .world import NO_SUCH_BIN, World, openclaw, requires
 
+pytestmark = pytest.mark.slow
+
 KEY = "planted-key-" + "k3y" * 5
 BIN = f"{NO_SUCH_BIN}-of-a-node"
 

@@ -10,6 +10,8 @@ from websockets.exceptions import ConnectionClosed
 from .gateway_bench import READ, Client, Gateway, crowd, serving
 from .world import World
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 512 * 1024
 
 

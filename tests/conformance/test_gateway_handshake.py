@@ -21,6 +21,8 @@ from .gateway_bench import (
 )
 from .world import Json, World
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "planted-" + "t0k3n" * 6
 WRONG = "planted-" + "wr0ng" * 6
 READ_METHODS = (

@@ -11,6 +11,8 @@ import pytest
 from .gateway_bench import Gateway, heard, serving, started
 from .world import TIMEOUT_S, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:

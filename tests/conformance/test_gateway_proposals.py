@@ -10,6 +10,8 @@ from .gateway_bench import Client, Gateway, Place, crowd, serving
 from .workshop_bench import UNSAFE
 from .world import Json, World
 
+pytestmark = pytest.mark.slow
+
 MANIFEST = "openclaw.skill-workshop.proposals-manifest.v1"
 RECORD = "openclaw.skill-workshop.proposal.v1"
 

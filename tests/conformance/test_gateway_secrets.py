@@ -9,6 +9,8 @@ import pytest
 from .gateway_bench import SENTINEL, Client, Gateway, crowd, serving
 from .world import Json, World, openclaw
 
+pytestmark = pytest.mark.slow
+
 PLANTED = {
     place: f"planted-{place}-" + "5ecret" * 3
     for place in ("token", "key", "env", "channel", "process", "typed", "broken")

@@ -8,6 +8,8 @@ import pytest
 from .gateway_bench import Client, Gateway, Place, crowd, serving
 from .world import NO_SUCH_BIN, Json, World, openclaw, requires
 
+pytestmark = pytest.mark.slow
+
 FIELDS = {
     "name": str,
     "description": str,

@@ -88,6 +88,7 @@ def test_load_without_names_is_wrong_usage_when_nobody_can_choose(world: World) 
     assert copies(world) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("load:interactive-on-terminal")
 @pytest.mark.parametrize(
     ("answer", "chosen"),

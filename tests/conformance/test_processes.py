@@ -11,6 +11,8 @@ import pytest
 from .pseudo_terminal import on_terminal
 from .world import World, command, requires
 
+pytestmark = pytest.mark.slow
+
 ESCAPE = "\x1b"
 COLOURFUL = {"NO_COLOR": None, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 

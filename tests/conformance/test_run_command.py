@@ -13,6 +13,8 @@ import pytest
 from .pseudo_terminal import on_terminal
 from .world import NO_BUNDLED, TIMEOUT_S, World, command, openclaw
 
+pytestmark = pytest.mark.slow
+
 CANARY = "canary-90ab12-never-show"
 PROMPT_FILE = "PROWESS_SKILLS_PROMPT_FILE"
 

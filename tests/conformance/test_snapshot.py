@@ -250,6 +250,7 @@ def test_a_session_keeps_its_snapshot_until_something_changed(world: World) -> N
     assert [entry["name"] for entry in entries(third.stored.prompt)] == ["alpha", "beta"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("session:kept", "session:terminal")
 def test_the_terminal_shows_what_a_session_holds(world: World) -> None:
     world.skill("alpha")

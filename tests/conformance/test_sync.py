@@ -361,6 +361,7 @@ def test_a_second_copy_changes_nothing(world: World, target: Path) -> None:
     assert after == before
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("sync:serialised")
 def test_copies_at_the_same_time_take_turns(world: World, target: Path) -> None:
     for number in range(12):

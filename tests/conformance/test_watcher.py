@@ -17,6 +17,8 @@ from prowess.testing import ScriptedWatcher
 
 from .world import NO_BUNDLED, TIMEOUT_S, Json, World, command
 
+pytestmark = pytest.mark.slow
+
 
 class Follower:
     """`prowess snapshot --watch --json`, read line by line."""

@@ -110,6 +110,7 @@ def test_show_diff_prints_the_unified_diff_and_the_findings_with_lines(bench: Be
     assert f"{finding['file']}:{place}" in shown or f"line {place}" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:show-diff")
 def test_a_diff_is_coloured_where_colours_are_wanted_and_only_there(bench: Bench) -> None:
     made = bench.suggest("some-job", body="- Plain \x1b[31mred\x1b[0m text.")
@@ -157,6 +158,7 @@ def test_apply_needs_a_yes_where_nobody_can_be_asked(bench: Bench) -> None:
     assert bench.status_of(made) == "pending"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:asks-once")
 @pytest.mark.parametrize(("answer", "status"), [("n", "pending"), ("y", "applied")])
 def test_apply_asks_once_on_a_terminal(bench: Bench, answer: str, status: str) -> None:
@@ -369,6 +371,7 @@ def test_a_written_skill_that_the_model_misses_is_explained(bench: Bench) -> Non
     assert "some-job" in answer["finding"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:scenarios")
 def test_the_three_scenarios_of_the_document_pass_together(world: World) -> None:
     chosen = [word for name in THREE for word in ("--scenario", name)]
@@ -395,6 +398,7 @@ def test_a_scenario_that_goes_wrong_fails(world: World) -> None:
     assert missing.code in {1, 2}
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:scenarios")
 def test_scenarios_touch_nothing_of_ones_own(world: World) -> None:
     before = sorted(str(path) for path in world.root.rglob("*"))

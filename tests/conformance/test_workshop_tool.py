@@ -271,6 +271,7 @@ def test_revise_changes_what_a_pending_proposal_says(bench: Bench) -> None:
     assert "applied" in bench.refused("revise", id=made["id"], body="- Third.")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:tool-json")
 def test_the_terminal_answers_one_call_as_json(bench: Bench) -> None:
     made = bench.tool(json.dumps({"action": "suggest", **GIF}))
@@ -282,6 +283,7 @@ def test_the_terminal_answers_one_call_as_json(bench: Bench) -> None:
     assert (wrong.code, wrong.json) == (1, {"error": "id required"})
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:tool-json")
 @pytest.mark.parametrize("text", ["", "[]", b'\xff{"action": "status"}', '{"a":' * 50000])
 def test_input_that_is_no_call_is_an_error_in_json(bench: Bench, text: str | bytes) -> None:

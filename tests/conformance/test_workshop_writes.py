@@ -41,6 +41,7 @@ def at_once(world: World, *calls: tuple[str, ...]) -> list[tuple[int, Json]]:
     return ended
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:one-wins")
 def test_of_two_processes_that_apply_at_once_one_wins_and_the_other_is_told(bench: Bench) -> None:
     made = bench.suggest("some-job")
@@ -53,6 +54,7 @@ def test_of_two_processes_that_apply_at_once_one_wins_and_the_other_is_told(benc
     assert bench.kinds(id=made["id"]) == ["created", "applied"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:one-wins", "workshop:states")
 @pytest.mark.parametrize("other", ["reject", "revise"])
 def test_decisions_at_once_have_one_outcome(bench: Bench, other: str) -> None:
@@ -85,6 +87,7 @@ def test_decisions_at_once_have_one_outcome(bench: Bench, other: str) -> None:
             assert ("- Revised." in path.read_text(encoding="utf-8")) == ("revised" in kinds)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:one-wins")
 def test_changes_of_one_skill_at_once_lose_nothing_that_was_said_to_be_written(
     bench: Bench,
@@ -176,6 +179,7 @@ def test_a_written_skill_is_seen_at_once(bench: Bench) -> None:
         assert "some-job" not in run.prompt
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:seen-at-once")
 def test_a_watching_process_sees_what_another_one_wrote(bench: Bench) -> None:
     watching = subprocess.Popen(
@@ -450,6 +454,7 @@ def test_a_write_that_cannot_be_done_leaves_the_old_state(bench: Bench) -> None:
     assert "applied" not in bench.kinds(id=made["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("workshop:crash")
 def test_a_killed_process_leaves_the_old_skill_or_the_new_one(bench: Bench) -> None:
     bench.made("some-job", "## Workflow\n\n- Begin.\n")

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
 from prowess.host.config.file import ConfigFile
@@ -99,7 +100,7 @@ def test_a_key_with_dots_is_quoted() -> None:
     assert split_key('skills.entries."a.b".enabled') == ["skills", "entries", "a.b", "enabled"]
 
 
-@pytest.mark.parametrize("key", ["", ".", "a..b", "a.", '"a', 'a.""'])
+@each_row("key", ["", ".", "a..b", "a.", '"a', 'a.""'])
 def test_a_key_with_an_empty_part_is_refused(key: str) -> None:
     with pytest.raises(ConfigKeyError):
         split_key(key)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.rows import each_row
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -546,7 +547,7 @@ def test_a_key_that_cannot_be_sent_is_not_shown_either(key: str) -> None:
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["file:///etc/passwd", "ftp://host/v1", "http://", "http://[::1", "http://h:99999/", "x://y"],
 )
@@ -677,7 +678,7 @@ def test_an_address_is_asked_with_the_key_of_the_named_variable(endpoint: Endpoi
     assert endpoint.requests[0][1]["Authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("which", "more", "said"),
     [
         ("https://host/v1", {}, "needs the name of a model"),

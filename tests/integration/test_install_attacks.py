@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.install_world import SYSTEM_PATH, Server, World, program, tar
+from tests.rows import each_row
 
 from prowess.cli.main import main
 from prowess.cli.render import print_error
@@ -161,7 +162,7 @@ def test_variables_that_secret_references_point_to_are_kept_from_installers(worl
     assert "canary" not in result.stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["STRIPE_SK", "DB_PASS", "AUTH_HEADER", "GL_PAT", "BASIC_AUTH", "CI_CREDS", "SESSION_COOKIE",
      "COOKIE", "WEATHER_KEY", "SSHPASS", "PGPASSWORD", "MYSQL_PWD", "MY_SECRET_FILE",
@@ -178,7 +179,7 @@ def test_an_address_with_a_password_is_kept_from_installers_but_not_a_proxy() ->
     assert set(installer_environment(base)) == {"HTTPS_PROXY"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["PATH", "HOME", "PWD", "OLDPWD", "LANG", "USER", "TMPDIR", "NPM_TOKEN", "NODE_AUTH_TOKEN",
      "NPM_CONFIG__AUTH", "UV_INDEX_OURS_PASSWORD", "PIP_INDEX_URL", "CARGO_REGISTRY_TOKEN",

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ModelError
 from prowess.host.models.endpoint import EndpointModel, open_model
@@ -232,7 +233,7 @@ def test_without_a_model_the_error_says_which_commands_to_run(endpoint: str) -> 
         assert command in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "environ", "problem"),
     [
         (ModelSettings(endpoint="http://h/v1"), {}, "config set skills.model.name NAME"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ModelError
 from prowess.host.models.reviewers import (
@@ -284,7 +285,7 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch, named: str, var
     assert variable in problem
 
 
-@pytest.mark.parametrize("named", ["", "gpt-5", ":gpt-5", "anthropic:", "test"])
+@each_row("named", ["", "gpt-5", ":gpt-5", "anthropic:", "test"])
 def test_a_name_without_a_provider_is_an_error(named: str) -> None:
     assert "give PROVIDER:NAME" in problem_of(ProviderReviewer(named))
 

@@ -260,52 +260,6 @@ def test_a_write_that_lasted_without_its_record_is_recorded_with_a_way_back(
     assert place.files() == OLD
 
 
-def _race(base: Path, proposal_id: str) -> str:
-    try:
-        Place(base).workshop.apply(proposal_id)
-    except ProposalStateError as error:
-        return str(error)
-    return "won"
-
-
-def test_of_two_processes_that_apply_at_once_one_wins_and_the_other_is_told(
-    tmp_path: Path,
-) -> None:
-    place = Place(tmp_path).begin()
-    proposal = place.suggest()
-    script = (
-        f"import sys; sys.path[:0] = [{str(Path(__file__).parent)!r},"
-        f" {str(Path(__file__).parents[2])!r}]\n"
-        "import test_workshop_faults as faults; from pathlib import Path\n"
-        "print(flush=True); sys.stdin.readline()\n"
-        f"print(faults._race(Path({str(tmp_path)!r}), {proposal.id!r}))"
-    )
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        racer.stdout.readline()
-
-    told = _all_at_once(racers)
-
-    assert sorted(told) == [*["applied proposal cannot be applied"] * 2, "won"]
-    kinds = [event.kind for event in place.workshop.history(proposal.id).events]
-    assert kinds.count(EventKind.APPLIED) == 1
-    assert place.files() == new_files(proposal)
-
-
-def _all_at_once(racers: list["subprocess.Popen[str]"]) -> list[str]:
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("\n")
-        racer.stdin.flush()
-    return [racer.communicate(timeout=60)[0].strip() for racer in racers]
-
-
 def test_who_comes_in_the_middle_of_a_write_waits_and_is_told(tmp_path: Path) -> None:
     place = Place(tmp_path).begin()
     proposal = place.suggest()
@@ -521,20 +475,6 @@ def test_who_rejects_what_is_being_written_finds_in_the_log_that_it_was_too_late
 
     assert place.workshop.inspect(proposal.id).state is State.APPLIED
     assert place.last(proposal).note == "was rejected"
-
-
-def test_a_page_that_changed_since_is_not_rolled_back(tmp_path: Path) -> None:
-    place = Place(tmp_path).begin()
-    proposal = place.suggest()
-    place.workshop.apply(proposal.id)
-    edited = {**new_files(proposal), "SKILL.md": b"by hand"}
-    place.begin(edited)
-
-    with pytest.raises(ProposalStaleError, match=r"SKILL\.md changed since it was applied"):
-        place.workshop.rollback(proposal.id)
-
-    assert place.files() == edited
-    assert place.workshop.inspect(proposal.id).state is State.APPLIED
 
 
 def test_a_rollback_of_a_new_skill_leaves_no_folder_behind(tmp_path: Path) -> None:

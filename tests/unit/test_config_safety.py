@@ -1,6 +1,6 @@
 """`skills.safety` in the config: what is plain is taken, anything else allows nothing."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.host.config.file import to_settings
 
@@ -19,7 +19,7 @@ def test_the_language_model_is_not_asked_unless_the_operator_says_so() -> None:
     assert to_settings({"skills": {"safety": {"review": True}}}).skills.safety.review is True
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("safety", "key"),
     [
         ({"egress": ["a"]}, "skills.safety.egress"),

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.host.config.file import to_settings
 from prowess.settings import (
@@ -113,7 +114,7 @@ def test_the_mode_may_stand_in_either_place(values: dict[str, Any], mode: SpecMo
     assert to_settings(values).skills.spec_mode is mode
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "harnesses"),
     [(True, None), (False, ()), ([], ()), (["claude", "codex"], ("claude", "codex")), (None, None)],
 )
@@ -136,7 +137,7 @@ def test_an_empty_list_of_bundled_skills_restricts_nothing(written: object) -> N
     assert skills(allowBundled=written).skills.allow_bundled is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "key"),
     [
         ({"specMode": "loose"}, "skills.specMode"),
@@ -238,7 +239,7 @@ def test_keys_that_are_right_but_for_their_case_are_pointed_out() -> None:
     assert "spelt enabled" in found.problems[0].message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "key"),
     [
         ({"skills": []}, "skills"),
@@ -371,7 +372,7 @@ def test_a_second_agent_of_one_id_is_reported_and_the_first_counts() -> None:
     assert wrong(found) == ["agents.list[1]"]
 
 
-@pytest.mark.parametrize("entry", ["writer", {}, {"id": " "}, {"id": None}, 5])
+@each_row("entry", ["writer", {}, {"id": " "}, {"id": None}, 5])
 def test_an_agent_without_an_id_is_reported_and_the_others_stay(entry: object) -> None:
     found = agents(entry, {"id": "b"})
 
@@ -379,7 +380,7 @@ def test_an_agent_without_an_id_is_reported_and_the_others_stay(entry: object) -
     assert wrong(found) == ["agents.list[0]"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "key"),
     [
         ({"workspace": 5}, "workspace"),

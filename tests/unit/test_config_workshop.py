@@ -1,6 +1,6 @@
 """The workshop's settings: off unless switched on, clamped, and every slip is reported."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.host.config.file import to_settings
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
@@ -40,7 +40,7 @@ def test_every_setting_is_read() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "field", "kept"),
     [
         ("reviewInterval", 0, "review_interval", 1),
@@ -61,7 +61,7 @@ def test_a_number_out_of_range_is_moved_to_the_bound_and_reported(
     assert str(kept) in found.problems[0].message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("maxPending", "20"), ("maxPending", True), ("reviewInterval", [1]),

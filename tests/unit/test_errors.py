@@ -1,6 +1,7 @@
 import inspect
 
 import pytest
+from tests.rows import each_row
 
 from prowess import errors
 from prowess.errors import (
@@ -27,7 +28,7 @@ def test_every_error_has_a_code_of_its_own() -> None:
     assert len({error.code for error in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("error", ALL, ids=lambda error: error.__name__)
+@each_row("error", ALL)
 def test_every_error_is_in_the_drawn_tree_and_ends_in_error(error: type[ProwessError]) -> None:
     assert error.__name__ in str(errors.__doc__)
     assert error.__name__.endswith("Error")
@@ -47,7 +48,7 @@ def test_a_caller_may_catch_the_wider_kind(
     assert issubclass(error, parent)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         ConfigError("/x", "is locked"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from tests.rows import each_row
 
 from prowess.runtime.workshop.proposals import Outlook
 from prowess.safety.model import Confidence, Finding, Level, content_hash
@@ -95,7 +96,7 @@ def test_a_change_of_a_skill_that_exists_is_an_update() -> None:
     assert wire_proposals.record(proposal)["kind"] == "update"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "wanted"),
     [
         (Create(description="Packs.", body="b"), "Packs."),

@@ -19,6 +19,7 @@ from pathlib import Path, PureWindowsPath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ArchiveError, PathError
 from prowess.host.files.archives import ArchiveLimits, Member, extract, read_archive
@@ -142,7 +143,7 @@ def test_g01_an_absolute_name_is_refused(tmp_path: Path, folder: Path) -> None:
     assert refused_on_disk(tmp_path, data) == "absolute"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("C:/evil", "drive"),
@@ -161,7 +162,7 @@ def test_g01_a_name_that_leaves_on_windows_is_refused_everywhere(name: str, reas
     assert refusal(tar_of(SKILL, (name, b"evil"))) == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         (".//etc/evil", "absolute"),
@@ -295,7 +296,7 @@ def test_g05_names_that_are_one_file_elsewhere_are_refused(tmp_path: Path) -> No
     assert refusal(zip_of(("Scripts/a", b"a"), ("scripts/b", b"b"))) == "clash"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("CON", "reserved"),
@@ -333,7 +334,7 @@ def test_g07_small_files_may_shrink_as_much_as_they_like() -> None:
     assert len(found.members[0].data) == 500_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "reason"),
     [
         (ArchiveLimits(compressed=100), "compressed"),
@@ -416,7 +417,7 @@ def test_g07_a_size_that_lies_is_found_while_reading() -> None:
     assert refusal(more) in {"corrupt", "size-mismatch"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reason"),
     [
         (zip_by_hand(local(b"other", b"x"), [(b"a", 0, b"x")]), "corrupt"),
@@ -543,7 +544,7 @@ def record(key: bytes, value: bytes) -> bytes:
     return b"%d" % length + body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reason"),
     [
         (extended(b"x", record(b"path", b"../evil")), "segment"),

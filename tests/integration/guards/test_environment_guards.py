@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from prowess.runtime.environment import EnvironmentOverlay, SkillVariables, child_environment
 from prowess.safety.environment import judge
@@ -140,7 +141,7 @@ def test_g28_spaces_around_a_name_do_not_hide_it() -> None:
     assert judge(key, "/evil", [key]).group == "search_path"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     ["\uff30\uff21\uff34\uff28", "PATH\0", "PA\u200bTH", "LD_PRELOAD\n=x", "", "K=V", "K" * 300],
 )

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import InstallArgumentError
 from prowess.safety.packages import DownloadPlan, InstallPlan, plan_install
@@ -74,7 +75,7 @@ def test_g31_a_package_with_shell_text_runs_nothing(kind: str, tmp_path: Path) -
     refused(kind, target)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "target"),
     [
         ("node", "git+ssh://git@evil.example.invalid/a.git"),

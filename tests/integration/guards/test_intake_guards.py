@@ -4,6 +4,7 @@ import io
 import marshal
 import re
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Finding, Handling, Level, Profile, ScanReport, ScanVerdict
@@ -97,7 +99,7 @@ MASKED = {
 }
 
 
-@pytest.mark.parametrize("name", MASKED)
+@each_row("name", MASKED)
 def test_g12_a_file_is_what_its_bytes_are(name: str) -> None:
     path, data = MASKED[name]
     files = {**skill(), path: data}
@@ -118,8 +120,8 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
-@pytest.mark.parametrize("path", ["assets/chart.png", "references/guide.pdf", "notes.md"])
+@each_row("kind", PROGRAMS)
+@each_row("path", ["assets/chart.png", "references/guide.pdf", "notes.md"])
 def test_g12_a_program_under_a_harmless_name_is_named(kind: str, path: str) -> None:
     files = {**skill(), path: PROGRAMS[kind]}
     assert PurePosixPath(path).suffix in HARMLESS_NAMES, "passes for a document by its name"
@@ -178,7 +180,7 @@ STARTERS = {
 QUIET_STARTERS = dict.fromkeys(STARTERS, b"import os\nos.getcwd()\n")
 
 
-@pytest.mark.parametrize("path", STARTERS)
+@each_row("path", STARTERS)
 def test_g13_a_file_that_runs_by_itself_is_named(path: str) -> None:
     def on_request(name: str, _: bytes) -> bool:
         return name not in CALM.decode()
@@ -204,7 +206,7 @@ IGNORES = {
 }
 
 
-@pytest.mark.parametrize("name", IGNORES)
+@each_row("name", IGNORES)
 def test_g14_a_list_of_what_to_skip_is_not_honoured(name: str) -> None:
     files = {**skill(), "scripts/go.sh": ATTACK, name: IGNORES[name]}
 
@@ -224,7 +226,7 @@ def test_g14_a_list_of_what_to_skip_is_not_honoured(name: str) -> None:
     assert {one.path: one.handling for one in report.ledger}["scripts/go.sh"] is Handling.SCANNED
 
 
-@pytest.mark.parametrize(
+@each_row(
     "folder",
     ["tests", "test/fixtures", "node_modules/x", ".git", ".hidden", "vendor", "dist", "docs"],
 )
@@ -259,7 +261,7 @@ def naive_description(text: str) -> str:
     return next((line for line in lines if line.startswith("description:")), "")
 
 
-@pytest.mark.parametrize("name", SHADY)
+@each_row("name", SHADY)
 def test_g15_an_odd_frontmatter_hides_nothing(name: str) -> None:
     """A scanner that wants one block, plain lines and unique keys reads something else."""
     assert "<system>" not in naive_description(SHADY[name])
@@ -313,8 +315,8 @@ def by_strict_decoding(_: str, data: bytes) -> bool:
     return b"\0" in data
 
 
-@pytest.mark.parametrize("name", ENCODED)
-@pytest.mark.parametrize("path", ["scripts/go.sh", "references/go.txt", "go"])
+@each_row("name", ENCODED)
+@each_row("path", ["scripts/go.sh", "references/go.txt", "go"])
 def test_g16_an_odd_encoding_hides_nothing(name: str, path: str) -> None:
     files = {**skill(), path: ENCODED[name]}
     assert name == "utf-7" or not naive(files, by_strict_decoding)
@@ -364,6 +366,7 @@ def test_g17_many_files_and_many_bytes_are_findings_too() -> None:
 def test_g17_a_large_file_below_the_limit_is_read_to_its_end(profile: Profile) -> None:
     files = {**skill(), "references/long.txt": b"The tide comes and goes.\n" * 20_000 + OVERRIDE}
 
-    report = scan(files, profile)
+    # By processor time, for others may be at work on this machine.
+    report = scan(files, profile, options=ScanOptions(clock=time.process_time))
 
     assert ("references/long.txt", 20_001) in {(one.file, one.line) for one in report.findings}

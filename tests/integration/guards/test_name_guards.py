@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.host.writers.change import SkillFolder
@@ -19,7 +20,7 @@ def naive_is_trusted_name(name: str) -> bool:
     return name in TRUSTED
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "g\u0456thub", "git\u200bhub", "GitHub", "git_hub", "git--hub", "g1thub", "gihtub",

@@ -24,7 +24,9 @@ def test_g34_crafted_text_makes_a_careless_pattern_explode_and_ours_does_not() -
     slow, slower = _seconds(_CRAFTED[:-6]), _seconds(_CRAFTED)
     assert slower > 10 * slow, "six letters more made it no slower: the attack does not show"
 
-    report = scan({"SKILL.md": ((_CRAFTED + "\n") * 7_000).encode()})
+    files = {"SKILL.md": ((_CRAFTED + "\n") * 7_000).encode()}
+    # By processor time, for others may be at work on this machine.
+    report = scan(files, options=ScanOptions(clock=time.process_time))
 
     assert report.verdict is ScanVerdict.CLEAN
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.agents.tools import Arguments, ArgumentsRefused, as_object, closed, read_arguments
 
@@ -29,7 +30,7 @@ def test_null_counts_as_nothing_said() -> None:
     assert read_arguments({"name": "a", "limit": None}, SCHEMA) == {"name": "a"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "problem"),
     [
         ("nonsense", "not JSON"),

@@ -1,12 +1,12 @@
 """Failures of providers: one sentence each, and never a word of what the server said."""
 
-import pytest
 from pydantic_ai import exceptions as provider
+from tests.rows import each_row
 
 from prowess.agents.chat import TooMuch, internal_trouble, trouble_of
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "said"),
     [
         (

@@ -1,6 +1,7 @@
 """Opening a model: what is missing is named, and nothing is asked of anybody."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.agents.models import ModelSources, open_model
 from prowess.errors import ModelError
@@ -21,7 +22,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "problem"),
     [
         ("openai:gpt-5", "set the environment variable OPENAI_API_KEY"),

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from pydantic_ai import Agent
+from tests.rows import each_row
 
 from prowess.agents.conversation import framed, skill_block
 from prowess.agents.models import scripted_model
@@ -47,7 +48,7 @@ def test_the_text_of_a_skill_is_not_the_persons_message() -> None:
     assert _said(script, prompt) == ["right"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("{", "is no script"),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.agents.approval import (
     COLUMNS,
@@ -37,7 +38,7 @@ def test_a_command_that_fills_more_than_a_screen_is_refused(command: str) -> Non
         shown_command(command)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hidden", "name"),
     [
         ("\x1b[2K", "U+001B"),

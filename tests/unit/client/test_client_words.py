@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.client.connection import Backoff, Pace, read_frame, request_text
 from prowess.client.fields import Fields
@@ -44,7 +45,7 @@ def test_the_address_may_be_what_the_terminal_prints(given_url: str, url: str, s
     assert (found.url, found.shown) == (url, shown)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:18789", "ftp://x", "ws://", "", "ws://x:99999"])
+@each_row("url", ["127.0.0.1:18789", "ftp://x", "ws://", "", "ws://x:99999"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"address|[Pp]ort"):
         address(url)
@@ -135,7 +136,7 @@ def test_text_of_any_language_is_counted_as_it_is_sent() -> None:
     assert json.loads(text)["params"]["raw"] == "ü"
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", b"\xff", "null"])
+@each_row("text", ["", "[1]", "{", b"\xff", "null"])
 def test_what_is_no_frame_is_an_empty_one(text: str | bytes) -> None:
     assert read_frame(text) == {}
 

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.rows import each_row
 
 from prowess.gateway.handshake import DeviceClaim, device_problem, signed_texts
 
@@ -68,7 +69,7 @@ def test_without_a_nonce_only_this_machine_is_believed() -> None:
     assert "device.nonce" in str(_problem(claim))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "field"),
     [
         (_signed(_claim(public_key="short")), "device.publicKey"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.gateway.calls import Code
 from prowess.gateway.frames import (
@@ -46,7 +47,7 @@ def test_params_may_be_left_out(params: object) -> None:
     assert read_request(_text(params=params), MOST) == Request(id="1", method="health")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("frame", "fault"),
     [
         (b"{}", Fault.BINARY),

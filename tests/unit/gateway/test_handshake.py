@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.gateway.calls import Code, Json, Scope
 from prowess.gateway.handshake import (
@@ -80,7 +81,7 @@ def test_who_sends_no_token_is_told_so_and_is_not_slowed() -> None:
     assert all(isinstance(one, Rejected) and one.code is Code.UNAUTHORIZED for one in found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "field"),
     [
         ({"minProtocol": "3"}, "minProtocol"),
@@ -113,7 +114,7 @@ def test_no_connect_crashes_the_door_or_opens_it_without_the_secret(junk: Json) 
     assert SECRET not in repr(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "scopes"),
     [
         (None, {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),

@@ -1,6 +1,7 @@
 """Host and Origin: which knocks are answered."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.gateway.gate import Admission, Knock, is_loopback, refusal
 from prowess.gateway.limits import GatewayOptions
@@ -19,7 +20,7 @@ def _refused(
     return refusal(Knock(hosts=[host], origins=origins, peer=peer), OPEN) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     ["localhost", "LocalHost.", "127.0.0.1:1", "127.9.9.9", "[::1]:18789", "gateway.example:9",
      "GATEWAY.EXAMPLE", "box.lan:18789"],
@@ -28,7 +29,7 @@ def test_these_hosts_are_served(host: str) -> None:
     assert not _refused(host=host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     ["", " ", "box.lan", "box.lan:1", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io",
      "[::2]", "[::1", "localhost:99999999", "a b", "localhost/..", "2130706433", "0x7f.1"],
@@ -37,7 +38,7 @@ def test_these_hosts_are_not(host: str) -> None:
     assert _refused(host=host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "origin",
     ["http://127.0.0.1:18789", "http://localhost:18789", "http://[::1]:18789",
      "https://STUDIO.example", "https://studio.example:443", "http://127.0.0.1:3000"],
@@ -46,7 +47,7 @@ def test_these_origins_are_served(origin: str) -> None:
     assert not _refused(origin=origin)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "origin",
     ["null", "", "*", "http://127.0.0.1", "http://localhost:1", "https://evil.example",
      "http://studio.example", "https://studio.example.evil.example", "file://", "ws://127.0.0.1:18789",

@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from tests.rows import each_row
 
 from prowess.hooks.answers import answer, can_speak
 from prowess.hooks.harness import Harness, Moment
@@ -52,7 +52,7 @@ def _incoming(sample: Sample) -> Incoming:
     return found
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
     said = answer(_incoming(sample), "c")
 
@@ -61,7 +61,7 @@ def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
     assert can_speak(_incoming(sample)) == bool(said)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_nothing_to_say_is_no_byte_at_all(sample: Sample) -> None:
     said = answer(_incoming(sample), "")
 
@@ -94,7 +94,7 @@ def test_answers_are_ascii_on_one_line_whatever_they_say() -> None:
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "problem"),
     [
         ("no json", "the answer is not JSON."),

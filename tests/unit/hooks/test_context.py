@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.hooks.answers import LONGEST, Hint, index_context, is_command, prompt_context
 
@@ -85,7 +86,7 @@ def test_a_slash_command_is_one(prompt: str) -> None:
     assert is_command(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["/etc/hosts is wrong", "fix /tmp", "/", "", "// note", "/1"])
+@each_row("prompt", ["/etc/hosts is wrong", "fix /tmp", "/", "", "// note", "/1"])
 def test_a_path_is_no_command(prompt: str) -> None:
     assert not is_command(prompt)
 

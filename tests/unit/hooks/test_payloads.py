@@ -2,9 +2,9 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, packed, read, unpacked
@@ -21,7 +21,7 @@ def _name(sample: Sample) -> str:
     return f"{sample.harness.value}-{sample.event}-{sample.moment.value}"
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_each_event_of_each_harness_is_recognised(sample: Sample) -> None:
     found = read(sample.payload, sample.environ)
 
@@ -44,7 +44,7 @@ def test_every_harness_and_every_moment_has_a_sample() -> None:
     assert missing == {(Harness.VSCODE, Moment.SESSION_END)}
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
+@each_row("sample", SAMPLES)
 def test_the_variables_of_another_harness_do_not_mislead(sample: Sample) -> None:
     around = {"CLAUDE_PROJECT_DIR": "/other", "CLAUDECODE": "1", **sample.environ}
 
@@ -85,7 +85,7 @@ def test_what_was_typed_never_shows_in_the_repr() -> None:
     assert "words" not in repr(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     [
         b"",
@@ -109,7 +109,7 @@ def test_what_is_no_payload_is_nothing(raw: bytes) -> None:
     assert read(raw, {}) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"hook_event_name": "PreToolUse"},

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.hooks.edits import applied
 from prowess.hooks.harness import Harness
@@ -51,7 +52,7 @@ def _claude() -> Target:
     return targets(Harness.CLAUDE_CODE, Scope.USER, PLACES, PROGRAM)[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "prowess hook",
@@ -68,7 +69,7 @@ def test_our_command_is_known_wherever_it_is_installed(line: str) -> None:
     assert is_hook_command(line)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "echo prowess hook",
@@ -112,7 +113,7 @@ def test_a_server_is_ours_by_its_command_and_not_by_its_name() -> None:
     assert not is_mcp_entry("prowess mcp")
 
 
-@pytest.mark.parametrize("target", ALL, ids=lambda target: target.path)
+@each_row("target", ALL)
 def test_connecting_twice_is_connecting_once_and_removing_leaves_nothing(target: Target) -> None:
     there = _connected({}, target)
     back = applied(there, unregistering(there, target, PROGRAM))

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from prowess.host.harness import hook_socket
 from prowess.host.harness.hook_client import FILE_NAME, request, state_folder
@@ -285,7 +286,7 @@ def test_whoever_sends_byte_by_byte_does_not_keep_a_place(
         assert slow.recv(1) == b""
 
 
-@pytest.mark.parametrize("given", ["", "~/other", "~", "relative/state", "/abs/./state/../s"])
+@each_row("given", ["", "~/other", "~", "relative/state", "/abs/./state/../s"])
 def test_the_fast_lane_finds_the_state_folder_of_everything_else(given: str) -> None:
     environ = {"HOME": "/home/me", **({"PROWESS_HOME": given} if given else {})}
 

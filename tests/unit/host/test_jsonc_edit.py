@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied
 from prowess.host.harness.jsonc import DocumentError, JsoncText, edited
@@ -129,7 +130,7 @@ def test_whatever_is_removed_or_replaced_the_rest_says_the_same(
     assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ("{}", '{\n  "k": [\n    1\n  ]\n}'),
@@ -149,7 +150,7 @@ def test_a_new_member_is_written_in_the_style_around_it(before: str, after: str)
     assert found == after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ('{"k": 1, "a": 2}', '{"a": 2}'),
@@ -165,7 +166,7 @@ def test_a_removed_member_takes_no_comment_along(before: str, after: str) -> Non
     assert found == after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line"),
     [
         ('{\n  "a": 1\n  "b": 2\n}', 3),

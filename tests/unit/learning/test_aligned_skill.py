@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, read, tool, trace, write
 
@@ -126,7 +127,7 @@ LESSONS = {
 }
 
 
-@pytest.mark.parametrize("traces", LESSONS.values(), ids=LESSONS)
+@each_row("traces", LESSONS.values())
 def test_an_ordinary_lesson_is_valid_and_clean(traces: list[Trace]) -> None:
     skill = learned(*traces)
     page = new_skill(skill.name, skill.description, skill.body)

@@ -1,6 +1,7 @@
 """Corrections are known by seven phrases, by length, and by who said them last."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.language.corrections import LONGEST, SHORTEST
 from prowess.transcripts.turns import Role, Turn
@@ -11,7 +12,7 @@ def said(*texts: str, role: Role = Role.USER) -> list[Turn]:
     return [Turn(role=role, text=text, place=place) for place, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Next time, look at the frames first.",
@@ -32,7 +33,7 @@ def test_a_phrase_of_correction_is_captured(text: str) -> None:
     assert found.instruction == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The next times we meet are all booked already.",
@@ -90,7 +91,7 @@ def test_a_nod_in_front_is_no_part_of_the_instruction(nod: str) -> None:
     assert found.instruction == "next time, check the okapi first"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("instruction", "skill"),
     [
         ("verify animated images", "animated-gif-workflow"),

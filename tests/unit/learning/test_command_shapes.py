@@ -5,6 +5,7 @@ import shlex
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.commands import (
     command_at_heart,
@@ -26,7 +27,7 @@ def test_the_program_is_the_word_that_a_shell_would_run(command: str) -> None:
     assert words[0] != "tool" or command_at_heart(f"tool {command}").name == "tool"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "parts"),
     [
         ("a && b; c", ("a", "b", "c")),

@@ -1,11 +1,11 @@
 """What remains of a correction once the words that only reject are gone."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.workshop.missed_activations import lesson
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "taught"),
     [
         ("Stop. Don't overlay text, fill the fields.", "Don't overlay text, fill the fields."),
@@ -22,7 +22,7 @@ def test_what_to_do_is_kept_in_the_persons_words(words: str, taught: str) -> Non
     assert lesson(words, "pdf-forms") == taught
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "Why didn't you use the form skill?",

@@ -4,6 +4,7 @@
 # ruff: noqa: RUF001
 
 import pytest
+from tests.rows import each_row
 
 from prowess.language.corrections import (
     Correction,
@@ -207,7 +208,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "message"), CASES)
+@each_row(("kind", "message"), CASES)
 def test_a_correction_is_heard_in_whatever_language_it_comes(
     kind: Correction, message: str
 ) -> None:
@@ -215,13 +216,13 @@ def test_a_correction_is_heard_in_whatever_language_it_comes(
     assert corrects(message)
 
 
-@pytest.mark.parametrize("message", ORDINARY)
+@each_row("message", ORDINARY)
 def test_an_ordinary_prompt_corrects_nothing(message: str) -> None:
     assert find_correction(message) is None
     assert not corrects(message)
 
 
-@pytest.mark.parametrize("message", [*WHY, *SHOULD_HAVE, *NOT_SO])
+@each_row("message", [*WHY, *SHOULD_HAVE, *NOT_SO])
 def test_what_says_that_it_should_have_gone_otherwise_is_an_objection(message: str) -> None:
     assert objects(message)
 
@@ -236,6 +237,6 @@ def test_only_the_beginning_of_a_message_is_looked_at() -> None:
     assert find_correction("x" * 400 + " Why didn't you use the skill?") is None
 
 
-@pytest.mark.parametrize("piece", ["why ", "skill use ", "nicht ", "a, ", "お使い", "next time "])
+@each_row("piece", ["why ", "skill use ", "nicht ", "a, ", "お使い", "next time "])
 def test_a_message_of_one_word_over_and_over_is_read_quickly(piece: str) -> None:
     assert find_correction(piece * 5_000) in {None, *Correction}

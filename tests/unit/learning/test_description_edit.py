@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ProposalInputError
 from prowess.skills import frontmatter
@@ -25,8 +26,8 @@ def _said(page: bytes) -> str:
     return FieldReader(frontmatter.read(frontmatter.decode(page).text)).text("description")
 
 
-@pytest.mark.parametrize("line", WRITTEN)
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@each_row("line", WRITTEN)
+@each_row("newline", ["\n", "\r\n"])
 def test_the_description_changes_however_it_was_written(line: str, newline: str) -> None:
     before = (
         f"---\nname: alpha # mine\n{line}\n# about it\nmetadata: {{a: 1}}\n---\n\n# A\n\nx: 1\n"

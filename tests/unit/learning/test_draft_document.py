@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.rows import each_row
 
 from prowess.experience.draft import (
     HUMAN_AUTH_MARK,
@@ -267,7 +268,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_hostile_text_stays_text(text: str) -> None:
     on = UiTarget(text=text, resource_id=text, content_desc=text, class_name=text)
     done = replace(step("type", text, app=text, text=text), thought=text, target=on)
@@ -341,7 +342,7 @@ PROBE = "Tapped\ncapability_probe capability=photos phase=active"
 ASKED = step("request_human_auth", "status=approved", capability="photos", app="a")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "seen",
     [
         step("tap", PROBE, app="a"),
@@ -359,7 +360,7 @@ def test_a_probe_without_authorisation_is_warned_of(seen: Step) -> None:
     assert HUMAN_AUTH_MARK not in written(replace(trace, steps=(ASKED, *trace.steps)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "seen",
     [
         step("type", PROBE, text="x\ncapability_probe", app="a"),
@@ -381,7 +382,7 @@ def test_what_a_coding_run_prints_is_no_probe() -> None:
     assert HUMAN_AUTH_MARK not in written(replace(IN_SHELL, steps=(*IN_SHELL.steps, seen)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "asked",
     [
         replace(ASKED, result="Human auth rejected by the user"),
@@ -459,7 +460,7 @@ def test_a_foreign_draft_with_frontmatter_has_its_fingerprint_in_the_list() -> N
     assert (facts.behaviour, facts.source_session) == ("250631ad3584", "s")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -522,7 +523,7 @@ def test_off_a_device_a_coarse_fingerprint_needs_the_same_task() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "other", "why"),
     [
         ("Turn on Wi-Fi!", "turn on wi-fi", "task"),

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
 from prowess.settings import SpecMode
@@ -70,7 +71,7 @@ def test_a_heading_that_only_begins_alike_is_another_section() -> None:
     assert grown(page, "Workflow", "- Mine.") == page + "\n## Workflow\n\n- Mine.\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "decoy",
     [
         "```\n## Workflow\n```\n",
@@ -238,7 +239,7 @@ def test_a_new_skill_is_one_of_the_standard_and_says_who_wrote_it() -> None:
     assert not is_ours(PAGE.encode())
 
 
-@pytest.mark.parametrize("name", ["123", "true", "null", "1e5", "0x1f"])
+@each_row("name", ["123", "true", "null", "1e5", "0x1f"])
 def test_a_name_that_yaml_takes_for_something_else_stays_a_name(name: str) -> None:
     assert f"name: {name}" not in new_skill(name, "d", "b").decode() or name == "0x1f"
     assert yaml_text.load(new_skill(name, "d", "b").decode().split("---")[1]).root == {
@@ -273,7 +274,7 @@ def test_a_body_with_frontmatter_of_its_own_is_taken_without_it() -> None:
     assert content.count(b"name:") == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("description", "body", "said"),
     [(" \n", "x", "description required"), ("d", " \n ", "body required"),
      ("d" * 1025, "x", "description exceeds"), ("d", "a\0b", "Unicode"),
@@ -306,7 +307,7 @@ def test_each_kind_of_edit_knows_what_to_do_where_there_is_no_skill() -> None:
         edited("notes", None, Replace(old_text="a", new_text="b"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         "```\nopen",
@@ -331,13 +332,13 @@ def test_code_and_comments_that_never_end_are_refused(body: str) -> None:
             make()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body", ["```\nx\n```", "~~~~ py\nx\n~~~~~", "<!-- a -->", "- Write `<!--` first.", "    <!--"]
 )
 def test_code_and_comments_that_end_are_taken(body: str) -> None:
     assert appended(new_skill("notes", "d", "- One."), "Workflow", f"Do:\n\n{body}")
 
 
-@pytest.mark.parametrize("name", ["no", "on", "off", "2001-01-01", "0x10", "1_000", "null", "true"])
+@each_row("name", ["no", "on", "off", "2001-01-01", "0x10", "1_000", "null", "true"])
 def test_a_name_that_an_older_yaml_reads_otherwise_is_quoted(name: str) -> None:
     assert f'name: "{name}"' in new_skill(name, "d", "- One.").decode()

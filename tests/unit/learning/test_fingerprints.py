@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from tests.rows import each_row
 
 from prowess.experience.fingerprint import behaviour, command_shape, flow, programs
 from prowess.transcripts.traces import Action, Json, Step, UiTarget
@@ -16,7 +17,7 @@ def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> 
 YOUTUBE = "com.google.android.youtube"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "expected"),
     [
         ([step("launcher", "tap")], "37a209f00859"),
@@ -131,7 +132,7 @@ def test_one_command_alone_is_too_little_to_compare() -> None:
     assert flow([step("", "Bash", command="git status")], on_device=False) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "shape"),
     [
         ("git commit -m 'a; b | c'", "git commit"),

@@ -2,9 +2,9 @@
 
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, tool, touch, trace
 
@@ -101,7 +101,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS.values(), ids=PAIRS)
+@each_row(("one", "other"), PAIRS.values())
 def test_opposite_goals_are_two(one: list[Trace], other: list[Trace]) -> None:
     found = grouped(one + other)
 
@@ -110,7 +110,7 @@ def test_opposite_goals_are_two(one: list[Trace], other: list[Trace]) -> None:
     )
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS.values(), ids=PAIRS)
+@each_row(("one", "other"), PAIRS.values())
 def test_a_run_that_asks_for_the_opposite_is_never_among_the_others(
     one: list[Trace], other: list[Trace]
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_run_that_asks_for_the_opposite_is_never_among_the_others(
     assert [{run.task for run in group} for group in grouped(one + other[:2])] == [asked]
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if name != "an option more"])
+@each_row("name", [name for name in PAIRS if name != "an option more"])
 def test_two_runs_and_one_of_the_opposite_teach_nothing(name: str) -> None:
     one, other = PAIRS[name]
 

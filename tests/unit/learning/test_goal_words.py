@@ -1,6 +1,6 @@
 """A goal in plain words, without what was another value in each run."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.experience.lessons.parameters import (
     GAP,
@@ -17,7 +17,7 @@ def phrase(goal: str, *names: str) -> str:
     return plain_goal(goal, [Parameter(name=name, about="") for name in names])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("goals", "done", "told"),
     [
         (
@@ -41,7 +41,7 @@ def test_a_word_that_is_a_value_of_one_run_is_left_out(
     assert without_values(goals, done)[0] == told
 
 
-@pytest.mark.parametrize(
+@each_row(
     "goals",
     [
         ("Convert {csv_file} to JSON", "Turn {csv_file} into JSON", "Make JSON of {csv_file}"),
@@ -55,7 +55,7 @@ def test_words_in_which_a_task_is_put_stay(goals: tuple[str, ...]) -> None:
     assert without_values(goals, [""] * len(goals))[0] == goals[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("goal", "title"),
     [
         ("Log in to the portal as {text}", "Log in to the portal"),

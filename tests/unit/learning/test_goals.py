@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, trace
 
@@ -118,7 +119,7 @@ def test_a_router_may_judge_the_words() -> None:
     assert asked == [("Rename py", "Rename py")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "masked"),
     [
         ("Convert data/sales.csv to JSON", "Convert csv to JSON"),

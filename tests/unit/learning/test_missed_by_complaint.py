@@ -1,6 +1,7 @@
 """A complaint about a skill that was not used proves that it was missed, and which one."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.sessions import Session, SessionTurn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, missed
@@ -27,7 +28,7 @@ def _missed(*prompts: str, also: Sure | None = None) -> Missed:
     return next(one for one in missed(session, sure) if one.turn.number == 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "how"),
     [
         ("Why didn't you use the skill we have for that?", "asked why it was not used"),

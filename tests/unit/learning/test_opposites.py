@@ -1,6 +1,6 @@
 """Which wordings ask for the opposite of each other."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.language.opposites import are_opposed, find_sides, find_undone
 
@@ -27,14 +27,14 @@ OPPOSITE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), OPPOSITE)
+@each_row(("one", "other"), OPPOSITE)
 def test_opposites_are_known_in_both_directions(one: str, other: str) -> None:
     assert are_opposed(find_sides(one), find_sides(other))
     assert are_opposed(find_sides(other), find_sides(one))
     assert find_undone(one) != find_undone(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Convert it to JSON", "Turn it into JSON"),

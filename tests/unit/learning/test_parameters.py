@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.lessons.moves import bounded
 from prowess.experience.lessons.parameter_names import Derivation, Source, derived
@@ -144,7 +145,7 @@ def test_the_number_of_an_option_is_a_parameter() -> None:
     assert found.texts == ("build -j{number} all",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "name"),
     [
         ('Send a message saying "{}"', "message"),
@@ -197,7 +198,7 @@ def test_a_message_in_quotes_is_one_parameter() -> None:
     assert found.texts == ('git commit -m "{message}"',)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "name"),
     [
         (field("x --output a.json", "x --output b.json", "x --output c.json"), "output_file"),
@@ -218,7 +219,7 @@ def test_names_come_from_where_a_value_stands(fields: Varying, name: str) -> Non
     assert names(learned(fields))[0] == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "text"),
     [
         (("a/data/x.csv", "b/data/y.csv", "c/data/z.csv"), "cat {folder}/data/{csv_file}"),

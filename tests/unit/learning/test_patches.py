@@ -1,8 +1,8 @@
 """A patch is read whole or not at all, and names its files whatever else it holds."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.fingerprint import (
     Change,
@@ -37,7 +37,7 @@ def test_each_place_of_an_update_is_a_change_of_whole_lines() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -73,7 +73,7 @@ def test_files_are_named_once_and_in_their_order() -> None:
 PLAIN = patch("*** Add File: a", "+x") + "\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "found"),
     [
         (f"apply_patch <<'EOF'\n{PLAIN}EOF", PLAIN),

@@ -1,8 +1,8 @@
 """A change is known by its content, and what was found bad is neither forgotten nor pushed out."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.model import content_hash
 from prowess.workshop.proposal import (
@@ -78,7 +78,7 @@ def test_a_result_is_the_whole_skill_after_the_change() -> None:
     assert current["SKILL.md"] == b"old"
 
 
-@pytest.mark.parametrize("state", list(State))
+@each_row("state", list(State))
 def test_the_same_change_is_found_again_in_every_state(state: State) -> None:
     records = [record(1, State.PENDING), record(2, state, "same")]
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.rows import each_row
 
 from prowess.experience.commands import comment_word, quoted, visible
 from prowess.experience.replay.script import replay_script
@@ -19,7 +20,7 @@ def replay(*steps: Step, folder: str = "/work/app") -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "steps",
     [
         (),
@@ -75,7 +76,7 @@ def test_a_step_that_failed_is_left_out() -> None:
     assert "echo once" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "action",
     [
         step(1, "Write", file_path="a", content="x" * MOST_FIELD),
@@ -139,7 +140,7 @@ def test_a_file_is_judged_with_the_folder_of_the_trace(folder: str) -> None:
     assert "readonly RISKY='1 2 3'" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "first",
     [
         step(1, "Write", file_path="/work/app/x.sh", content="ls"),
@@ -167,7 +168,7 @@ def test_what_a_failed_step_wrote_does_not_count() -> None:
     assert "readonly RISKY=''" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "risky"),
     [
         ({"old_string": "a", "new_string": "b"}, ""),
@@ -234,7 +235,7 @@ def test_a_credential_is_in_no_part_of_a_script() -> None:
     assert "readonly SECRETS='REPLAY_SECRET_2 REPLAY_SECRET_3'" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "word"),
     [
         ("", "''"),

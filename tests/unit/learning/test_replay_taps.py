@@ -1,6 +1,6 @@
 """Which touches of a screen are asked about: those that pay, buy, delete or send money."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.experience.replay.device import question_touch
 from prowess.experience.replay.script import replay_script
@@ -33,19 +33,17 @@ def touched(text: str = "", content_desc: str = "", label: str = "", resource_id
     return question_touch(TAP, Step(number=1, action=TAP, target=target))
 
 
-@pytest.mark.parametrize("text", split(DANGEROUS))
+@each_row("text", split(DANGEROUS))
 def test_what_pays_buys_deletes_or_sends_money_is_asked_about(text: str) -> None:
     assert touched(text=text) != ""
 
 
-@pytest.mark.parametrize("text", split(ORDINARY))
+@each_row("text", split(ORDINARY))
 def test_ordinary_words_are_not(text: str) -> None:
     assert touched(text=text, resource_id="com.example.pay:id/button1") == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["btn_delete", "deleteButton", "delete2", "btnpay", "deletebutton", "quickBuy"]
-)
+@each_row("name", ["btn_delete", "deleteButton", "delete2", "btnpay", "deletebutton", "quickBuy"])
 def test_names_of_elements_are_taken_apart(name: str) -> None:
     assert touched(text="OK", resource_id=f"com.x:id/{name}") != ""
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.review import (
@@ -125,7 +126,7 @@ def test_what_cannot_be_seen_teaches_nothing() -> None:
     assert said == "user: Sort them."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "secret"),
     [
         ("my key is sk-ant-api03-abcdefghijklmnop1234", "abcdefghijklmnop1234"),
@@ -266,7 +267,7 @@ MADE = Suggestion(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "form",
     [
         "{}",
@@ -321,7 +322,7 @@ def test_line_breaks_inside_of_a_string_are_taken_as_they_are() -> None:
     assert found.edit == Create(description="Skill update: qa", body="- One.\n- Two.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "reason"),
     [
         ("", "is empty"),

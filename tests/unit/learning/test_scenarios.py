@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.evaluation.scenarios import (
     Broken,
@@ -109,7 +109,7 @@ def test_a_file_keeps_every_character() -> None:
     assert write.text == body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("step", "line", "said"),
     [
         ("expct: {}", 2, "did you mean expect?"),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.rows import each_row
 
 from prowess.experience.redaction import HIDDEN, without_secrets
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget, as_record
@@ -29,7 +30,7 @@ def shown(*steps: Step, task: str = "Log in") -> str:
     return json.dumps(as_record(found), ensure_ascii=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "label",
     [
         "Clave", "Palavra-passe", "Parola", "Şifre", "Adgangskode", "Passord", "Salasana", "Jelszó",
@@ -48,7 +49,7 @@ def test_a_field_is_known_by_its_id(name: str) -> None:
     assert TYPED not in shown(tap(resource_id=name), step("type", text=TYPED))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "label", ["Zip code", "Promo code", "Search", "QR code", "Message", "Tangent", "Pinterest"]
 )
 def test_other_fields_show_what_is_typed(label: str) -> None:
@@ -88,7 +89,7 @@ WAYS: dict[str, tuple[Step, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("steps", WAYS.values(), ids=WAYS.keys())
+@each_row("steps", WAYS.values())
 def test_a_secret_is_gone_also_from_the_task(steps: tuple[Step, ...]) -> None:
     echo = step("wait", thought=f"I used {TYPED.upper()} here")
 

@@ -1,6 +1,7 @@
 """Nothing that looks like a credential is learned, and the refusal does not show it."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ProposalSecretError
 from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
@@ -9,7 +10,7 @@ from prowess.workshop.review import without_secrets
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "secret"),
     [
         (f"next time use {TOKEN} for it", TOKEN),
@@ -30,7 +31,7 @@ def test_a_credential_is_refused_and_masked(text: str, secret: str) -> None:
     assert "****" in caught.value.evidence
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Read the token from $GITHUB_TOKEN, never from the command line.",
@@ -54,7 +55,7 @@ def test_a_skill_with_an_example_key_can_still_be_edited() -> None:
 MADE = "Xk9vbb2qZ7"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"https://bob:{MADE}@git.corp.test/x",
@@ -86,7 +87,7 @@ def test_a_credential_is_seen_in_every_dress_and_masked_before_it_is_sent(text: 
     assert "****" in sent
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Use a password manager.",

@@ -1,11 +1,11 @@
 """Names behind which people keep secrets, and those that merely look like one."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.secrets.names import names_secret_text, names_setting
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "pass", "PASS", "pw", "psw", "pswd", "smtpPass", "DB_PASS", "dbpw", "mail-pw", "pass2",
@@ -18,7 +18,7 @@ def test_a_name_of_a_secret_is_known_however_it_is_written(name: str) -> None:
     assert names_setting(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "", "compass", "bypass", "passive", "passage", "passRate", "passThrough", "passCount",

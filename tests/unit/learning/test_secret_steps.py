@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.fields import means_secret, names_secret
 from prowess.experience.redaction import HIDDEN, is_secret_step, without_secrets
@@ -37,7 +38,7 @@ def written(found: Trace) -> str:
     return json.dumps(as_record(found), ensure_ascii=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "com.app:id/password", "etPassword", "login_pwd", "txtPIN", "PINCode", "otp_code", "CVV",
@@ -50,7 +51,7 @@ def test_a_name_says_that_a_secret_stands_there(name: str) -> None:
     assert names_secret(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["shopping list", "pinterest", "spinner", "Search", "message", "compass", "stand", ""]
 )
 def test_other_names_do_not(name: str) -> None:
@@ -125,7 +126,7 @@ HIDING: dict[str, tuple[Step, ...]] = {
 }
 
 
-@pytest.mark.parametrize("steps", HIDING.values(), ids=HIDING.keys())
+@each_row("steps", HIDING.values())
 def test_a_secret_is_gone_wherever_the_trace_repeats_it(steps: tuple[Step, ...]) -> None:
     echo = step("wait", result=f"typed {TYPED}", thought=f"I used {TYPED}")
 

@@ -3,8 +3,8 @@
 import copy
 from collections.abc import Callable, Iterator
 
-import pytest
 from tests.integration.sessions_world import PROMPT, Line, Recorder, recorded
+from tests.rows import each_row
 
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
@@ -71,15 +71,14 @@ def _with(lines: list[Line], place: tuple[object, ...], strange: object) -> list
     return changed
 
 
-@pytest.mark.parametrize("strange", STRANGE, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize(
+@each_row("strange", STRANGE)
+@each_row(
     ("lines", "read"),
     [
         (recorded("/work")[:6], read_claude_sessions),
         (CODEX, read_codex_sessions),
         (GEMINI, read_gemini_sessions),
     ],
-    ids=["claude-code", "codex", "gemini"],
 )
 def test_another_value_in_any_place_stops_no_reader(
     lines: list[Line], read: Reader, strange: object

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.sessions import Session, SessionTurn
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, asks_for, missed
@@ -107,7 +108,7 @@ def test_what_was_not_listed_is_not_missed() -> None:
     assert "does not log" in found.reasons[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shown", "reason"),
     [
         (DESCRIPTION[:17], "listed with its description cut to 17 of 53 characters"),
@@ -130,7 +131,7 @@ def test_a_hint_that_was_not_followed_is_told() -> None:
     assert _missed(hinted)[0].reasons[-1] == "a hook had named it to the agent"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "skill", "asked"),
     [
         ("please use pdf-forms", "pdf-forms", True),

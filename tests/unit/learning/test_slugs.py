@@ -1,8 +1,8 @@
 """A task's name: readable in every script, safe as a file's name, and never the only evidence."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.draft_facts import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
 from prowess.skills.parse import is_name, slug
@@ -11,7 +11,7 @@ CHINESE = "\u6253\u5f00\u8bbe\u7f6e"
 OTHER_CHINESE = "\u53d1\u9001\u90ae\u4ef6"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "expected"),
     [
         ("Turn on Wi-Fi", "turn-on-wi-fi"),
@@ -34,7 +34,7 @@ def test_a_mixed_slug_keeps_the_letters_of_every_script(task: str, expected: str
     assert mixed_slug(task) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "expected"),
     [
         ("Turn on Wi-Fi", "turn-on-wi-fi"),
@@ -81,7 +81,7 @@ def test_a_stem_is_taken_apart_again() -> None:
     assert split_stem(name) == ("20250102-030405", "turn-on-20250102-030405-x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["", "turn-on", "20250102-030405", "20250102-030405-", "20250102-030405-a/b", "x/SKILL"]
 )
 def test_other_names_are_no_stems(name: str) -> None:

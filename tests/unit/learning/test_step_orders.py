@@ -1,9 +1,9 @@
 """Orders in words, and texts that stay inside their code."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.rows import each_row
 from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
 
 from prowess.experience.lessons.moves import Move, Shape, code, fenced, moves_of, order_of
@@ -13,7 +13,7 @@ from prowess.transcripts.traces import Deed, Step
 LINES = "\n".join(f"line {at}" for at in range(6))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("step", "text"),
     [
         (read("a.txt"), "Read `a.txt`."),
@@ -85,7 +85,7 @@ PLACEHOLDERS = (
 )
 
 
-@pytest.mark.parametrize("text", PLACEHOLDERS)
+@each_row("text", PLACEHOLDERS)
 def test_a_call_fills_nothing_in_what_a_trace_said(text: str) -> None:
     values = {"CLAUDE_SKILL_DIR": "/filled"}
     written = f"1. Run {code(text)} and {code(text)}.\n\n{fenced(text)}"

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.rows import each_row
 from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
 
 from prowess.experience.commands import command_at_heart, command_parts, programs_of
@@ -10,7 +11,7 @@ from prowess.experience.lessons.moves import MOST_MOVES, failures_of, moves_of, 
 from prowess.transcripts.traces import Action, Deed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "parts"),
     [
         ("git add -A && git commit -m 'a && b; c'", ("git add -A", "git commit -m 'a && b; c'")),

@@ -2,9 +2,9 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.experience.draft import intent, observed, summary, target_words
 from prowess.experience.draft_facts import in_quotes, plain
@@ -17,7 +17,7 @@ def step(kind: str, **fields: Json) -> Step:
     return Step(number=1, action=Action(kind, fields))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("done", "words"),
     [
         (step("tap", x=120.4, y=339.6), "tap(120, 340)"),
@@ -45,7 +45,7 @@ def test_what_is_done_on_a_device_is_a_call(done: Step, words: str) -> None:
     assert summary(done, on_device=True) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("done", "words"),
     [
         (step("Bash", command="git status"), "shell(git status)"),
@@ -111,7 +111,7 @@ def test_what_is_typed_into_a_password_field_is_hidden() -> None:
     assert summary(cleaned.steps[1], on_device=True) == "type(<hidden>)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("a\n---\n# b", "a --- # b"),

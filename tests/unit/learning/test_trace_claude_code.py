@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.claude_code import TWICE
 from prowess.transcripts.documents import ADMITTED
@@ -135,7 +136,7 @@ def test_each_typed_prompt_is_a_task_of_its_own() -> None:
     assert [len(trace.steps) for trace in reading.traces] == [1, 1]
 
 
-@pytest.mark.parametrize("nod", ["yes", "Continue.", "ok, go ahead", "yes please!", "weiter"])
+@each_row("nod", ["yes", "Continue.", "ok, go ahead", "yes please!", "weiter"])
 def test_a_nod_goes_on_with_the_task_before_it(nod: str) -> None:
     log = _done()
     log.user(nod)
@@ -147,7 +148,7 @@ def test_a_nod_goes_on_with_the_task_before_it(nod: str) -> None:
     assert (trace.ok, len(trace.steps), trace.final_message) == (True, 2, "Printed.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         "<local-command-stdout>Total cost: 1</local-command-stdout>",
@@ -377,9 +378,7 @@ def _broken(log: Log, how: str) -> None:
         log.agent(_text("Done."))
 
 
-@pytest.mark.parametrize(
-    "how", [INTERRUPTED, SERVICE_FAILED, LAST_FAILED, CUT_OFF, NO_END, NO_RESULT]
-)
+@each_row("how", [INTERRUPTED, SERVICE_FAILED, LAST_FAILED, CUT_OFF, NO_END, NO_RESULT])
 def test_a_task_that_broke_off_is_not_done(how: str) -> None:
     log = _done()
     _broken(log, how)
@@ -389,7 +388,7 @@ def test_a_task_that_broke_off_is_not_done(how: str) -> None:
     assert (trace.ok, trace.problem) == (False, how)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "no, use the other form",
@@ -414,7 +413,7 @@ def test_what_the_person_rejects_next_is_not_done(reply: str) -> None:
     assert (first.ok, first.problem) == (False, REJECTED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     ["No problem, thanks!", "nothing else", "stop the server on port 80", "Now print it", "note"],
 )

@@ -1,6 +1,6 @@
 """What an agent says last: which words admit that a task is not done, and which only sound so."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.language.closings import MOST_CLOSING, says_not_done
 
@@ -99,13 +99,13 @@ DONE = [
 ]
 
 
-@pytest.mark.parametrize("message", NOT_DONE)
+@each_row("message", NOT_DONE)
 def test_words_that_admit_a_failure_say_that_it_is_not_done(message: str) -> None:
     assert says_not_done(message)
     assert says_not_done(f"I looked at the code.\n\n**{message}**")
 
 
-@pytest.mark.parametrize("message", DONE)
+@each_row("message", DONE)
 def test_words_about_failures_that_are_over_say_nothing_of_the_kind(message: str) -> None:
     assert not says_not_done(message)
 
@@ -117,8 +117,6 @@ def test_the_end_of_a_long_report_is_read_and_its_middle_is_not() -> None:
     assert not says_not_done(f"{report}I could not fix it. {report}")
 
 
-@pytest.mark.parametrize(
-    "part", ["i ", "still ", "`", '"', "ich kann ", "tests ", "\n", "3 of the 3 "]
-)
+@each_row("part", ["i ", "still ", "`", '"', "ich kann ", "tests ", "\n", "3 of the 3 "])
 def test_no_text_keeps_the_reader_busy(part: str) -> None:
     assert says_not_done(part * 1_000_000) in {True, False}

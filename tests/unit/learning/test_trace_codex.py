@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.codex import NO_ARGUMENTS
 from prowess.transcripts.events import SUB_AGENT
@@ -212,7 +213,7 @@ def test_calls_of_other_kinds_are_steps_too() -> None:
     assert trace.ok
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "problem"),
     [
         ([ABORTED], INTERRUPTED),

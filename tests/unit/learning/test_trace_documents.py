@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.documents import (
     ADMITTED,
@@ -152,7 +153,7 @@ def test_lines_that_belong_to_no_task_are_counted() -> None:
     assert reading.skipped == {BEFORE_ANY: 1, NO_TRACE: 3, NO_ACTION: 1}
 
 
-@pytest.mark.parametrize("said", ["true", "false", 0, 1, "no", None, [], {"ok": True}])
+@each_row("said", ["true", "false", 0, 1, "no", None, [], {"ok": True}])
 def test_only_true_itself_says_that_a_task_is_done(said: object) -> None:
     reading = _read({**DOCUMENT, "ok": said})
 
@@ -263,7 +264,7 @@ def test_a_file_gives_only_so_much() -> None:
     assert left_out[TOO_MANY_TASKS] == 2
 
 
-@pytest.mark.parametrize("task", [None, "", "  \n", 7, ["a"]])
+@each_row("task", [None, "", "  \n", 7, ["a"]])
 def test_a_trace_without_a_task_is_left_out(task: object) -> None:
     reading = _read({**DOCUMENT, "task": task})
 

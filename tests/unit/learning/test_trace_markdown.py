@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.documents import NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_markdown
@@ -94,7 +95,7 @@ def test_a_session_may_hold_several_tasks() -> None:
     assert reading.traces[1].problem == SAYS_FAILED
 
 
-@pytest.mark.parametrize(
+@each_row(
     "page",
     [
         f"# Title\n\n{FENCE}text\nx\n{FENCE}\n\n## Steps\n\n### Step 3\n\ntext\n## Final\n\nwords",
@@ -164,7 +165,7 @@ def test_a_task_after_one_that_never_ended_is_not_believed() -> None:
     ]
 
 
-@pytest.mark.parametrize("action", ["", "{", "[]", '"tap"', '{"type": 5}', "[" * 100_000])
+@each_row("action", ["", "{", "[]", '"tap"', '{"type": 5}', "[" * 100_000])
 def test_a_step_without_a_readable_action_is_counted(action: str) -> None:
     reading = _read(_task("a"), _step(1, action), _step(2, TAP), _end())
 

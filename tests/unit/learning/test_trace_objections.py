@@ -1,6 +1,6 @@
 """What a person types next: which messages reject what was done, and which ask for more."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.language.corrections import objects
 
@@ -128,17 +128,17 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("message", OBJECTIONS)
+@each_row("message", OBJECTIONS)
 def test_a_message_that_rejects_what_was_done_is_an_objection(message: str) -> None:
     assert objects(message)
     assert objects(message.upper())
 
 
-@pytest.mark.parametrize("message", OTHERS)
+@each_row("message", OTHERS)
 def test_a_message_that_asks_for_more_is_none(message: str) -> None:
     assert not objects(message)
 
 
-@pytest.mark.parametrize("part", ["no ", "hm ", "you ", "still ", "that ", "test is ", "x"])
+@each_row("part", ["no ", "hm ", "you ", "still ", "that ", "test is ", "x"])
 def test_no_text_keeps_the_reader_busy(part: str) -> None:
     assert objects(part * 1_000_000) in {True, False}

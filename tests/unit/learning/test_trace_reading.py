@@ -2,9 +2,9 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.transcripts.formats import read_markdown, read_records
 from prowess.transcripts.traces import TraceShape, as_record
@@ -110,7 +110,7 @@ def test_no_markdown_stops_a_reading(lines: list[str]) -> None:
     assert all(trace.task for trace in reading.traces)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "shape"),
     [
         ({"task": "a", "steps": []}, TraceShape.DOCUMENT),

@@ -2,7 +2,7 @@
 
 import base64
 
-import pytest
+from tests.rows import each_row
 
 from prowess.secrets.credentials import STARS
 from prowess.secrets.mask import hidden_in
@@ -37,7 +37,7 @@ LEFT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HELD)
+@each_row("text", HELD)
 def test_a_secret_is_taken_out_of_what_was_run_or_said(text: str) -> None:
     found = hidden_in(text.replace("^", ODD))
 
@@ -67,7 +67,7 @@ PLAIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@each_row("text", PLAIN)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert hidden_in(text).text == text
 

@@ -1,8 +1,8 @@
 """Transcripts of any program become the same turns, and nothing in a file stops the reading."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.transcripts.turns import (
     NO_MESSAGE,
@@ -25,7 +25,7 @@ def _read(*values: object, shape: Shape | None = None) -> Transcript:
     return transcript((Record(value, line) for line, value in enumerate(values, 1)), shape)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "shape"),
     [
         (TYPED, Shape.MESSAGES),
@@ -189,7 +189,7 @@ def test_whatever_a_file_holds_is_read_or_counted(values: list[object]) -> None:
 ORDER = "From now on always check the width of doors"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "record",
     [
         {"role": "user", "content": f"<local-command-stdout>{ORDER}</local-command-stdout>"},

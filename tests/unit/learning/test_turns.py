@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-import pytest
+from tests.rows import each_row
 
 from prowess.transcripts.turns import Role, Turn, calls, turns
 
 ASKED = "Please make a GIF."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {"role": "user", "content": ASKED},
@@ -29,7 +29,7 @@ def test_what_a_user_says_is_found_in_every_shape(message: Mapping[str, object])
     assert turns([message]) == (Turn(role=Role.USER, text=ASKED),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {"role": "user", "content": [{"type": "tool_result", "content": ASKED}]},
@@ -59,7 +59,7 @@ def test_several_blocks_are_one_text_and_the_place_is_kept() -> None:
     assert said == (Turn(role=Role.ASSISTANT, text="one\ntwo", place=1, tool_calls=1),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "count"),
     [
         ({"role": "assistant", "content": None, "tool_calls": [{}, {}]}, 2),
@@ -77,7 +77,7 @@ def test_calls_are_counted_in_every_shape(message: Mapping[str, object], count: 
     assert calls(turns([message])) == count
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {}, {"role": 3, "content": 4}, {"role": "user", "content": [None, 3, {"text": 5}]},

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.mcp.client import RemoteSkill, described, from_base64, from_text, verified
 from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
@@ -24,7 +25,7 @@ def _skill(*files: FileFacts, **fields: Any) -> RemoteSkill:  # noqa: ANN401 - a
     return described("far", f"{ROOT}SKILL.md", {**FIELDS, **fields}, files)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "files",
     [
         [],

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.rows import each_row
 
 from prowess.evaluation.baselines import (
     Baseline,
@@ -87,7 +88,7 @@ def test_a_skill_can_have_a_keyword_bar_of_its_own() -> None:
     assert baseline.rank("dough for rolls") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "written"),
     [
         ("berries", "berry"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores, Floats
@@ -98,8 +99,8 @@ def test_the_more_foreign_letters_the_less_say() -> None:
     assert weights[-2:] == [0, 0]
 
 
-@pytest.mark.parametrize("message", ["", "...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
-@pytest.mark.parametrize("english_only", [True, False])
+@each_row("message", ["", "...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
+@each_row("english_only", [True, False])
 def test_a_message_without_a_word_means_nothing(message: str, english_only: bool) -> None:  # noqa: FBT001
     assert weight_of_meaning(_FEW, shape_of(message), english_only=english_only) == 0
 

@@ -3,6 +3,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.routing.triggers import (
     HintIndex,
@@ -35,7 +36,7 @@ def test_phrases_are_compared_without_case_width_and_spaces() -> None:
     assert folded("  \uff24eploy\n\tTHE   \ufb01le ") == "deploy the file"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         "yes",
@@ -59,14 +60,12 @@ def test_a_message_that_only_goes_on_is_a_follow_up(message: str) -> None:
     assert is_follow_up(message)
 
 
-@pytest.mark.parametrize(
-    "message", ["好的\uff0c继续", "是的。", "可以\uff01", "はい、お願いします", "はい。"]
-)
+@each_row("message", ["好的\uff0c继续", "是的。", "可以\uff01", "はい、お願いします", "はい。"])
 def test_follow_ups_have_the_punctuation_of_their_script(message: str) -> None:
     assert is_follow_up(message)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         "",
@@ -100,7 +99,7 @@ def test_a_wall_of_paths_is_cut() -> None:
     assert paths_in("x/" * 5_000 + "a.py") == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     ["deck-maker", "/deck-maker", "$deck-maker", " Deck-Maker! ", "`deck-maker`",
      "/deck-maker for the board, please", "/DECK-MAKER: quarterly numbers"],
@@ -113,12 +112,12 @@ def test_a_skill_is_called_by_its_key_too() -> None:
     assert _named("/slides", key="slides") is Named.CALLED
 
 
-@pytest.mark.parametrize("name", ["周报", "über-plan", "my_skill", "3d-print", "\N{ROCKET}"])
+@each_row("name", ["周报", "über-plan", "my_skill", "3d-print", "\N{ROCKET}"])
 def test_a_name_of_any_characters_can_be_called(name: str) -> None:
     assert _named(f"/{name}", name=name) is Named.CALLED
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     ["use deck-maker for this", "Please run `deck-maker`.", "make slides with deck-maker",
      "Could you use the deck-maker skill?", "First clean up, then use deck-maker",
@@ -136,7 +135,7 @@ def test_a_skill_that_only_occurs_is_mentioned(message: str) -> None:
     assert _named(message) is Named.MENTIONED
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     ["do not use deck-maker", "don't use deck-maker for this", "anything but that, not deck-maker",
      "make slides without deck-maker", "use something other than deck-maker",
@@ -150,7 +149,7 @@ def test_a_refusal_does_not_undo_a_wish_elsewhere() -> None:
     assert _named("not that one. Please use deck-maker, not word") is Named.ASKED_FOR
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message", ["deck-makers", "/deck-maker-pro", "my-deck-maker", "the deck is a maker", "decks"]
 )
 def test_a_part_of_a_longer_word_is_no_name(message: str) -> None:
@@ -162,7 +161,7 @@ def test_a_plain_word_is_no_name(message: str) -> None:
     assert _named(message, name="test") is Named.NOT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "named"),
     [
         ("use the test skill", Named.ASKED_FOR),
@@ -242,7 +241,7 @@ def test_an_empty_trigger_is_in_no_message() -> None:
     assert _of("anything", Triggers(any=("",), none=(" ",))) == Hints()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "glob"),
     [
         ("look at main.py", "*.py"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 from tests.unit.routing.vectors import ask, make_index
 
 from prowess.routing import router
@@ -81,7 +82,7 @@ def test_bytes_that_were_cut_or_changed_are_no_index(data: st.DataObject) -> Non
     assert unpacked(bytes(raw[:at]), SKILLS) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "head",
     [
         b"", b"[]", b"{", b"[[],{}]", b'[[["<f4",[9]]],{"dense":{"array":0}}]',

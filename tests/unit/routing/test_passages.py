@@ -1,6 +1,6 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.routing.handoffs import Handoff, split
 from prowess.routing.passages import Evidence, evidence_of
@@ -24,7 +24,7 @@ def _evidence(description: str = "Bakes bread.", **fields: object) -> Evidence:
     return evidence_of(skill)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("description", "positive"),
     [
         ("Bakes bread. Do not use for cakes. Knows rye.", "Bakes bread. Knows rye."),
@@ -52,7 +52,7 @@ def test_what_a_skill_is_not_for_is_cut(description: str, positive: str) -> None
     assert _evidence(description).positive == positive
 
 
-@pytest.mark.parametrize(
+@each_row(
     "description",
     [
         "Bakes bread. Use when the dough does not rise.",
@@ -80,7 +80,7 @@ def test_a_skill_that_only_says_what_it_is_not_for_keeps_its_text() -> None:
     assert evidence.negatives == ("Not for cakes.",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("description", "handoffs"),
     [
         ("Bakes. For wedding cakes, use cake-baker.", [("wedding cakes", "cake-baker")]),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
@@ -308,7 +309,7 @@ def test_a_message_that_leans_to_small_talk_scores_lower() -> None:
     assert leaning.order == plain.order
 
 
-@pytest.mark.parametrize("message", EVERYDAY[:12])
+@each_row("message", EVERYDAY[:12])
 def test_small_talk_loads_nothing(message: str) -> None:
     assert _route(message).decision is not Decision.LOAD
 
@@ -426,7 +427,7 @@ def test_an_english_encoder_has_no_say_on_a_skill_in_chinese(english_only: bool)
     assert ("meaning" in signals["bushu"]) is not english_only
 
 
-@pytest.mark.parametrize("message", ["...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
+@each_row("message", ["...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
 def test_a_message_without_a_word_is_not_compared_by_meaning(message: str) -> None:
     ranking = _rank(message)
 

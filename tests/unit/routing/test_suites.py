@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import SuiteError
 from prowess.evaluation.suites import Case, Suite, read_suite
@@ -94,8 +95,8 @@ def test_an_evaluation_beside_a_skill_means_that_skill() -> None:
     assert _cases(shipped) == [("bake a loaf", {"old-name"}, set(), False)]
 
 
-@pytest.mark.parametrize("prompt", ["prompt", "query", "question", "text", "input"])
-@pytest.mark.parametrize(
+@each_row("prompt", ["prompt", "query", "question", "text", "input"])
+@each_row(
     ("key", "yes", "no"),
     [
         ("should_trigger", True, False),
@@ -114,7 +115,7 @@ def test_a_trigger_file_tells_by_a_flag(prompt: str, key: str, yes: object, no: 
     assert found == [("bake", {"baker"}, set(), False), ("ride", set(), {"baker"}, True)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("positive", "negative"),
     [
         ("should_trigger", "should_not_trigger"),
@@ -149,7 +150,7 @@ def test_a_near_miss_may_say_which_skill_it_is_for() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "shipped",
     [
         {"skills": {"baker": {"should": ["bake"]}, "cyclist": ["ride"]}},
@@ -205,7 +206,7 @@ def test_a_described_answer_is_not_the_name_of_a_skill() -> None:
     assert _cases(shipped, own="baker") == [("bake", {"baker"}, set(), False)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "problem"),
     [
         ({"expect": "baker"}, "cases[1].prompt is missing"),

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.routing.words import asking_part, is_foreign, shape_of, spellings, words_of
 
@@ -10,7 +11,7 @@ _ANY_TEXT = st.text(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "words"),
     [
         ("Deploying the deployments", ("deploy", "deploy")),
@@ -27,7 +28,7 @@ def test_a_text_becomes_its_stemmed_words_in_order(written: str, words: tuple[st
     assert words_of(written).running == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "parts", "joined"),
     [
         ("parse_http_header", ("pars", "header"), "parsehttphead"),
@@ -91,7 +92,7 @@ def test_a_word_is_shown_as_it_was_written() -> None:
     assert spelled["日程"] == "日程"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "dense", "non_latin"),
     [
         ("Deploy it", 0.0, 0.0),
@@ -107,7 +108,7 @@ def test_the_shape_tells_the_script(text: str, dense: float, non_latin: float) -
     assert (shape.dense_script, shape.non_latin) == (dense, non_latin)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "share"),
     [
         ("fix the tests", 0.0),
@@ -128,7 +129,7 @@ def test_the_shape_counts_what_says_something() -> None:
     assert shape_of("部署应用").content_words == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("please help me with the deployment", 6),
@@ -154,7 +155,7 @@ def test_a_text_is_foreign_where_most_letters_are_of_another_script(text: str) -
     assert is_foreign(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["", "12", "Deploys it.", "Crea facturas y señala cláusulas", "Notes of the 产品 team", "...…"],
 )

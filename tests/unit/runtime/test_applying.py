@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Applied, FolderLimits, apply_change
@@ -190,7 +191,7 @@ def test_a_change_for_another_skill_is_refused_before_anything_is_read() -> None
     assert folder.steps == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "../SKILL.md", "/etc/passwd", "skill.md", "README.md", "references", "references/../x",

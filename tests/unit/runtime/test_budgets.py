@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import UnknownAgentError
 from prowess.runtime.harness.budget import CLAUDE_VARIABLE, Budgets, HarnessBudget
@@ -97,7 +98,7 @@ def test_the_environment_sets_the_room_that_claude_code_gives() -> None:
     assert harness.count(Fate.NAME_ONLY) == 1
 
 
-@pytest.mark.parametrize("value", ["", "many", "-5", "0", "9" * 40, "٣"])
+@each_row("value", ["", "many", "-5", "0", "9" * 40, "٣"])
 def test_a_room_that_is_no_number_is_no_room(value: str) -> None:
     budgets = _budgets(_claude("a"), environ={CLAUDE_VARIABLE: value})
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import (
     ConfigConflictError,
@@ -92,7 +93,7 @@ def test_plain_text_without_secrets_is_shown_as_it_is() -> None:
     assert Place(text).edits.get()["raw"] == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f'{{"token": "{CANARY}"}}',
@@ -197,8 +198,8 @@ def test_what_changes_nothing_is_not_written(edit: str) -> None:
     assert place.told == []
 
 
-@pytest.mark.parametrize("edit", ["set", "patch"])
-@pytest.mark.parametrize(
+@each_row("edit", ["set", "patch"])
+@each_row(
     ("values", "key"),
     [
         ({"skills": {"load": {"watch": CANARY}}}, "skills.load.watch"),
@@ -270,12 +271,11 @@ def test_an_agent_that_is_named_can_be_removed() -> None:
     assert answer["changedPaths"] == ["agents.list", "agents.entries.c"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     ["", "[]", "1", "null", "{", '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": "\\ud800"}',
      "a" * 400_000, "{" + "/* " * 150_000, "'\\" * 200_000, "[" * 100_000, '{"a":' * 100_000,
      '{"a": 1' + "0" * 5_000 + "}", "{'token': " + CANARY + "}", CANARY],
-    ids=lambda raw: raw[:12],
 )  # fmt: skip
 def test_what_is_no_config_is_refused_at_once_and_not_repeated(raw: str) -> None:
     place = Place({"kept": 1})

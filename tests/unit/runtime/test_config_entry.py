@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
 from prowess.runtime.config.edits import changed_entry, checked_key, given_variables
@@ -77,7 +78,7 @@ def test_nothing_is_made_of_nothing(stored: dict[str, Any]) -> None:
     assert made == {"skills": {"entries": {"new": {"enabled": True}}}}
 
 
-@pytest.mark.parametrize("name", ["A=secret", "1A", "A B", "A-B", "\u00c4", "A\0"])
+@each_row("name", ["A=secret", "1A", "A B", "A-B", "\u00c4", "A\0"])
 def test_a_name_that_is_no_variables_is_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(ConfigKeyError) as refused:
         entry_after(env={name: "v"})
@@ -92,7 +93,7 @@ def test_what_no_variable_can_hold_is_refused(value: str) -> None:
         entry_after(api_key=value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key", ["", "  ", "__proto__", "constructor", " prototype ", "a\nb", "a\x1b[1m", "k" * 201]
 )
 def test_keys_that_no_skill_has_are_refused(key: str) -> None:

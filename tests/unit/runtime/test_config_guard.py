@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
 from prowess.runtime.config.guard import GUARDED, MOST_AGENTS, refuse_crowds, refuse_guarded
@@ -17,7 +18,7 @@ def nested(key: str, value: object) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("key", GUARDED)
+@each_row("key", GUARDED)
 def test_a_guarded_key_is_neither_set_nor_changed_nor_removed(key: str) -> None:
     old, new = nested(key, ["a"]), nested(key, ["b"])
 
@@ -37,7 +38,7 @@ def test_a_setting_below_a_group_is_named() -> None:
         refuse_guarded({}, {"skills": {"model": {"endpoint": "http://h", "keyEnv": "SECRET"}}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     ["gateway.reload.mode", "gateway.port", "gateway.controlUi.theme", "skills.routing.maxSkills",
      "skills.load.watch", "plugins.entries.skill-workshop.config.maxPending", "mode",
@@ -48,12 +49,12 @@ def test_other_keys_are_free(key: str) -> None:
     refuse_guarded(nested(key, "plain"), {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reference",
     ["$NAME", " ${NAME} ", {"source": "env", "name": "X"}, {"source": "file", "path": "/x"},
      {"source": "exec", "command": ["x"]}, {"source": "unheard-of"}],
 )  # fmt: skip
-@pytest.mark.parametrize("place", ["apiKey", "env.A", "env.NAME=canary"])
+@each_row("place", ["apiKey", "env.A", "env.NAME=canary"])
 def test_a_reference_to_a_secret_is_kept_and_replaced_but_not_made(
     place: str, reference: object
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
 from prowess.runtime.config.guard import changed_paths, merged
@@ -72,7 +73,7 @@ def test_lists_of_objects_merge_by_their_ids() -> None:
     assert found == {"agents": {"list": [{"id": "a", "name": "N"}, {"id": "b"}, {"id": "c"}]}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "place"),
     [
         ({"pinned": ["a"]}, "pinned"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
 from prowess.runtime.config.redaction import REDACTED, restored, shown, shown_entry
@@ -63,7 +64,7 @@ def test_what_is_beside_a_secret_can_be_changed() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "place"),
     [
         ({"other": {"token": REDACTED}}, "other.token"),
@@ -120,7 +121,7 @@ def test_keys_of_well_known_issuers_are_hidden_behind_any_name() -> None:
     assert found == {"note": REDACTED, "path": "/home/me/projects/skills"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "https://host/?a=1&apiKey=s3", "https://host/x;session-token=s3", "--api-key=s3",
@@ -131,14 +132,14 @@ def test_what_an_address_or_an_option_carries_is_hidden(text: str) -> None:
     assert shown({"run": [text], "url": text}) == {"run": [REDACTED], "url": REDACTED}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["https://host/?page=1", "--verbose=yes", "token", "a=b", "--token=", "key=value"]
 )
 def test_what_carries_nothing_is_shown(text: str) -> None:
     assert shown({"url": text}) == {"url": text}
 
 
-@pytest.mark.parametrize("part", ["-", "-token", "?key", "://a:", "a=", "sk-", "-key=&", "b", " "])
+@each_row("part", ["-", "-token", "?key", "://a:", "a=", "sk-", "-key=&", "b", " "])
 def test_no_text_takes_long_to_judge(part: str) -> None:
     longest = (part * 8_000)[:8_000]
 
@@ -166,9 +167,7 @@ def test_an_answer_shows_no_variable_that_somebody_else_stored() -> None:
     assert shown_entry(entry, {"REGION"}) == {"env": {"MODE": REDACTED, "REGION": "eu"}}
 
 
-@pytest.mark.parametrize(
-    "name", ["HOSTPIN", "HOST_PIN", "LOGIN", "DB_LOGIN", "SMS_OTP", "PASSCODE"]
-)
+@each_row("name", ["HOSTPIN", "HOST_PIN", "LOGIN", "DB_LOGIN", "SMS_OTP", "PASSCODE"])
 def test_names_of_logins_and_pins_are_secret(name: str) -> None:
     assert shown_entry({"env": {name: "1234"}}, {name}) == {"env": {name: REDACTED}}
     assert shown({"x": {name: 1234}}) == {"x": {name: REDACTED}}

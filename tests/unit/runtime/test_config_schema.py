@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-import pytest
+from tests.rows import each_row
 
 from prowess.runtime.config.schema import config_schema
 from prowess.settings import SETTINGS
@@ -22,7 +22,7 @@ def at(key: str) -> dict[str, Any]:
     return current
 
 
-@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
+@each_row("row", SETTINGS)
 def test_every_setting_is_described_with_its_type(row: Setting) -> None:
     found = at(row.key)
 

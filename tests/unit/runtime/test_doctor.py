@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import pytest
+from tests.rows import each_row
 
 from prowess.errors import StoreError
 from prowess.hooks.harness import Harness, HookCall, Moment
@@ -81,7 +81,7 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
     assert list(examine_harness(Harness.CODEX, world)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("world", "level", "words"),
     [
         (World(files={}), Level.WARNING, "prowess connect codex"),
@@ -169,7 +169,7 @@ def test_only_problems_make_an_installation_ill() -> None:
     assert found.count(Level.WARNING) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("minutes", "words"),
     [
         (-5, "just now"),

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import EncoderError, ModelError, SkillNotFoundError
 from prowess.routing.model import Status
@@ -230,7 +231,7 @@ def test_text_around_the_answer_does_not_matter(around: str) -> None:
     assert messages(found, Kind.NEAR_MISS) == NEAR_MISSES
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "",
@@ -251,7 +252,6 @@ def test_text_around_the_answer_does_not_matter(around: str) -> None:
         "{" * 60_000,
         "[" * 60_000 + '{"requests": 1}',
     ],
-    ids=lambda answer: answer[:40],
 )
 def test_an_answer_that_cannot_be_used_is_an_error_that_names_the_skill(answer: str) -> None:
     with pytest.raises(ModelError, match=r"scripted: writes nothing .* request for deploy"):

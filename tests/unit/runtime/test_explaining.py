@@ -1,4 +1,5 @@
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
 from prowess.runtime.route.why import why
@@ -76,7 +77,7 @@ def test_a_skill_that_lost_its_name_is_explained_under_its_key_or_folder(asked: 
     assert "shadowed by" in explanation.reason.detail
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "asked"),
     [
         ("/work/skills/Broken/SKILL.md", " broken "),

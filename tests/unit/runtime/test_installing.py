@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import SkillNotFoundError, UnknownAgentError
 from prowess.runtime.install import (
@@ -220,7 +221,7 @@ def test_the_same_id_twice_means_the_one_for_this_system() -> None:
     assert job.plan.argv[-1] == "jq-tool"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("made", "given", "reason", "words"),
     [
         (
@@ -346,7 +347,7 @@ def test_output_reaches_whoever_looks_on() -> None:
     assert heard == [("stdout", "working\n")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stdout", "stderr", "summary"),
     [
         ("", "fetching\nError: no such formula\nsee there\n", "Error: no such formula see there"),
@@ -415,12 +416,12 @@ def test_the_managers_and_hosts_are_those_of_the_settings() -> None:
     assert case.jobs[1].private_hosts == ("files.lan:8080",)
 
 
-@pytest.mark.parametrize("key", ["json-tidy", "a", "a.b_c-d", "a" * 60, "0x"])
+@each_row("key", ["json-tidy", "a", "a.b_c-d", "a" * 60, "0x"])
 def test_a_plain_key_is_its_own_folder(key: str) -> None:
     assert safe_key(key) == key
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key", ["A", "../x", "a/b", "", ".", "a" * 61, "bin", "npm", "con", "x ", "ü", "a-0123456789"]
 )
 def test_an_odd_key_gets_ten_digits_of_its_hash(key: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.runtime.library import Libraries, in_order
@@ -48,7 +49,7 @@ def test_a_file_that_the_skill_does_not_list_is_not_even_opened() -> None:
         libraries.file("deploy", "../secret", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "text", "size"),
     [
         (b"caf\xc3\xa9", "café", 5),

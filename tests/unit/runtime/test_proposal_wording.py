@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import ProposalInputError
 from prowess.runtime.workshop.drafts import Part, Wording, reworded, wording_of
@@ -27,7 +28,7 @@ def _proposal(edit: Edit | None, page: bytes | None) -> Proposal:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "page", "wanted"),
     [
         (NEW, None, Wording(part=Part.SKILL, text=NEW.body, description="Packs boxes.")),

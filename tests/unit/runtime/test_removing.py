@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ConfigError, RemovalError, UnknownAgentError
 from prowess.runtime.library import KEPT_DAYS, Removals, RemovedSkill
@@ -148,7 +149,7 @@ def test_the_key_counts_and_not_the_name() -> None:
     assert [folder for folder, _, _ in disk.puts] == [f"/{WORKSPACE}/deploy"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     ["openclaw-bundled", "openclaw-extra", "harness-project", "managed", "workspace", "", "*"],
 )
@@ -179,7 +180,7 @@ def test_a_key_that_two_skills_claim_is_refused_with_both_paths() -> None:
     assert disk.puts == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     [
         *(
@@ -311,7 +312,7 @@ def test_a_skill_comes_back_into_roots_that_the_service_knows(agent_id: str | No
     assert disk.roots == [f"/{MANAGED}", f"/{WORKSPACE}"]
 
 
-@pytest.mark.parametrize("wrong", ["", "..", "../../etc", "001800000000-0123456789aB", "\x1b[2J"])
+@each_row("wrong", ["", "..", "../../etc", "001800000000-0123456789aB", "\x1b[2J"])
 def test_what_is_not_in_the_trash_does_not_come_back(wrong: str) -> None:
     removals, disk, _ = removals_of(make_skill("deploy"))
     removals.remove("deploy", WORKSPACE, None)

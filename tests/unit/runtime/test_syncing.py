@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.runtime.scan import ScanService, Target, Tools
@@ -168,7 +169,7 @@ def test_who_has_a_name_keeps_it_when_others_come_and_go() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "con",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as checks
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import StoreError, UnknownAgentError
 from prowess.runtime import usage
@@ -211,7 +212,7 @@ def test_events_come_in_pages() -> None:
     assert [event["name"] for event in second["events"]] == ["notes"]
 
 
-@pytest.mark.parametrize("use", Use)
+@each_row("use", Use)
 def test_only_loading_and_invoking_count_as_worth(use: Use) -> None:
     log = log_of(MemoryUsage())
 

@@ -14,14 +14,12 @@ from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
     ProposalSecretError,
-    ProposalStaleError,
-    ProposalStateError,
     ProposalUnsafeError,
     WorkshopDisabledError,
 )
 from prowess.runtime.workshop.ports import Counted, Listed, Written
 from prowess.runtime.workshop.service import TurnSeen
-from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
+from prowess.settings import ApprovalPolicy, WorkshopSettings
 from prowess.workshop.edit import Append
 from prowess.workshop.proposal import EventKind, Proposal, Source, State
 
@@ -62,38 +60,6 @@ def test_a_correction_becomes_a_pending_proposal_for_the_skill_of_its_topic(worl
     assert (found.agent_id, found.session_id) == ("main", "s1")
     assert [(one.place, one.role, one.quote) for one in found.evidence] == [(1, "user", CORRECTION)]
     assert world.folder("animated-gif-workflow").files == {}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"selected": False},
-        {"enabled": False},
-        {"auto_capture": False},
-        {"review_mode": ReviewMode.OFF},
-        {"review_mode": ReviewMode.LLM},
-    ],
-)
-def test_nothing_is_captured_where_the_settings_say_so(
-    world: World, changes: dict[str, object]
-) -> None:
-    world.set(**changes)
-
-    assert world.workshop.observe(turn()) == ()
-    assert world.store.kept == {}
-
-
-@pytest.mark.parametrize(
-    "seen",
-    [
-        turn(ok=False),
-        turn(session_id="skill-workshop-review-1"),
-        turn("What a nice day it is today."),
-        TurnSeen(messages=()),
-    ],
-)
-def test_a_failed_turn_a_review_and_idle_talk_teach_nothing(world: World, seen: TurnSeen) -> None:
-    assert world.workshop.observe(seen) == ()
 
 
 def test_the_same_words_are_proposed_once_whatever_becomes_of_the_skills(world: World) -> None:
@@ -160,16 +126,6 @@ def test_a_folder_that_cannot_be_read_ends_in_the_log_and_not_in_the_turn(
     assert "is a link" in caplog.text
 
 
-def test_auto_writes_at_once_and_refreshes_the_skills(world: World) -> None:
-    world.set(approval_policy=ApprovalPolicy.AUTO)
-
-    (found,) = world.workshop.observe(turn())
-
-    assert found.state is State.APPLIED
-    assert f"- {CORRECTION}" in world.page("animated-gif-workflow")
-    assert world.refreshed == 1
-
-
 def test_auto_adds_to_what_it_wrote_and_queues_for_what_a_person_wrote(world: World) -> None:
     world.set(approval_policy=ApprovalPolicy.AUTO)
     world.write("notes", "## Workflow\n\n- One.\n", ours=True)
@@ -187,16 +143,6 @@ def test_the_caller_may_overrule_the_policy_both_ways(world: World) -> None:
     assert suggest(world, "- Two.", apply="false").state is State.PENDING
 
 
-def test_a_bad_proposal_is_quarantined_and_never_applied(world: World) -> None:
-    found = suggest(world, "BAD", apply=True)
-
-    assert (found.state, found.quarantine_reason) == (State.QUARANTINED, "it is bad")
-    assert [finding.rule_id for finding in found.findings] == ["bad"]
-    with pytest.raises(ProposalStateError, match=r"^quarantined proposal cannot be applied$"):
-        world.call("apply", id=found.id)
-    assert world.folder("notes").files == {}
-
-
 def test_a_payload_under_another_title_is_the_same_proposal_in_every_state(world: World) -> None:
     bad = suggest(world, "BAD", title="one")
     good = suggest(world, "- fine", title="one")
@@ -205,47 +151,6 @@ def test_a_payload_under_another_title_is_the_same_proposal_in_every_state(world
     assert suggest(world, "BAD", title="two").id == bad.id
     assert suggest(world, "- fine", title="two", apply=True).state is State.REJECTED
     assert len(world.store.kept) == 2
-
-
-def test_above_the_cap_the_oldest_goes_with_an_event_and_quarantine_has_its_own_room(
-    world: World,
-) -> None:
-    world.set(max_pending=2)
-    bad = suggest(world, "BAD")
-    made = [suggest(world, f"- Step {number}.") for number in range(3)]
-
-    assert {one.id for one in world.workshop.list()} == {bad.id, made[1].id, made[2].id}
-    pruned = [event for event in world.workshop.events() if event.kind is EventKind.PRUNED]
-    assert [event.proposal_id for event in pruned] == [made[0].id]
-
-
-@pytest.mark.parametrize("state", [State.APPLIED, State.REJECTED, State.STALE])
-def test_what_was_decided_stays_decided(world: World, state: State) -> None:
-    found = suggest(world)
-    if state is State.STALE:
-        world.write("notes", "# By hand\n")
-        with pytest.raises(ProposalStaleError):
-            world.call("apply", id=found.id)
-    else:
-        world.call("apply" if state is State.APPLIED else "reject", id=found.id)
-
-    for action, done in (("apply", "applied"), ("reject", "rejected")):
-        with pytest.raises(ProposalStateError, match=f"^{state} proposal cannot be {done}$"):
-            world.call(action, id=found.id)
-
-
-def test_a_skill_that_changed_by_hand_makes_a_proposal_stale_and_nothing_is_written(
-    world: World,
-) -> None:
-    world.write("notes", "## Workflow\n\n- One.\n")
-    found = suggest(world, "- Two.", section="Workflow")
-    world.write("notes", "## Workflow\n\n- One, by hand.\n")
-
-    with pytest.raises(ProposalStaleError, match="changed since"):
-        world.call("apply", id=found.id)
-
-    assert world.workshop.inspect(found.id).state is State.STALE
-    assert "Two" not in world.page("notes")
 
 
 def test_what_waits_for_a_skill_follows_a_change_that_the_workshop_made(world: World) -> None:
@@ -258,19 +163,6 @@ def test_what_waits_for_a_skill_follows_a_change_that_the_workshop_made(world: W
     assert (moved.state, moved.revision != second.revision) == (State.PENDING, True)
     assert "- One." in world.page("notes")
     assert "- Two." in world.page("notes")
-
-
-def test_a_reviewed_revision_that_was_worked_out_again_is_refused_with_both_hashes(
-    world: World,
-) -> None:
-    first, second = suggest(world, "- One."), suggest(world, "- Two.")
-    world.call("apply", id=first.id)
-    now = world.workshop.inspect(second.id).revision
-
-    for action in ("apply", "reject"):
-        with pytest.raises(ProposalStaleError) as caught:
-            world.call(action, id=second.id, revision=second.revision)
-        assert (caught.value.expected, caught.value.found) == (second.revision, now)
 
 
 def test_two_harmless_additions_that_are_one_attack_end_in_quarantine(world: World) -> None:
@@ -311,18 +203,6 @@ def test_a_write_whose_record_was_lost_is_recorded_and_not_called_stale(world: W
     world.folder("notes").files["SKILL.md"] = body
 
     assert world.proposed("apply", id=found.id).state is State.APPLIED
-
-
-def test_a_support_file_joins_what_is_proposed(world: World) -> None:
-    found = suggest(world)
-
-    world.call("write_support_file", skillName="notes", relativePath="references/a.md", body="A \n")
-
-    joined = world.workshop.inspect(found.id)
-    assert joined.change.files["references/a.md"] == b"A\n"
-    assert joined.revision != found.revision
-    world.call("apply", id=found.id)
-    assert world.folder("notes").files["references/a.md"] == b"A\n"
 
 
 def test_a_support_file_for_a_skill_that_exists_is_queued_or_written(world: World) -> None:
@@ -426,22 +306,6 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing_behind(
     assert world.store.kept == {}
 
 
-@pytest.mark.parametrize(
-    ("given", "normal"),
-    [
-        ("  Release Notes! ", "release-notes"),
-        ("__a//b__", "a-b"),
-        ("GitHub PR_flow", "github-pr_flow"),
-        ("x" * 100, "x" * 80),
-        (f"{'x' * 79}--y", "x" * 79),
-    ],
-)
-def test_names_are_normalised(world: World, given: str, normal: str) -> None:
-    found = world.proposed("suggest", skillName=given, description="d", body="x")
-
-    assert found.skill == normal
-
-
 def test_the_tool_and_its_guidance_are_gone_when_it_is_switched_off(world: World) -> None:
     queue = world.workshop.guidance()
     world.set(approval_policy=ApprovalPolicy.AUTO)
@@ -454,25 +318,6 @@ def test_the_tool_and_its_guidance_are_gone_when_it_is_switched_off(world: World
     assert (world.workshop.enabled, world.workshop.guidance()) == (False, "")
     with pytest.raises(WorkshopDisabledError, match=r"plugins\.entries"):
         world.call("status")
-
-
-def test_proposals_of_other_workspaces_are_out_of_reach(world: World) -> None:
-    found = suggest(world)
-    object.__setattr__(world.store.kept[found.id], "workspace", "/elsewhere")
-
-    with pytest.raises(ProposalNotFoundError):
-        world.call("apply", id=found.id)
-    assert world.workshop.list() == ()
-
-
-def test_the_log_has_every_step_and_a_cursor(world: World) -> None:
-    found = suggest(world)
-    before = world.workshop.events()[-1].sequence
-    world.call("apply", id=found.id)
-
-    after = world.workshop.events(after=before)
-
-    assert [event.kind for event in after] == [EventKind.APPLIED]
 
 
 BODIES = st.sampled_from(["BAD one", "BAD two", "- fine", "- HALF", "- OTHER"])

@@ -96,44 +96,6 @@ def test_a_replacement_may_be_revised_by_half(world: World) -> None:
         world.call("revise", id=found.id, body="- x")
 
 
-def test_a_stale_revision_is_refused_with_both_hashes(world: World) -> None:
-    found = suggest(world)
-    now = world.proposed("revise", id=found.id, body="- Another.")
-
-    for action in ("revise", "apply", "reject"):
-        with pytest.raises(ProposalStaleError) as caught:
-            world.call(action, id=found.id, revision=found.revision, body="- Third.")
-        assert found.revision in str(caught.value)
-        assert now.revision in str(caught.value)
-    assert world.workshop.inspect(found.id) == now
-
-
-@pytest.mark.parametrize("state", ["applied", "rejected", "quarantined", "stale"])
-def test_only_what_is_pending_can_be_revised(world: World, state: str) -> None:
-    found = suggest(world, "BAD" if state == "quarantined" else "- Do it.")
-    if state in {"applied", "rejected"}:
-        world.call("apply" if state == "applied" else "reject", id=found.id)
-    if state == "stale":
-        world.write("notes", "# By hand\n")
-        with pytest.raises(ProposalStaleError):
-            world.call("apply", id=found.id)
-
-    with pytest.raises(ProposalStateError, match=f"^{state} proposal cannot be revised$"):
-        world.call("revise", id=found.id, body="- Else.")
-
-
-def test_a_revision_is_scanned_and_a_bad_one_ends_in_quarantine(world: World) -> None:
-    found = suggest(world)
-
-    now = world.proposed("revise", id=found.id, body="BAD")
-
-    assert (now.state, now.quarantine_reason) == (State.QUARANTINED, "it is bad")
-    with pytest.raises(ProposalStateError, match=r"^quarantined proposal cannot be applied$"):
-        world.call("apply", id=found.id)
-    assert suggest(world, "BAD").id == found.id
-    assert suggest(world).state is State.PENDING
-
-
 def test_a_revision_is_no_way_around_a_decision(world: World) -> None:
     refused, found = suggest(world, "- No."), suggest(world, "- Yes.")
     world.call("reject", id=refused.id)
@@ -175,14 +137,6 @@ def test_a_rollback_brings_the_previous_version_back_and_can_be_undone(world: Wo
     assert kinds == [
         EventKind.CREATED, EventKind.APPLIED, EventKind.ROLLED_BACK, EventKind.APPLIED,
     ]  # fmt: skip
-
-
-def test_a_skill_that_was_made_is_gone_after_a_rollback(world: World) -> None:
-    found = suggest(world, apply=True)
-
-    world.workshop.rollback(found.id, revision=found.revision)
-
-    assert world.folder("notes").files == {}
 
 
 def test_what_was_taken_back_is_not_written_again_by_itself(world: World) -> None:

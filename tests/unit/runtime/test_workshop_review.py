@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import ConfigError, EncoderError, ModelError, StoreError
 from prowess.runtime.workshop.review import (
@@ -150,7 +151,7 @@ def test_a_correction_is_enough_where_no_phrases_are_looked_for(
     assert Scene(Model(NOTHING), settings).turn(hit=True).status is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "settings",
     [
         WorkshopSettings(),
@@ -282,7 +283,7 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("said", "why"), FAILURES)
+@each_row(("said", "why"), FAILURES)
 def test_a_review_that_fails_is_said_and_keeps_what_was_counted(
     said: str | Exception, why: str
 ) -> None:

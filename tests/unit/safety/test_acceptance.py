@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Finding, Level, content_hash
 from prowess.safety.rules.levels import SCANNER, Acceptance, accepted_by
@@ -36,7 +36,7 @@ def test_an_accepted_finding_is_information_and_says_why() -> None:
     assert (seen.level, seen.lowered_by) == (Level.INFO, ("quoted", "accepted"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "other",
     [
         replace(YES, skill="tide"),
@@ -45,7 +45,6 @@ def test_an_accepted_finding_is_information_and_says_why() -> None:
         replace(YES, content_hash="c2"),
         replace(YES, scanner="0"),
     ],
-    ids=["skill", "rule", "evidence", "content", "scanner"],
 )
 def test_an_acceptance_of_anything_else_leaves_the_finding(other: Acceptance) -> None:
     assert accepted_by(FINDING, "tides", "c1", [other]) is FINDING

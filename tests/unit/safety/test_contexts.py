@@ -1,6 +1,7 @@
 """What is said around a piece of code lowers what it does, if it is said of that very code."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.intake.markdown import Part, Place, parts
 from prowess.safety.prose.engine import code_contexts, fence_contexts, warns
@@ -31,7 +32,7 @@ def test_a_warning_is_about_the_code(text: str) -> None:
     assert "negated" in around(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"Run `{PIPE}` now.",

@@ -1,6 +1,7 @@
 """A row of a cue table is read as it is written, and a slip in it is refused."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Level
 from prowess.safety.prose.cues import (
@@ -69,7 +70,7 @@ def test_a_cue_is_sure_and_as_heavy_as_its_rule_where_nothing_is_said() -> None:
     assert (cue.level, cue.confidence, cue.negatable) == (None, Confidence.HIGH, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("A; naer 9", "'naer 9' means nothing"),

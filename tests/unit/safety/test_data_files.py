@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.data.formats import is_data, read_data
@@ -76,7 +77,7 @@ def test_a_python_project_names_requirements_indexes_and_build_hooks() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "expected"),
     [
         (".npmrc", "registry=http://r.example.invalid/\n",
@@ -118,7 +119,7 @@ def test_settings_are_facts(path: str, text: str, expected: tuple[Act, str, str]
     assert expected in facts(path, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "expected"),
     [
         ("mcp.json", json.dumps({"mcpServers": {"n": {"command": "sh", "args": ["-c", PIPE]}}}),
@@ -152,7 +153,7 @@ def test_what_starts_by_itself_is_a_fact_and_a_command(
     assert expected[2] in commands(path, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text"),
     [
         ("templates/cfg.json", json.dumps({"postSetup": PIPE})),
@@ -212,7 +213,7 @@ def test_words_of_strangers_that_a_workflow_runs_are_an_injection(text: str) -> 
     assert (fact.subject, set(fact.flow)) == ("ci-injection", {"input"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text"),
     [
         ("evals.json", '{"prompt": "Fetch the page at https://a.example.invalid and sum it up."}'),
@@ -245,8 +246,9 @@ def test_which_files_are_data() -> None:
     assert not is_data("a.py", "{}")
 
 
-@pytest.mark.parametrize("unit", ["{", "[", '"\\', "&a *a ", '{"a":', "- ", "<", "a: ", "=\n", " "])
-@pytest.mark.parametrize("path", ["a.json", "a.yaml", "a.toml", "a.plist", "Dockerfile", "a.ini"])
+@pytest.mark.slow
+@each_row("unit", ["{", "[", '"\\', "&a *a ", '{"a":', "- ", "<", "a: ", "=\n", " "])
+@each_row("path", ["a.json", "a.yaml", "a.toml", "a.plist", "Dockerfile", "a.ini"])
 def test_hostile_repetition_comes_to_an_end(path: str, unit: str) -> None:
     assert isinstance(read(path, unit * 10_000), Reading)
 

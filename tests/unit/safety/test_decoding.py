@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.intake.decoding import DecodeBudget, decoded_views
 from prowess.safety.views import View
@@ -30,7 +31,7 @@ def _pieces(size: int, glue: str) -> str:
     return glue.join(f'"{BASE64[at : at + size]}"' for at in range(0, len(BASE64), size))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "step"),
     [
         (f"echo {BASE64} | base64 -d | sh", "base64"),
@@ -98,7 +99,7 @@ def test_the_words_inside_an_encoded_program_are_read() -> None:
     assert any(COMMAND in text for text in _texts(base64.b64encode(program).decode()))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -141,7 +142,8 @@ def test_no_broken_code_breaks_the_decoders(text: str) -> None:
     assert all(len(view.text) == len(view.origins) for view in _views(text))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "unit",
     ["A1b", '"', '"a"', '"a" ', "41 ", "65,", r"\x41", "\\", "%41", "%4", "&#65;",
      "QUJD" * 19 + "\n",

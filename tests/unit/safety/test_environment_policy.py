@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.environment import (
     MOST_VALUE_BYTES,
@@ -18,7 +19,7 @@ from prowess.safety.environment import (
 SHOWN_NOWHERE = "do-not-show-this"
 
 
-@pytest.mark.parametrize("group", read_groups(), ids=lambda group: group.name)
+@each_row("group", read_groups())
 def test_every_group_has_a_reason_and_denies_all_it_names(group: VariableGroup) -> None:
     assert group.reason[0].islower()
     assert group.keys or group.prefixes
@@ -35,7 +36,7 @@ def test_no_variable_stands_in_two_groups() -> None:
     assert all(key == key.strip().upper() for key in keys)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "group"),
     [
         ("LD_PRELOAD", "loader"),
@@ -68,7 +69,7 @@ def test_a_denied_variable_is_known_by_its_group(key: str, group: str) -> None:
     assert denied_group(key) == group
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("group", "keys"),
     [
         ("loader", "ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS MSAN_OPTIONS"),
@@ -94,14 +95,14 @@ def test_less_known_switches_are_denied_as_well(group: str, keys: str) -> None:
     assert {denied_group(key) for key in keys.split()} == {group}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key", ["WEATHER_BASE_URL", "AWS_PROFILE", "PGHOST", "NODE_ENV", "LANGSMITH_PROJECT", "OTEL_X"]
 )
 def test_names_that_redirect_nothing_but_their_own_skill_stay_open(key: str) -> None:
     assert judge(key, "x", []).allowed
 
 
-@pytest.mark.parametrize("key", ["MY_TOOL_MODE", "WEATHER_UNITS", "LDAP_HOST", "PATHS", "GITHUB_X"])
+@each_row("key", ["MY_TOOL_MODE", "WEATHER_UNITS", "LDAP_HOST", "PATHS", "GITHUB_X"])
 def test_a_variable_of_a_skill_of_its_own_is_in_no_group(key: str) -> None:
     assert denied_group(key) is None
 
@@ -119,7 +120,7 @@ def test_no_declaration_opens_what_is_denied(key: str) -> None:
     assert not judge(key, "x", {key}).allowed
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     [
         "WEATHER_API_KEY",
@@ -138,9 +139,7 @@ def test_a_secret_like_variable_is_for_a_skill_that_declares_it(key: str) -> Non
     assert judge(key, SHOWN_NOWHERE, [f" {key.lower()} "]).allowed
 
 
-@pytest.mark.parametrize(
-    "key", ["GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL"]
-)
+@each_row("key", ["GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL"])
 def test_an_account_of_the_operator_is_for_a_skill_that_the_operator_names(key: str) -> None:
     assert is_secret_like(key)
     assert not judge(key, SHOWN_NOWHERE, [key]).allowed
@@ -148,7 +147,7 @@ def test_an_account_of_the_operator_is_for_a_skill_that_the_operator_names(key: 
     assert judge(key, SHOWN_NOWHERE, [], [f" {key.lower()} "]).group == "allowed"
 
 
-@pytest.mark.parametrize("key", ["PATH", "LD_PRELOAD", "GIT_SSH", "SSH_AUTH_SOCK", "HTTPS_PROXY"])
+@each_row("key", ["PATH", "LD_PRELOAD", "GIT_SSH", "SSH_AUTH_SOCK", "HTTPS_PROXY"])
 def test_what_is_no_account_is_not_for_the_operator_to_lend(key: str) -> None:
     assert not judge(key, "x", [key], [key]).allowed
 
@@ -163,12 +162,12 @@ def test_a_word_that_begins_like_a_secret_is_none(key: str) -> None:
     assert judge(key, "x", []).allowed
 
 
-@pytest.mark.parametrize("key", ["LANG", "LC_ALL", "TZ", "TERM", "NO_COLOR"])
+@each_row("key", ["LANG", "LC_ALL", "TZ", "TERM", "NO_COLOR"])
 def test_how_text_is_shown_is_always_allowed(key: str) -> None:
     assert judge(key, "C.UTF-8", []).group == "always"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     ["", "  ", "1ST", "MY-KEY", "A=B", "A B", "KEY\0", "K\nEY", "\uff30\uff21\uff34\uff28",
      "KE\u017f", "KEY%%", "KEY()", "É", "KEY\u200b"],

@@ -1,7 +1,7 @@
 """Every known way to hide an attack from a scanner: it is still found, on its raw line."""
 
-import pytest
 from tests.fixtures.scanning.cases import Case, read_cases
+from tests.rows import each_row
 
 from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import scan
@@ -30,7 +30,7 @@ def test_every_technique_of_the_catalogue_has_a_case() -> None:
     assert {case.category for case in CASES} == known
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each_row("case", CASES)
 def test_a_hidden_attack_is_quarantined(case: Case) -> None:
     report = scan(case.files, Profile.PACKAGE)
 
@@ -41,13 +41,13 @@ def test_a_hidden_attack_is_quarantined(case: Case) -> None:
         assert report.verdict in {ScanVerdict.WARN, ScanVerdict.QUARANTINE}
 
 
-@pytest.mark.parametrize("case", PLACED, ids=lambda case: case.id)
+@each_row("case", PLACED)
 def test_the_finding_stands_on_the_raw_line_of_the_payload(case: Case) -> None:
     report = scan(case.files, Profile.PACKAGE)
 
     assert case.at in {(found.file, found.line) for found in heavy(report, case)}, said(report)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each_row("case", CASES)
 def test_an_attack_that_a_package_may_not_bring_an_agent_may_not_propose(case: Case) -> None:
     assert heavy(scan(case.files, Profile.PROPOSAL), case)

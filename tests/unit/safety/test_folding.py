@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.intake.folding import fold, joined, leet
 from prowess.safety.views import View
@@ -18,7 +19,7 @@ def _read(text: str, how: Fold = fold) -> str:
     return how(View.raw("SKILL.md", text)).text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "seen"),
     [
         ("i\u200bg\u200bnore all prev\u00adious", "ignore all previous"),
@@ -38,7 +39,7 @@ def test_a_disguised_text_is_read_as_it_is_seen(written: str, seen: str) -> None
     assert _read(written) == seen
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Привет, мир: команда git status и слова.",
@@ -103,7 +104,8 @@ def test_no_text_breaks_a_fold_or_its_places(text: str) -> None:
         assert how(how(view)).text == how(view).text or how is not fold
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "unit",
     [" ", "\n", "*", "a\u200b", "\u0430b", "\n> ", "&#", "a ", "\x1b]", "\u0301", "_a", "1a ", "日",
      "a b c d  ", "\u0430 ", "-\n", "\uff49"],

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.hosts import (
     drop_host,
@@ -16,7 +17,7 @@ from prowess.safety.hosts import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "host"),
     [
         ("https://Drop.Example.Invalid/a?b#c", "drop.example.invalid"),
@@ -42,7 +43,7 @@ def test_the_host_of_an_address_is_who_answers(text: str, host: str) -> None:
     assert host_of(text) == host
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "kind"),
     [
         ("https://webhook.site/0000", "request catcher"),
@@ -61,7 +62,7 @@ def test_a_place_for_collected_data_is_known_by_its_kind(address: str, kind: str
     assert drop_host(address) == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "https://discord.com/channels/1",
@@ -90,7 +91,7 @@ def test_a_short_link_hides_where_it_leads() -> None:
     assert not short_link("https://microsoft.com")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "203.0.113.9",
@@ -110,7 +111,7 @@ def test_a_bare_public_number_is_seen_in_every_spelling(host: str) -> None:
     assert not is_local(host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "127.0.0.1",
@@ -132,7 +133,7 @@ def test_numbers_of_the_own_network_are_local(host: str) -> None:
     assert not raw_address(host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     ["example.com", "1.2.3.4.5", "256.1.1.1", "v1.2", "", "99999999999", "1.2.3.example.com"],
 )
@@ -162,7 +163,7 @@ def test_a_large_service_is_known_by_its_owner() -> None:
     assert known_service("https://api.github.com.example.invalid") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "https://bucket.s3.amazonaws.com/x",

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.errors import InstallArgumentError
 from prowess.safety.packages import (
@@ -35,8 +36,8 @@ def plan(kind: str, target: str) -> InstallPlan | DownloadPlan:
     return plan_install(InstallSpec(kind=kind, target=target))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", NEVER, ids=ascii)
+@each_row("kind", KINDS)
+@each_row("target", NEVER)
 def test_no_kind_takes_options_places_or_shell_text_for_a_package(kind: str, target: str) -> None:
     with pytest.raises(InstallArgumentError) as caught:
         plan(kind, target)
@@ -45,7 +46,7 @@ def test_no_kind_takes_options_places_or_shell_text_for_a_package(kind: str, tar
     assert str(caught.value).isascii() or "…" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["jq", "python@3.12", "gtk+3", "owner/tap/tool", "a52dec"])
+@each_row("name", ["jq", "python@3.12", "gtk+3", "owner/tap/tool", "a52dec"])
 def test_a_formula_stands_behind_the_end_of_options(name: str) -> None:
     assert brew_plan(name).argv == ("brew", "install", "--formula", "--", name)
     assert brew_plan(name, cask=True).argv == ("brew", "install", "--cask", "--", name)
@@ -56,13 +57,13 @@ def test_a_tap_of_a_third_party_is_pointed_out() -> None:
     assert not brew_plan("jq").notes
 
 
-@pytest.mark.parametrize("name", ["JQ", "owner/tool", "a/b/c/d", "tool.rb", "o/t/x.rb", "x.json"])
+@each_row("name", ["JQ", "owner/tool", "a/b/c/d", "tool.rb", "o/t/x.rb", "x.json"])
 def test_a_formula_is_a_name_in_small_letters_and_no_file(name: str) -> None:
     with pytest.raises(InstallArgumentError):
         brew_plan(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "typescript",
@@ -73,7 +74,7 @@ def test_a_formula_is_a_name_in_small_letters_and_no_file(name: str) -> None:
         "tool@~1.0-beta.1",
     ],
 )
-@pytest.mark.parametrize("manager", ["npm", "pnpm", "yarn", "bun"])
+@each_row("manager", ["npm", "pnpm", "yarn", "bun"])
 def test_a_package_of_the_registry_is_installed_without_its_scripts(
     name: str, manager: str
 ) -> None:
@@ -89,7 +90,7 @@ def test_npm_is_told_where_options_end() -> None:
     assert node_plan("tool").argv[-2:] == ("--", "tool")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["evil.tgz", "evil.tar.gz", "evil.TGZ", "tool@evil.tgz", "evil.tgz@1.0", "@s/tool@x.tar",
      "owner/repo", "@scope", "@scope/", "@/tool", "tool@", "tool@@1", "@a/b/c", ".hidden", "_x",
@@ -105,7 +106,7 @@ def test_a_manager_that_is_not_known_is_refused() -> None:
         node_plan("tool", "sh")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "module",
     ["example.com/owner/tool@latest", "github.com/a/b/cmd/c@v1.2.3", "golang.org/x/tools@v0.1.0+x",
      "gopkg.in/yaml.v3@v3.0.1", "go.example.org/~me/tool@main"],
@@ -114,7 +115,7 @@ def test_a_module_with_a_version_is_installed(module: str) -> None:
     assert go_plan(module).argv == ("go", "install", "--", module)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "module",
     ["example.com/tool", "example.com@v1", "tool@v1", "localhost/x@v1", "127.0.0.1/x@v1",
      "example.com/...@v1", "example.com//x@v1", "example.com/x@", "example.com/x@-v",
@@ -126,7 +127,7 @@ def test_a_module_that_names_no_version_or_no_host_is_refused(module: str) -> No
         go_plan(module)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "module",
     ["metadata.internal/x@v1", "a.local/x@v1", "foo.corp/x@main", "metadata.google.internal/x@v1",
      "box.lan/x@v1", "git.home.arpa/o/x@v1", "metadata.goog/x@v1"],
@@ -146,7 +147,7 @@ def test_a_module_on_a_host_of_the_inside_is_refused_as_a_download_from_there_is
         go_plan(module, [f"{host}:8443"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "requirement",
     ["ruff", "ruff==0.6.1", "tool[extra]", "tool[a,b]>=1.2,<2", "tool~=1.4.2", "zope.interface",
      "tool==1.*", "tool!=1.0"],
@@ -157,7 +158,7 @@ def test_a_tool_for_python_comes_as_a_wheel(requirement: str) -> None:
     assert made.argv == ("uv", "tool", "install", "--no-build", "--", requirement)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "requirement",
     ["tool[]", "tool[a,]", "tool[a]b", "tool==", "tool>=1,", "tool@1.0", "tool-", "_tool",
      "x.whl", "tool.tar.gz", "tool.zip[extra]", "tool;python_version<'3'", "tool[a, b]"],
@@ -193,7 +194,7 @@ def test_a_download_says_what_becomes_of_the_file() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "archive"),
     [("a.zip", "zip"), ("a.TGZ", "tar.gz"), ("a.tar.bz2", "tar.bz2"), ("a.txz", "tar.xz"),
      ("a.tar", "tar"), ("a.bin", ""), ("zip", "")],
@@ -217,7 +218,7 @@ def test_a_download_without_a_checksum_says_so() -> None:
     assert not download_plan(spec(sha256="0" * 64)).notes
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"target": "http://files.example.invalid/a"},
@@ -236,7 +237,6 @@ def test_a_download_without_a_checksum_says_so() -> None:
         {"sha256": "A" * 64},
         {"sha256": "a" * 63},
     ],
-    ids=str,
 )
 def test_a_download_that_is_not_plain_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(InstallArgumentError) as caught:
@@ -245,7 +245,7 @@ def test_a_download_that_is_not_plain_is_refused(fields: dict[str, object]) -> N
     assert "opensesame" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_dir", "expected"),
     [("", ""), (".", ""), ("./", ""), ("bin", "bin"), ("./a/b/", "a/b"), ("a\\b", "a/b"),
      ("/tools/x", ""), ("/tools/x/", ""), ("/tools/x/bin", "bin")],
@@ -254,7 +254,7 @@ def test_a_folder_stays_inside_the_tools_folder(given_dir: str, expected: str) -
     assert download_plan(spec(target_dir=given_dir), "/tools/x").target_dir == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given_dir",
     ["..", "../x", "a/../..", "a/./b", "/", "/etc", "/tools/xy", "/tools/x/../y", "~/x", "C:\\x",
      "C:x", "\\\\host\\x", "a//b", "a/ b", "a/con", "nul", "a\0b", "a/b.", "/".join("abcdefghi")],

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.intake.ledger import Intake, Limits, take
 from prowess.safety.model import Handling, Level
@@ -138,7 +139,7 @@ def test_a_zip_behind_a_picture_is_opened() -> None:
     assert _texts(found)["logo.png!run.sh"] == COMMAND.decode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "data", "rule"),
     [
         ("bin/tool", ELF, "binary-content"),
@@ -196,7 +197,7 @@ def test_a_file_that_hides_something_is_named(path: str, data: bytes, rule: str)
     assert [entry.path for entry in found.ledger] == [path]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "data"),
     [
         ("a.md", b"one\r\ntwo\r\n"),
@@ -289,12 +290,13 @@ def test_broken_files_do_not_break_the_intake(data: bytes, at: int, patch: bytes
     assert len(take({"a.bin": broken, "b.bin": data[:at]}).ledger) == 2
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "unit",
     [b"\n", b" ", b" " * 999 + b"\n", b"a\r ", b"\x1b", b"ok ", b"\xff\xe1\x00\x02", b"<", b"\x00",
      b"\x21\xfe\x01a\x00", b"PK\x05\x06"],
 )  # fmt: skip
-@pytest.mark.parametrize("start", [b"", b"GIF89a\x00", b"\xff\xd8\xff\xe0\x00\x02", b"PK\x03\x04"])
+@each_row("start", [b"", b"GIF89a\x00", b"\xff\xd8\xff\xe0\x00\x02", b"PK\x03\x04"])
 def test_crafted_files_are_taken_in_linear_time(start: bytes, unit: bytes) -> None:
     grows_with_size(lambda size: take({"a.md": (start + unit * size)[:size]}))
 

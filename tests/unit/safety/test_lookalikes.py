@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.judging.packages import Likeness, lookalike, normal_name, package_lookalike
 
 TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password", "gpt-4-tools")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "trusted", "how"),
     [
         ("git\u200bhub", "github", Likeness.UNSEEN),
@@ -52,7 +53,7 @@ def test_a_disguised_name_is_found_with_its_model_and_the_disguise(
     assert how.sentence in found.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "github", "gitlab", "git", "motions", "weather", "skill-reviewer", "lack", "slick-slacks",
@@ -74,7 +75,7 @@ def test_a_short_name_is_not_compared_letter_by_letter() -> None:
     assert lookalike("g1t", ("git",)) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "normal"),
     [
         ("GitHub", "github"),
@@ -97,7 +98,7 @@ def test_a_normal_name_is_normal_already(name: str) -> None:
     assert normal_name(once) == once
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("manager", "name", "meant"),
     [
         ("pip", "reqeusts", "requests"),
@@ -154,14 +155,13 @@ def test_a_real_package_is_left_alone_however_near_it_is(manager: str, names: st
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["", "@", "@/", "==", "x" * 100_000, "@" + "x" * 100_000, "\u0456"]
-)
+@each_row("name", ["", "@", "@/", "==", "x" * 100_000, "@" + "x" * 100_000, "\u0456"])
 def test_what_is_no_package_name_is_no_lookalike(name: str) -> None:
     assert package_lookalike(name, "npm") is None
     assert package_lookalike(name, "pip") is None
 
 
+@pytest.mark.slow
 def test_a_long_list_of_packages_takes_no_longer_for_each() -> None:
     def look(size: int) -> None:
         for number in range(size // 500):

@@ -1,8 +1,8 @@
 """A Markdown file falls into parts, each with its place, its headings and its exact position."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.intake.markdown import Part, Place, parts
 from prowess.safety.views import View
@@ -35,7 +35,7 @@ def test_a_fence_has_its_language_and_what_stands_inside() -> None:
     assert (code.language, code.view.text, code.view.origin(0)) == ("bash title=a", "ls\npwd\n", 22)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "inside"),
     [
         ("```\nls", "ls"),
@@ -59,7 +59,7 @@ def test_a_code_span_stands_where_it_stands() -> None:
     assert of_place(text, Place.CODE_SPAN) == [(5, "ls"), (17, "b"), (29, "x\ny")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place", "found"),
     [
         ("A <!-- secret --> b", Place.COMMENT, (6, " secret ")),

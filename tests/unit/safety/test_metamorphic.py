@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from itertools import product
 
-import pytest
 from tests.fixtures.scanning.cases import read_cases
+from tests.rows import each_row
 
 from prowess.safety.model import Level, Profile, ScanVerdict
 from prowess.safety.scan import scan
@@ -240,21 +240,21 @@ def heavy(files: Files) -> set[str]:
     return {finding.rule_id for finding in found if finding.level is Level.CRITICAL}
 
 
-@pytest.mark.parametrize(("attack", "disguise"), pairs(PROSE, PROSE_DISGUISES))
+@each_row(("attack", "disguise"), pairs(PROSE, PROSE_DISGUISES))
 def test_an_order_in_prose_stays_an_attack(attack: str, disguise: str) -> None:
     report = scan(PROSE_DISGUISES[disguise](PROSE[attack]), Profile.PACKAGE)
 
     assert report.verdict is ScanVerdict.QUARANTINE
 
 
-@pytest.mark.parametrize(("attack", "disguise"), pairs(SHELL, SHELL_DISGUISES))
+@each_row(("attack", "disguise"), pairs(SHELL, SHELL_DISGUISES))
 def test_a_command_stays_an_attack(attack: str, disguise: str) -> None:
     report = scan(SHELL_DISGUISES[disguise](SHELL[attack]), Profile.PACKAGE)
 
     assert report.verdict is ScanVerdict.QUARANTINE
 
 
-@pytest.mark.parametrize(("attack", "disguise"), pairs(PYTHON, PYTHON_DISGUISES))
+@each_row(("attack", "disguise"), pairs(PYTHON, PYTHON_DISGUISES))
 def test_a_python_program_stays_an_attack(attack: str, disguise: str) -> None:
     report = scan(PYTHON_DISGUISES[disguise](PYTHON[attack]), Profile.PACKAGE)
 
@@ -278,22 +278,22 @@ EXCUSED_PROSE = ("ignore-instructions", "prose-exfiltration", "remote-instructio
 EXCUSED_SHELL = ("pipe-to-shell", "reverse-shell", "secret-upload", "authorized-keys")
 
 
-@pytest.mark.parametrize(("attack", "excuse"), list(product(EXCUSED_PROSE, EXCUSES)))
+@each_row(("attack", "excuse"), list(product(EXCUSED_PROSE, EXCUSES)))
 def test_words_that_only_sound_like_a_warning_excuse_no_order(attack: str, excuse: str) -> None:
     report = scan(skill(f"{excuse} {PROSE[attack]}"), Profile.PACKAGE)
 
     assert report.verdict is ScanVerdict.QUARANTINE
 
 
-@pytest.mark.parametrize(("attack", "excuse"), list(product(EXCUSED_SHELL, EXCUSES)))
+@each_row(("attack", "excuse"), list(product(EXCUSED_SHELL, EXCUSES)))
 def test_words_that_only_sound_like_a_warning_excuse_no_command(attack: str, excuse: str) -> None:
     report = scan(skill(f"{excuse}\n\n{fenced(SHELL[attack], 'bash')}"), Profile.PACKAGE)
 
     assert report.verdict is ScanVerdict.QUARANTINE
 
 
-@pytest.mark.parametrize("title", ["Security notes", "Examples of attacks", "What not to do"])
-@pytest.mark.parametrize("attack", EXCUSED_SHELL)
+@each_row("title", ["Security notes", "Examples of attacks", "What not to do"])
+@each_row("attack", EXCUSED_SHELL)
 def test_a_title_excuses_no_script(attack: str, title: str) -> None:
     others = {"scripts__go_sh": f"# {title}\n{SHELL[attack]}\n"}
     report = scan(skill(f"## {title}\n\nRun `sh scripts/go.sh` first.", **others))
@@ -339,7 +339,7 @@ EDITS: dict[str, Callable[[Files], Files]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "edit"), list(product(HONEST_NAMES, EDITS)))
+@each_row(("name", "edit"), list(product(HONEST_NAMES, EDITS)))
 def test_a_harmless_edit_makes_no_attack(name: str, edit: str) -> None:
     before = HONEST[name]
 

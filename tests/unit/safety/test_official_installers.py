@@ -1,15 +1,15 @@
 """Which addresses count as an installer that its own maker documents."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.hosts import is_official, read_installers
 
 INSTALLERS = read_installers()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "who"),
     [
         ("https://sh.rustup.rs", "Rust project"),
@@ -31,7 +31,7 @@ def test_a_documented_installer_is_known_with_its_owner(url: str, who: str) -> N
     assert found.who == who
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://sh.rustup.rs",

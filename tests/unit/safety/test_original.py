@@ -1,6 +1,6 @@
 """The seven rules as first written down hold by their wording alone."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.rules.levels import SEVEN, literal_hits
 from prowess.safety.views import View
@@ -26,7 +26,7 @@ def test_each_of_the_seven_has_its_wording_here() -> None:
     assert set(WORDINGS) == set(SEVEN)
 
 
-@pytest.mark.parametrize("rule", SEVEN)
+@each_row("rule", SEVEN)
 def test_the_wording_is_found_where_it_stands(rule: str) -> None:
     words = WORDINGS[rule]
 

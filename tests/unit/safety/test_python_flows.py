@@ -1,6 +1,6 @@
 """Where data in Python code comes from and where it goes."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Fact
 from prowess.safety.languages.python.facts import read_python
@@ -45,7 +45,7 @@ ENVIRONMENT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ENVIRONMENT)
+@each_row("text", ENVIRONMENT)
 def test_the_environment_is_followed_to_where_it_is_sent(text: str) -> None:
     sent = facts(text, Act.SEND)
     assert any("env" in fact.flow for fact in sent), sent
@@ -66,7 +66,7 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize("expression", KEYS)
+@each_row("expression", KEYS)
 def test_a_private_key_is_followed_to_where_it_is_sent(expression: str) -> None:
     text = (
         "import os, requests, subprocess\nfrom pathlib import Path\n"
@@ -115,7 +115,7 @@ WAYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "how", "host"), WAYS)
+@each_row(("code", "how", "host"), WAYS)
 def test_each_way_out_is_named(code: str, how: str, host: str) -> None:
     text = (
         "import os, socket, smtplib, ftplib, boto3, telegram, http.client\n"

@@ -1,6 +1,6 @@
 """How fragments of Python are read, and where what was read stands."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.python.facts import read_python
@@ -8,7 +8,7 @@ from prowess.safety.languages.python.source import MAX_SOURCE
 from prowess.safety.views import Lines, View
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "column"),
     [
         ("import os\nos.remove('x')", 2, 1),

@@ -1,13 +1,14 @@
 """Each text is read in its language; where none is given, in each that it may be."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Snippet
 from prowess.safety.survey import fence_language, is_code, language_of, readings
 from prowess.safety.views import View
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "language"),
     [
         ("SKILL.md", "", "markdown"),
@@ -35,7 +36,7 @@ def test_a_file_says_its_language_first_by_its_first_line(
     assert language_of(path, text) == language
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("info", "language"),
     [
         ("bash", "shell"),

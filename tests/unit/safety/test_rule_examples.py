@@ -1,6 +1,6 @@
 """Each example of the rule table, scanned: those that must fire and those that must not."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.safety.model import Example, Level, Profile
 from prowess.safety.rules.table import read_examples, read_rules
@@ -34,7 +34,7 @@ _FIRES = [(rule, at) for rule in read_rules() for at in range(len(read_examples(
 _QUIET = [(rule, at) for rule in read_rules() for at in range(len(read_examples(rule).quiet))]
 
 
-@pytest.mark.parametrize(("rule_id", "number"), _FIRES)
+@each_row(("rule_id", "number"), _FIRES)
 def test_an_example_fires_at_least_at_the_level_of_its_row(rule_id: str, number: int) -> None:
     rule = read_rules()[rule_id]
     example = read_examples(rule_id).fires[number]
@@ -42,7 +42,7 @@ def test_an_example_fires_at_least_at_the_level_of_its_row(rule_id: str, number:
     assert any(level.rank <= rule.level.rank for level in _hits(example, rule_id))
 
 
-@pytest.mark.parametrize(("rule_id", "number"), _QUIET)
+@each_row(("rule_id", "number"), _QUIET)
 def test_an_honest_look_alike_does_not_fire(rule_id: str, number: int) -> None:
     levels = _hits(read_examples(rule_id).quiet[number], rule_id)
 

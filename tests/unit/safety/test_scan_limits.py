@@ -9,17 +9,18 @@ from itertools import product
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 
 FRONT = "---\nname: tide-table\ndescription: Look up the tides of a harbour.\n---\n\n"
-TINY, SMALL, LARGE, HUGE = 6_000, 25_000, 100_000, 200_000
+SMALL, LARGE, HUGE = 8_000, 32_000, 200_000
 # Four times the text may take four times as long; the rest is room for noise.
 MOST_GROWTH = 12
 # Below this many seconds a measurement is mostly noise.
-FLOOR = 0.3
+FLOOR = 0.1
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -325,25 +326,27 @@ def seconds(path: str, text: str) -> float:
     return took
 
 
-@pytest.mark.parametrize(
-    ("path", "name"), [(path, name) for path, crafted in LANGUAGES.items() for name in crafted]
-)
-def test_crafted_text_costs_no_more_than_its_size(path: str, name: str) -> None:
-    craft = LANGUAGES[path][name]
-    tiny = seconds(path, craft(TINY))
-    small = seconds(path, craft(SMALL))
-    assert small <= MOST_GROWTH * max(tiny, FLOOR), f"{tiny:.2f} s, then {small:.2f} s"
-    large = seconds(path, craft(LARGE))
+@pytest.mark.slow
+@each_row("path", LANGUAGES)
+def test_crafted_text_costs_no_more_than_its_size(path: str) -> None:
+    slow = []
+    for name, craft in LANGUAGES[path].items():
+        small, large = seconds(path, craft(SMALL)), seconds(path, craft(LARGE))
+        if large > MOST_GROWTH * max(small, FLOOR):
+            slow.append(f"{name}: {small:.2f} s, then {large:.2f} s")
 
-    assert large <= MOST_GROWTH * max(small, FLOOR), f"{small:.2f} s, then {large:.2f} s"
+    assert slow == []
 
 
-@pytest.mark.parametrize("name", ["substitutions", "images", "newlines", "curls", "ignore", "divs"])
-def test_200_kb_of_crafted_text_cost_little_more_than_twice_100_kb(name: str) -> None:
-    large = seconds("SKILL.md", CRAFTED[name](LARGE))
-    huge = seconds("SKILL.md", CRAFTED[name](HUGE))
+@pytest.mark.slow
+@each_row("name", ["substitutions", "newlines", "ignore"])
+def test_200_kb_of_crafted_text_cost_as_much_as_their_size(name: str) -> None:
+    small, huge = (
+        seconds("SKILL.md", CRAFTED[name](LARGE)),
+        seconds("SKILL.md", CRAFTED[name](HUGE)),
+    )
 
-    assert huge <= MOST_GROWTH / 2 * max(large, FLOOR), f"{large:.2f} s, then {huge:.2f} s"
+    assert huge <= MOST_GROWTH / 4 * HUGE / LARGE * max(small, FLOOR), f"{small:.2f}, {huge:.2f} s"
 
 
 def test_a_hundred_thousand_empty_lines_hide_nothing() -> None:
@@ -368,8 +371,8 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("nested", range(len(NESTED)))
-@pytest.mark.parametrize("path", ATTACKS)
+@each_row("nested", range(len(NESTED)))
+@each_row("path", ATTACKS)
 def test_nothing_hides_behind_deep_nesting(path: str, nested: int) -> None:
     files = {"SKILL.md": page("Read it.\n"), path: f"{NESTED[nested]}\n{ATTACKS[path]}\n".encode()}
 

@@ -1,6 +1,6 @@
 """Addresses that are a secret by themselves, in the one table that all who hide them share."""
 
-import pytest
+from tests.rows import each_row
 
 from prowess.runtime.config.redaction import REDACTED, shown
 from prowess.safety.secrets import ADDRESSES, mask
@@ -36,18 +36,18 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("address", OWNED + SELF_HOSTED)
+@each_row("address", OWNED + SELF_HOSTED)
 def test_such_an_address_is_hidden_in_a_trace_and_in_the_config(address: str) -> None:
     assert hidden_in(f"curl -d @body {address}").text.count("****") == 1
     assert shown({"to": address}) == {"to": REDACTED}
 
 
-@pytest.mark.parametrize("address", OWNED)
+@each_row("address", OWNED)
 def test_such_an_address_is_cut_where_a_finding_shows_a_line(address: str) -> None:
     assert CANARY not in mask(f"curl -d @body {address}")
 
 
-@pytest.mark.parametrize("address", ORDINARY)
+@each_row("address", ORDINARY)
 def test_an_ordinary_address_is_shown(address: str) -> None:
     assert hidden_in(address).text == address
     assert shown({"url": address}) == {"url": address}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Level
 from prowess.safety.secrets import FORMATS, literal_secrets, mask
@@ -53,7 +54,7 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@each_row("name", SECRETS)
 def test_a_secret_is_seen_by_its_form_and_never_quoted(name: str) -> None:
     text = f"Use {SECRETS[name]} for it."
     (found,) = literal_secrets(View.raw("a.md", text))
@@ -62,7 +63,7 @@ def test_a_secret_is_seen_by_its_form_and_never_quoted(name: str) -> None:
     assert found.spot.text not in found.message
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@each_row("name", SECRETS)
 def test_a_secret_is_masked_but_for_its_beginning(name: str) -> None:
     text = f"Use {SECRETS[name]} for it."
     (found,) = literal_secrets(View.raw("a.md", text))
@@ -74,13 +75,13 @@ def test_a_secret_is_masked_but_for_its_beginning(name: str) -> None:
     assert mask(masked) == masked
 
 
-@pytest.mark.parametrize("name", ["GitHub", "OpenAI project", "Stripe", "Google", "Slack"])
+@each_row("name", ["GitHub", "OpenAI project", "Stripe", "Google", "Slack"])
 def test_the_beginning_of_a_cut_secret_is_masked_too(name: str) -> None:
     cut = SECRETS[name][:26]
     assert cut not in mask(f"token: {cut}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "AKIAIOSFODNN7EXAMPLE",
@@ -149,7 +150,8 @@ def test_masking_crafted_text_twice_is_masking_once(parts: list[str]) -> None:
     literal_secrets(View.raw("a", text))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "unit",
     ["sk-", "a", "eyJ", "eyJaaaaaaaaaaaaaaaaaaa.", "a://", "a://b:", PEM + "\n", 'password = "',
      "M", "secret", "Mabcdefghijklmnopqrstuvwx.", "12345678:AA", "secret_access_key=", '="',

@@ -1,6 +1,7 @@
 """One table says which paths and variables matter, however a path is written."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.sensitive import (
     is_agent_path,
@@ -11,7 +12,7 @@ from prowess.safety.sensitive import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "~/.ssh/id_rsa",
@@ -29,7 +30,7 @@ def test_the_same_file_is_the_same_in_every_spelling(path: str) -> None:
     assert path_label(path) == "credential:~/.ssh/id_rsa"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "label"),
     [
         ("~/.aws/credentials", "credential:~/.aws/credentials"),
@@ -62,7 +63,7 @@ def test_what_a_path_holds_has_a_label(path: str, label: str) -> None:
     assert path_label(path) == label
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["~/.ssh/known_hosts", "~/.ssh/id_rsa.pub", ".env.example", "src/environment.py", "a" * 2000],
 )
@@ -70,7 +71,7 @@ def test_an_ordinary_path_has_no_label(path: str) -> None:
     assert path_label(path) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "kind"),
     [
         ("~/Library/LaunchAgents/a.plist", "launchd"),
@@ -116,13 +117,11 @@ def test_a_file_that_steers_an_agent_is_known(path: str, *, steers: bool) -> Non
     assert is_agent_path(path) is steers
 
 
-@pytest.mark.parametrize(
-    "name", ["GITHUB_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "OPENAI_API_KEY", "PAT"]
-)
+@each_row("name", ["GITHUB_TOKEN", "aws_secret_access_key", "DB_PASSWORD", "OPENAI_API_KEY", "PAT"])
 def test_a_secret_is_known_by_the_name_of_its_variable(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["HOME", "TOKENIZER", "KEYBOARD", "PATH", "A" * 300 + "_TOKEN"])
+@each_row("name", ["HOME", "TOKENIZER", "KEYBOARD", "PATH", "A" * 300 + "_TOKEN"])
 def test_other_variables_are_no_secrets(name: str) -> None:
     assert not is_secret_name(name)

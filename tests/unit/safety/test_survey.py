@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.facts import Act, Scene
 from prowess.safety.intake.ledger import take
@@ -40,7 +41,7 @@ def rules(looked: Survey) -> set[str]:
     return {seen.rule_id for seen, _ in looked.seen}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place"),
     [
         (f"```bash\n{PIPE}\n```\n", "fence"),
@@ -74,7 +75,7 @@ def test_a_warning_goes_with_the_code_that_it_is_about() -> None:
     assert {row[2] for row in fetches(survey(f"Never run `{PIPE}` here.\n"))} == {("negated",)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         ORDER,

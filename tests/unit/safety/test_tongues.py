@@ -1,6 +1,7 @@
 """The oldest tricks are seen in the languages that people write them in."""
 
 import pytest
+from tests.rows import each_row
 
 from prowess.safety.prose.patterns import tongue_marks
 from prowess.safety.views import View
@@ -59,10 +60,9 @@ def seen(text: str) -> list[tuple[str, int, str, tuple[str, ...]]]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "before", "trick", "after"),
     [row[1:] for row in TRICKS],
-    ids=[f"{row[0]}-{row[1]}-{number}" for number, row in enumerate(TRICKS)],
 )
 def test_a_trick_is_seen_where_it_stands(rule: str, before: str, trick: str, after: str) -> None:
     assert (rule, len(before), trick, ()) in seen(before + trick + after)
@@ -87,7 +87,7 @@ def test_a_quotation_before_it_does_not_hide_the_order() -> None:
     assert [(mark[1], mark[3]) for mark in seen(text)] == [(45, ())]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Ignore blank lines when you compare.",

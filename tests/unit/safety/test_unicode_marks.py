@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
+from tests.rows import each_row
 
 from prowess.safety.intake.folding import loose, strict
 from prowess.safety.intake.unicode_marks import hidden_texts, marks
@@ -101,7 +102,7 @@ def test_three_words_with_something_invisible_inside_are_marked() -> None:
     assert not _rules("one i\u200bg\u200bnored word")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "family \U0001f468\u200d\U0001f469\u200d\U0001f467 and \u2764\ufe0f 1\ufe0f\u20e3",
@@ -140,7 +141,8 @@ def test_no_text_breaks_the_marks(text: str) -> None:
     assert all(len(found.text) == len(found.origins) for found in hidden_texts(view))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "unit",
     ["\U000e0061", "\ufe00", "\ufe00\ufe01", "\ue041", "\u202e", "\u202ea\n", "a\u200b", "\u200b",
      "\u200b\u200c", "re\u0430d ", "\u0430a", "a\ufe01", "\U000e0061\n"],

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.views import Lines, Spot, View
 
@@ -56,9 +57,7 @@ def test_a_spot_knows_its_file_its_text_and_its_place() -> None:
     assert (spot.path, spot.text, spot.offset) == ("SKILL.md", "three", 8)
 
 
-@pytest.mark.parametrize(
-    ("offset", "position"), [(0, (1, 1)), (2, (1, 3)), (3, (2, 1)), (4, (3, 1)), (6, (3, 3))]
-)
+@each_row(("offset", "position"), [(0, (1, 1)), (2, (1, 3)), (3, (2, 1)), (4, (3, 1)), (6, (3, 3))])
 def test_lines_and_columns_are_counted_from_one(offset: int, position: tuple[int, int]) -> None:
     assert Lines.of("ab\n\ncd").position(offset) == position
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.safety.web_addresses import (
     WebAddress,
@@ -13,7 +14,7 @@ from prowess.safety.web_addresses import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "expected"),
     [
         ("https://example.com", ("example.com", 443, "/", "example.com")),
@@ -32,7 +33,7 @@ def test_a_public_address_is_read_into_its_parts(
     assert (address.host, address.port, address.target, address.authority) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "said"),
     [
         ("http://example.com/", "is not https"),
@@ -64,7 +65,7 @@ def test_an_address_that_is_not_plain_https_is_refused(url: str, said: str) -> N
     assert said in problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "127.0.0.1.", "1.2.3.4.5", "0x",
      "256.1.1.1", "example.0x7f", "00000127.0.0.1"],
@@ -73,7 +74,7 @@ def test_a_number_that_some_programs_read_as_an_address_is_refused(host: str) ->
     assert host_problem(host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     ["localhost", "LOCALHOST", "a.localhost", "printer.local", "metadata.google.internal", "db",
      "metadata.goog", "router.home.arpa", "x.corp", ""],
@@ -82,7 +83,7 @@ def test_a_name_on_the_inside_is_refused_before_it_is_looked_up(host: str) -> No
     assert host_problem(host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["0.0.0.1", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.255.0.1", "168.63.129.16",
      "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.168.1.1",
@@ -106,7 +107,7 @@ def test_what_the_standard_library_calls_private_is_never_public_here(address: o
         assert address_problem(str(address))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "expected"),
     [
         ("https://example.com/a?token=x#y", "https://example.com/a?…"),

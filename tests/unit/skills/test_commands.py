@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.commands import RESERVED, ToolDispatch, build_commands, command_name
 from prowess.skills.model import Invocation, Skill, Tier
@@ -23,7 +24,7 @@ def _tool_skill(**fields: object) -> Skill:
     return replace(skill, invocation=Invocation(tool="send_note"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("skill", "name"),
     [
         ("deploy", "deploy"),

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import EntrySettings, NodeSettings, Settings, SkillsSettings
 from prowess.skills.eligibility import (
@@ -218,7 +219,7 @@ def test_a_config_path_counts_when_it_leads_to_something_switched_on(
     assert is_satisfied({"channels": {"chat": value}}, "channels.chat") is satisfied
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["absent", "channels.absent", "channels.chat.deeper", "", "channels.", "__proto__", "a..b"],
 )

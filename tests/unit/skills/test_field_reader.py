@@ -1,4 +1,5 @@
 import pytest
+from tests.rows import each_row
 
 from prowess.skills.frontmatter import (
     FieldReader,
@@ -58,7 +59,7 @@ def test_what_is_absent_is_empty() -> None:
     assert fields.flag("homepage", default=True, ambiguous=False) is True
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "text"),
     [
         ("  padded  ", "padded"),
@@ -79,7 +80,7 @@ def test_a_line_is_that_of_the_value() -> None:
     assert reader("name: deploy", "license: MIT").line("license") == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "words"),
     [
         ("[a, b, a, '', 3]", ("a", "b", "3")),
@@ -94,7 +95,7 @@ def test_words_are_a_list_or_a_comma_separated_text(written: str, words: tuple[s
     assert reader(f"key: {written}").words("key") == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     [
         (" a ", "a"),
@@ -109,12 +110,12 @@ def test_a_value_as_text_is_trimmed_or_compact_json(value: Value, text: str) -> 
     assert as_text(value) == text
 
 
-@pytest.mark.parametrize("value", [True, "TRUE", 1, "yes", "On", "y", "T"])
+@each_row("value", [True, "TRUE", 1, "yes", "On", "y", "T"])
 def test_every_spelling_of_yes_is_yes(value: Value) -> None:
     assert as_flag(value, default=False) is True
 
 
-@pytest.mark.parametrize("value", [False, "False", 0, "no", "OFF", "N", "f"])
+@each_row("value", [False, "False", 0, "no", "OFF", "N", "f"])
 def test_every_spelling_of_no_is_no(value: Value) -> None:
     assert as_flag(value, default=True) is False
 
@@ -132,7 +133,7 @@ def test_strings_split_at_the_separators_that_are_asked_for() -> None:
     assert strings(None) == strings([]) == ()
 
 
-@pytest.mark.parametrize("value", [5, True, {"a": 1}, [None], [["a"]], [{"a": 1}], "", " , ", [""]])
+@each_row("value", [5, True, {"a": 1}, [None], [["a"]], [{"a": 1}], "", " , ", [""]])
 def test_a_shape_that_says_nothing_is_unreadable_as_strings(value: Value) -> None:
     with pytest.raises(UnreadableError):
         strings(value)
@@ -154,7 +155,7 @@ def test_a_map_may_be_absent_a_map_or_json(value: Value, found: Fields) -> None:
     assert mapping(value) == found
 
 
-@pytest.mark.parametrize("value", ["words", "", [], 5, False])
+@each_row("value", ["words", "", [], 5, False])
 def test_a_shape_that_says_nothing_is_unreadable_as_a_map(value: Value) -> None:
     with pytest.raises(UnreadableError):
         mapping(value)

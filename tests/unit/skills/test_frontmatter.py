@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import SpecMode
 from prowess.skills.frontmatter import Frontmatter, decode, quote_prose, read
@@ -16,9 +17,7 @@ def block(*lines: str) -> str:
     return "\n".join(("---", *lines, "---", "Body."))
 
 
-@pytest.mark.parametrize(
-    "content", [b"\xef\xbb\xbfa\nb\n", b"a\r\nb\r\n", b"a\rb\r", b"a\nb\r\n", b"a\nb\n"]
-)
+@each_row("content", [b"\xef\xbb\xbfa\nb\n", b"a\r\nb\r\n", b"a\rb\r", b"a\nb\r\n", b"a\nb\n"])
 def test_a_byte_order_mark_and_foreign_line_ends_are_taken_away(content: bytes) -> None:
     assert decode(content).text == "a\nb\n"
 
@@ -42,9 +41,7 @@ def test_bytes_that_are_no_text_are_refused_with_a_line(
     assert decoded.text == ""
 
 
-@pytest.mark.parametrize(
-    "text", ["", "# Title\n", "----\na: 1\n----\n", "\n----\n", " x\n---\n", "--\n"]
-)
+@each_row("text", ["", "# Title\n", "----\na: 1\n----\n", "\n----\n", " x\n---\n", "--\n"])
 def test_a_text_that_does_not_open_with_three_dashes_is_all_body(text: str) -> None:
     front = read(text)
 
@@ -52,10 +49,8 @@ def test_a_text_that_does_not_open_with_three_dashes_is_all_body(text: str) -> N
     assert front.body_line == 1
 
 
-@pytest.mark.parametrize(
-    ("before", "line"), [(" ", 1), ("\n", 2), ("\n \n", 3), ("\u200b", 1), ("\ufeff", 1)]
-)
-@pytest.mark.parametrize("mode", SpecMode)
+@each_row(("before", "line"), [(" ", 1), ("\n", 2), ("\n \n", 3), ("\u200b", 1), ("\ufeff", 1)])
+@each_row("mode", SpecMode)
 def test_a_block_that_does_not_begin_at_the_very_start_is_refused_and_not_passed_over(
     before: str, line: int, mode: SpecMode
 ) -> None:
@@ -124,7 +119,7 @@ def test_a_key_that_occurs_twice_makes_the_block_untrusted() -> None:
     assert not front.readable
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "description: Use when: asked",

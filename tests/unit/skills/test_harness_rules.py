@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.rows import each_row
 
 from prowess.skills.harness.rules import Reader, chosen, is_hidden, read_rules, reader_named, reads
 from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
@@ -24,7 +25,7 @@ def _at(source: Source, *, name: str = "deploy") -> Skill:
     return make_skill(name, source=source, path=path, folder=path.rpartition("/")[0])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "readers"),
     [
         (

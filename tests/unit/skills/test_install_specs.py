@@ -1,4 +1,5 @@
 import pytest
+from tests.rows import each_row
 
 from prowess.settings import InstallSettings
 from prowess.skills.metadata import InstallOption, offered, read_install
@@ -94,7 +95,7 @@ def test_ids_count_every_entry_so_that_they_mean_the_same_on_every_host() -> Non
     assert [(problem.code, problem.line) for problem in found] == [("INSTALL_ENTRY_INVALID", 4)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "key", "target"),
     [
         ("brew", "formula", "jq"),
@@ -113,7 +114,7 @@ def test_a_plain_package_name_is_taken(kind: str, key: str, target: str) -> None
     assert found == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "key", "target"),
     [
         ("brew", "formula", ""),
@@ -145,7 +146,7 @@ def test_what_could_be_more_than_a_package_name_is_dropped(
     assert [problem.code for problem in found] == ["INSTALL_ENTRY_INVALID"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "said"),
     [
         ({"kind": "brew"}, "not a list"),
@@ -201,7 +202,7 @@ def test_the_first_of_two_entries_of_one_kind_is_offered() -> None:
     assert chosen(UV, second) == ["uv-1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spec", "label"),
     [
         (BREW, "Install jq (brew)"),

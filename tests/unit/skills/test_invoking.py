@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.commands import SkillCommand, build_commands
 from prowess.skills.invocation import (
@@ -41,7 +42,7 @@ def _tool_skill(**fields: object) -> Skill:
     return replace(make_skill("notify", fields=fields), invocation=Invocation(tool="send"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "arguments"),
     [
         ("/code_review", ""),
@@ -60,7 +61,7 @@ def test_a_command_is_found_with_what_stands_behind_it(text: str, arguments: str
     assert _found(text, "deploy", "code-review") == ("code-review", arguments)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["", "/", "/ deploy", "deploy", "say /deploy", "/deployed", "/usr/bin/deploy", "/skill",
      "/skill other", "/skills deploy", "//deploy", "/skill " + "x" * 10_000],
@@ -210,7 +211,7 @@ def test_reserved_names_are_the_callers_to_choose() -> None:
     assert invoked.command.name == "help"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "near"),
     [
         ("/deplyo now", ("deploy",)),
@@ -235,7 +236,7 @@ def test_invoking_takes_commands_that_were_built_before() -> None:
     assert invoke("/other", commands, PLACE) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("use $deploy now", ("deploy",)),

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.json_text import (
     closing_brace,
@@ -26,14 +27,12 @@ def test_json_and_json5_give_the_same_object(text: str) -> None:
     assert read_object(text) == {"a": [1, True]}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "plain words", "[1, 2]", '"text"', "null", "{a: ", "{" * 5000]
-)
+@each_row("text", ["", "plain words", "[1, 2]", '"text"', "null", "{a: ", "{" * 5000])
 def test_what_is_no_object_is_none(text: str) -> None:
     assert read_object(text) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"a": 1, "a": 2}',
@@ -51,7 +50,7 @@ def test_what_a_later_stage_could_not_print_or_compare_is_none(text: str) -> Non
     assert read_object(text) is None
 
 
-@pytest.mark.parametrize("value", [None, True, "é", 2**63 - 1, [1.5, {"a": []}]])
+@each_row("value", [None, True, "é", 2**63 - 1, [1.5, {"a": []}]])
 def test_ordinary_values_are_plain(value: object) -> None:
     assert is_plain(value)
 
@@ -90,7 +89,7 @@ def test_what_people_write_by_hand_is_read(text: str, value: dict[str, object]) 
     assert read_object(text) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "{}",
@@ -109,7 +108,7 @@ def test_the_closing_brace_is_found_past_strings_and_comments(text: str) -> None
     assert closing_brace(text + " tail }", 0) == len(text)
 
 
-@pytest.mark.parametrize("text", ["{", "{{}", "{a: '}", "{a: 1 // }", "{a: /* }"])
+@each_row("text", ["{", "{{}", "{a: '}", "{a: 1 // }", "{a: /* }"])
 def test_an_object_that_never_ends_has_no_closing_brace(text: str) -> None:
     assert closing_brace(text, 0) is None
 

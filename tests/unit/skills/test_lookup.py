@@ -1,13 +1,12 @@
 import pytest
+from tests.rows import each_row
 
 from prowess.errors import SkillNotFoundError
 from prowess.skills.catalog import find
 from prowess.testing import make_skill
 
 
-@pytest.mark.parametrize(
-    "asked", ["git-flow", "flow", "Git-Flow", " FLOW ", "git_flow", "gitFlow", "git flow"]
-)
+@each_row("asked", ["git-flow", "flow", "Git-Flow", " FLOW ", "git_flow", "gitFlow", "git flow"])
 def test_a_skill_is_found_by_name_key_case_or_separators(asked: str) -> None:
     wanted = make_skill("git-flow", key="flow")
 

@@ -1,4 +1,5 @@
 import pytest
+from tests.rows import each_row
 
 from prowess.skills.frontmatter import FieldReader, read
 from prowess.skills.metadata import Resolved, platform_name, resolve
@@ -13,7 +14,7 @@ def codes(found: Resolved) -> list[tuple[str, int | None]]:
     return [(problem.code, problem.line) for problem in found.diagnostics]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "name"),
     [
         ("macOS", "darwin"),
@@ -72,7 +73,7 @@ def test_every_field_of_the_block_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         '\'{"openclaw": {"requires": {"bins": ["git"]}}}\'',
@@ -114,7 +115,7 @@ def test_always_is_a_plain_true_and_nothing_else(value: str) -> None:
     assert resolved(f"metadata: {{openclaw: {{always: {value}}}}}").metadata.always is False
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         "words",
@@ -227,7 +228,7 @@ def test_unreadable_requirements_outside_the_block_close_the_gate_too(line: str)
     assert [code for code, _ in codes(found)] == ["METADATA_UNREADABLE"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "triggers: [ship it, release]",

@@ -1,4 +1,4 @@
-import pytest
+from tests.rows import each_row
 
 from prowess.skills.model import Requirements, Source, Tier
 from prowess.testing import make_skill
@@ -11,14 +11,14 @@ def test_every_tier_has_a_name_of_its_own_on_the_wire() -> None:
     assert (names[0], names[-1]) == ("openclaw-extra", "openclaw-workspace")
 
 
-@pytest.mark.parametrize("tier", Tier)
+@each_row("tier", Tier)
 def test_links_are_kept_on_purpose_only_in_managed_and_personal_folders(tier: Tier) -> None:
     personal = {Tier.MANAGED, Tier.HARNESS_PERSONAL, Tier.AGENTS_PERSONAL}
 
     assert Source(tier=tier, root="/x").links_allowed is (tier in personal)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "requires",
     [
         Requirements(bins=("x",)),

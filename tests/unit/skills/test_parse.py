@@ -3,6 +3,7 @@ import hashlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import SpecMode
 from prowess.skills.model import (
@@ -130,7 +131,7 @@ def test_the_name_falls_back_to_the_folder_and_its_blanks_are_collapsed() -> Non
     assert read(spread).name == "ship it"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code", "line"),
     [
         ("Just text.", "FRONTMATTER_MISSING", 1),
@@ -209,7 +210,7 @@ def test_strict_mode_takes_what_the_standard_allows() -> None:
     assert (skill.name, skill.diagnostics) == ("deploy", ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "path", "code"),
     [
         (front("name: Deploy", "description: x"), "/skills/deploy/SKILL.md", "NAME_INVALID"),
@@ -282,7 +283,7 @@ def test_a_requirement_on_one_line_survives_the_reading_of_broken_lines() -> Non
     assert read(document(text), SpecMode.LEGACY).metadata.requires == Requirements(bins=("git",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "invocation"),
     [
         ((), Invocation()),
@@ -339,7 +340,7 @@ def test_the_sidecar_of_codex_says_whether_the_model_may_choose(
     assert skill.dialect is Dialect.CODEX
 
 
-@pytest.mark.parametrize("sidecar", [b"\xff", b"a: [", b"- a", b"policy: words", b"a: 1\na: 2"])
+@each_row("sidecar", [b"\xff", b"a: [", b"- a", b"policy: words", b"a: 1\na: 2"])
 def test_a_sidecar_that_cannot_be_read_keeps_the_skill_from_the_model(sidecar: bytes) -> None:
     parsed = parse(document(described(), sidecar=sidecar), SpecMode.MIXED)
 
@@ -394,7 +395,7 @@ def test_a_rule_is_called_by_its_file_and_keeps_its_globs() -> None:
     assert skill.dialect is Dialect.CURSOR_RULE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "dialect"),
     [
         ((), Dialect.STANDARD),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.invocation import COMMANDS_NOT_RUN, TOO_MUCH, argument_names, fill, split_words
 from prowess.testing import make_skill
@@ -15,7 +16,7 @@ TRICKY = st.text(
 HEADED = "\n\n## User input\n\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "filled"),
     [
         ("all: $ARGUMENTS.", 'all: one "two three".'),
@@ -75,7 +76,7 @@ def test_a_name_that_is_declared_twice_has_its_first_place() -> None:
     assert fill("$a", "x y", names=("a", "a")).text == "x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("declared", "names"),
     [
         (["file", "branch"], ("file", "branch")),
@@ -154,7 +155,7 @@ def test_a_value_is_never_expanded_again() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "commands",
     [
         "!`git diff $0`",
@@ -181,7 +182,7 @@ def test_behind_a_fence_of_commands_placeholders_are_filled_again() -> None:
     assert fill("```!\n$0\n```\n$0", "x").text == "```!\n$0\n```\nx"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("", ()),
@@ -221,7 +222,7 @@ def test_long_arguments_are_taken_whole() -> None:
     assert fill("$ARGUMENTS", arguments).text == arguments
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     ["!`" * 100_000, "```!\n" * 50_000, "$" * 200_000, "\\$" * 100_000, "$a-" * 60_000,
      " " * 200_000 + "`", "`" * 200_000, "$ARGUMENTS[" * 20_000, "${CLAUDE_" * 20_000],

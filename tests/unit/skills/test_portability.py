@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-import pytest
+from tests.rows import each_row
 
 from prowess.settings import SpecMode
 from prowess.skills.harness.portable import (
@@ -45,12 +45,12 @@ def _notes(
     return {note.subject: note for note in found}
 
 
-@pytest.mark.parametrize("reader", Reader)
+@each_row("reader", Reader)
 def test_a_plain_skill_loses_nothing_anywhere(reader: Reader) -> None:
     assert _notes(reader) == {}
 
 
-@pytest.mark.parametrize("reader", Reader)
+@each_row("reader", Reader)
 def test_that_a_skill_is_no_longer_kept_from_the_model_is_told_first(reader: Reader) -> None:
     notes = _notes(reader, "version: 1", "disable-model-invocation: true")
 
@@ -128,7 +128,7 @@ def test_a_second_skill_inside_is_named() -> None:
     assert set(notes) == {"examples/SKILL.md", SIDECAR}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("existing", "expected"),
     [
         (None, HIDING),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
@@ -189,7 +190,7 @@ def test_the_body_stays_as_it_was_written() -> None:
     assert not made.text.startswith("\ufeff")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "fallback", "expected"),
     [
         ("Deploy It!", "x", "deploy-it"),
@@ -237,7 +238,7 @@ def test_metadata_that_cannot_be_read_is_not_exported_without_its_gate() -> None
     assert "metadata cannot be read" in str(build(skill, text, SpecMode.MIXED))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         (["a", "b"], "a, b"),

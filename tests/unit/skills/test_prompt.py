@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import Limits
 from prowess.skills.model import Skill, Tier, Triggers
@@ -148,7 +149,7 @@ def test_without_hints_the_description_stands_alone() -> None:
     assert described(make_skill(description="Ships.", triggers=Triggers(none=("x",)))) == "Ships."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "homes", "shown"),
     [
         ("/home/me/skills/a", ("/home/me",), "~/skills/a"),
@@ -274,7 +275,7 @@ def test_hidden_descriptions_never_leave_an_empty_element() -> None:
     assert "<description>" not in shortest.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "limit", "short"),
     [
         ("short", 5, "short"),
@@ -435,7 +436,7 @@ def shift_of(golden: Golden) -> int:
     return note - THEIR_TRUNCATED_NOTE + fixed - THEIR_FIXED[golden.tier]
 
 
-@pytest.mark.parametrize("golden", GOLDENS, ids=lambda g: f"{g.skills}x{g.description}@{g.budget}")
+@each_row("golden", GOLDENS)
 def test_kept_counts_and_tiers_agree_with_the_table_once_prose_is_allowed_for(
     golden: Golden,
 ) -> None:

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.frontmatter import Frontmatter, decode, read
 from prowess.skills.model import Document, Fields, Source, Tier
@@ -45,9 +46,7 @@ def planned(found: Document) -> Repair:
     return repair
 
 
-@pytest.mark.parametrize(
-    "content", [b"Steps.\n", b"", b"----\na: 1\n", b"---\n\0", b"---\n\xff\n---"]
-)
+@each_row("content", [b"Steps.\n", b"", b"----\na: 1\n", b"---\n\0", b"---\n\xff\n---"])
 def test_what_is_no_text_or_has_no_frontmatter_is_left_alone(content: bytes) -> None:
     assert plan(document(content)) is None
 
@@ -100,7 +99,7 @@ def test_what_no_quoting_mends_stays_as_it_is() -> None:
     assert planned(document(text)) == Repair(before=text, after=text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lines",
     [
         ("name: >-", "  Ship It", "description: x"),
@@ -156,7 +155,7 @@ def test_a_name_that_yaml_would_not_read_as_text_is_quoted(folder: str, written:
     assert read(repair.after).fields["name"] == folder
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folder", "name", "renamed"),
     [
         ("Deploy App", "deploy-app", "deploy-app"),

@@ -1,6 +1,6 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.model import Metadata, Requirements, Skill, Tier
 from prowess.skills.prompt import PromptBlock
@@ -27,7 +27,7 @@ def test_equal_inputs_give_equal_hashes(
     assert one == other
 
 
-@pytest.mark.parametrize(
+@each_row(
     "skill",
     [
         make_skill("other"),

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.frontmatter import FieldReader, read
 from prowess.skills.parse import check, is_name, required, slug
@@ -12,19 +13,19 @@ def found(*lines: str, path: str = "/skills/deploy/SKILL.md") -> list[tuple[str,
     return [(problem.code, problem.line) for problem in problems]
 
 
-@pytest.mark.parametrize("name", ["a", "deploy", "deploy-app-2", "2fa", "a" * 64, "日本語", "été"])
+@each_row("name", ["a", "deploy", "deploy-app-2", "2fa", "a" * 64, "日本語", "été"])
 def test_a_name_is_lower_case_letters_digits_and_single_inner_hyphens(name: str) -> None:
     assert is_name(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["", "Deploy", "-a", "a-", "a--b", "a_b", "a b", "a.b", "a" * 65, "a" * 300, "a/b", "É"]
 )
 def test_anything_else_is_no_name(name: str) -> None:
     assert not is_name(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("Deploy App", "deploy-app"),
@@ -74,7 +75,7 @@ def test_the_same_letters_composed_differently_are_the_same_name() -> None:
     assert found("name: été", "description: x", path="/skills/e\u0301te\u0301/SKILL.md") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folder", "name", "codes"),
     [
         ("deploy", "Deploy", ["NAME_INVALID"]),
@@ -137,7 +138,7 @@ def test_a_compatibility_note_is_short(text: str) -> None:
     assert found("name: deploy", "description: x", f"compatibility: {text}") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "code"),
     [
         ("compatibility: ''", "COMPATIBILITY_INVALID"),

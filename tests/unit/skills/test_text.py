@@ -1,6 +1,6 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.text import clean, one_line
 
@@ -13,7 +13,7 @@ def test_letters_of_any_script_stay() -> None:
     assert clean("Déploie l'app 部署\tnow\nand then") == "Déploie l'app 部署\tnow\nand then"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "shown"),
     [
         ("\x1b[31mred\x1b[0m", "red"),

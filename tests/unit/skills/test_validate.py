@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.settings import SpecMode
 from prowess.skills.model import Document, Severity, Source, Tier
@@ -167,7 +168,7 @@ def test_a_description_says_when_to_use_the_skill(
     assert ("WHEN_MISSING" not in codes(found)) is says_when
 
 
-@pytest.mark.parametrize(
+@each_row(
     "link",
     [
         "[a](references/guide.md)",
@@ -226,7 +227,7 @@ def test_links_in_code_are_not_followed(fence: str) -> None:
     assert [problem.line for problem in report(good(body=body)).diagnostics] == [8]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         (front("name: été", "description: Use it."), "ASCII"),

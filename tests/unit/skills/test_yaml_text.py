@@ -1,12 +1,13 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from prowess.skills.model import Value
 from prowess.skills.yaml_text import load
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "value"),
     [
         ("", None),
@@ -86,7 +87,7 @@ def test_an_anchor_without_an_alias_is_harmless() -> None:
     assert load("a: &x 1").root == {"a": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code", "line"),
     [
         ("a: &x 1\nb: *x", "ALIAS_FORBIDDEN", 2),
