@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
+from prowess.reading.views import View
 from prowess.safety.model import Level, ScanReport, ScanVerdict
 from prowess.safety.rules.levels import literal_hits
 from prowess.safety.rules.table import read_rules
-from prowess.safety.views import View
 
 # Two-sided 95 %.
 _Z = 1.959963984540054

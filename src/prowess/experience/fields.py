@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from prowess.secrets.credentials import masked
-from prowess.secrets.names import CODES, PARTS, WORDS, plain_words
+from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (
     Action,
     Deed,
@@ -141,12 +141,12 @@ def _has_part(words: str) -> bool:
     return any(part in words for part in _PARTS) or bool(_CODE.search(words))
 
 
-_PARTS = tuple(dict.fromkeys(plain_words(part) for part in PARTS))
-_WORDS = frozenset(plain_words(word) for word in WORDS)
+_PARTS = tuple(dict.fromkeys(plain_words(part) for part in read_names().parts))
+_WORDS = frozenset(plain_words(word) for word in read_names().words)
 # Words that also name what is no secret where a call has them: `next_token`, `tan`.
 _LABEL_WORDS = frozenset(("token", "parole", "parola", "clave", "tan"))
 _CODE = re.compile(
-    rf"\b(?:{'|'.join(plain_words(word) for word in CODES)}) ?(?:codes?|kod|codigo)\b"
+    rf"\b(?:{'|'.join(plain_words(word) for word in read_names().codes)}) ?(?:codes?|kod|codigo)\b"
     r"|\A(?:(?:enter|the|input|et|edit|txt|text|field) ){0,3}(?:code|codigo)(?: eingeben)?\Z"
 )
 

@@ -39,7 +39,8 @@ from prowess.experience.fields import (
     says_login,
     way_of,
 )
-from prowess.secrets.credentials import STARS, masked, small_letters
+from prowess.secrets.credentials import STARS, masked
+from prowess.secrets.cues import small_letters
 from prowess.secrets.mask import Hidden, hidden_in
 from prowess.transcripts.traces import (
     Action,

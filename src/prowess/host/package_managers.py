@@ -35,8 +35,9 @@ from prowess.host.processes.facts import find_program
 from prowess.host.tool_downloads import BIN, link_programs, search_path_note
 from prowess.runtime.install import Command, Job, Outcome, Preview, Watch
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
-from prowess.safety.environment import comparable, find_group, is_secret_like
+from prowess.safety.environment import comparable, find_group
 from prowess.safety.packages import DownloadPlan, InstallPlan, brew_plan
+from prowess.secrets.names import is_secret_in_environment
 
 # Of the groups that make a tool run other code, these say where packages come from.
 _REGISTRIES = "package_managers"
@@ -125,7 +126,7 @@ def _stays(name: str, value: str, secret: Collection[str]) -> bool:
     group = find_group(name)
     if group and group.name == _REGISTRIES:
         return name not in _DROPPED
-    if (group and group.runs_code) or is_secret_like(name):
+    if (group and group.runs_code) or is_secret_in_environment(name):
         return False
     # A skill may not set those anyway, so none of them is a skill's secret: PATH, HOME, proxies.
     return group is not None or not (name in secret or _is_secret(name, value))

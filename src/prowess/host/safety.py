@@ -34,7 +34,7 @@ from prowess.errors import StoreError
 from prowess.host.files.state_files import locked, write_private
 from prowess.safety.paths import shown
 from prowess.safety.rules.levels import Acceptance
-from prowess.safety.secrets import mask
+from prowess.secrets.formats import mask
 
 # Asked again, should something inside take the first interruption for a failure of its own.
 _AGAIN_S, _SOON_S = 0.25, 0.001

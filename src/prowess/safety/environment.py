@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from prowess.data import read_table, read_words
+from prowess.secrets.names import is_secret_in_environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +56,6 @@ def _groups_by_key() -> dict[str, VariableGroup]:
 def _groups_by_prefix() -> dict[str, VariableGroup]:
     return {prefix: group for group in read_groups() for prefix in group.prefixes}
 
-
-# Names that look like a secret: a skill gets one only where it said that it needs it.
-SECRET_LIKE: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|CONNECTION_STRING|DSN)$",
-        r"(?:^|_)(?:API_?KEY|PRIVATE_KEY|ADMIN_KEY|ACCESS_KEY(?:_ID)?)$",
-        r"^(?:GH|GITHUB|GITLAB|NPM|NODE_AUTH|HF|SLACK|DISCORD|TELEGRAM)_",
-        r"^AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|SECURITY_TOKEN)$",
-        r"^(?:DATABASE|REDIS|MONGODB|AMQP)_UR[IL]$",
-    )
-)
 
 # How text and time are shown; harmless in every program.
 ALWAYS_ALLOWED = read_words("LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR")
@@ -114,11 +103,6 @@ def denied_group(key: str) -> str | None:
     """Return the name of the group for which no skill may set `key`, or None."""
     group = find_group(key)
     return group.name if group else None
-
-
-def is_secret_like(key: str) -> bool:
-    """Say whether a name looks like one of a secret."""
-    return any(pattern.search(comparable(key)) for pattern in SECRET_LIKE)
 
 
 def judge(key: str, value: str, declared: Collection[str], allowed: Collection[str] = ()) -> Ruling:
@@ -187,7 +171,7 @@ def _value_refusal(value: str) -> tuple[str, str] | None:
 def _open_group(upper: str, declared: Collection[str]) -> str:
     if upper in ALWAYS_ALLOWED or upper.startswith(ALWAYS_ALLOWED_PREFIXES):
         return "always"
-    if not is_secret_like(upper):
+    if not is_secret_in_environment(upper):
         return "ordinary"
     known = {comparable(item) for item in declared}
     return "declared" if upper in known else "undeclared"

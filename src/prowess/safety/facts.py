@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from prowess.safety.views import Spot, View
+from prowess.reading.views import Spot, View
 
 
 class Act(StrEnum):

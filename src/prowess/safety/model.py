@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prowess.safety.views import Spot
+from prowess.reading.views import Spot
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:

@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from prowess.safety.intake.folding import INVISIBLE
+from prowess.reading.folding import INVISIBLE
+from prowess.reading.views import Spot
+from prowess.safety.evidence import show_evidence
 from prowess.safety.intake.ledger import SourceFile, take
 from prowess.safety.model import (
     Confidence,
@@ -30,8 +32,7 @@ from prowess.safety.model import (
     ScanVerdict,
 )
 from prowess.safety.rules.table import read_rules
-from prowess.safety.secrets import evidence_of, mask
-from prowess.safety.views import Spot
+from prowess.secrets.formats import mask
 
 MOST_BYTES = 24 * 1024
 SHORTEST_NONCE = 16
@@ -461,7 +462,7 @@ def _line_start(text: str, line: int) -> int:
 def _placed(answer: Answer, source: SourceFile, offset: int) -> Answer:
     line, column = source.lines.position(offset)
     spot = Spot(source.view, offset, min(offset + len(answer.quote), len(source.text)))
-    evidence = evidence_of(spot, source.lines.line(line), column)
+    evidence = show_evidence(spot, source.lines.line(line), column)
     return replace(answer, spot=spot, line=line, column=column, evidence=evidence)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from prowess.reading.views import Lines, Spot, View
+from prowess.safety.evidence import show_evidence
 from prowess.safety.facts import Act, Scene, Setting
 from prowess.safety.intake.ledger import Intake, Limits, take
 from prowess.safety.judging.damage import judge_damage, judge_lasting
@@ -29,9 +31,7 @@ from prowess.safety.model import (
 )
 from prowess.safety.rules.levels import Acceptance, accepted_by, level_of, literal_hits
 from prowess.safety.rules.table import read_rules
-from prowess.safety.secrets import evidence_of
 from prowess.safety.survey import Survey
-from prowess.safety.views import Lines, Spot, View
 
 TIME_LIMIT = 5.0
 # A rule says the same of a file so many times at most, at each level.
@@ -211,7 +211,7 @@ def _weigh(
 def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
     seen, level, lowered, line, column = weighed
     rule = read_rules()[seen.rule_id]
-    evidence = evidence_of(seen.spot, table.line(line) if table else "", column)
+    evidence = show_evidence(seen.spot, table.line(line) if table else "", column)
     digest = hashlib.sha256(
         f"{rule.id}\0{seen.spot.path}\0{seen.spot.text}\0{evidence}".encode("utf-8", "replace")
     )

@@ -1,4 +1,4 @@
-"""Which paths and variables matter: credentials, agents' memory, places from where things start.
+"""Which paths matter: credentials, agents' memory, places from where things start.
 
 One table for every reader, so that `~/.ssh/id_rsa` means the same in shell, Python and prose.
 """
@@ -16,7 +16,6 @@ _HOME = re.compile(
 
 # Longer than any path or name that means something; tables are not searched for those.
 _LONGEST_PATH = 1024
-_LONGEST_NAME = 256
 _ONE_LETTER = re.compile(r"\[([\w.])\]")
 
 
@@ -39,15 +38,6 @@ def _find(group: str, path: str) -> str | None:
         return None
     flat = normal_path(path)
     return next((what for what, pattern in _read_patterns(group) if pattern.search(flat)), None)
-
-
-_SECRET_NAME = re.compile(
-    r"(?:^|_)(?:API_?KEY|APIKEY|TOKEN|SECRET(?:_KEY)?|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY"
-    r"|ACCESS_KEY(?:_ID)?"
-    r"|AUTH(?:_TOKEN|ORIZATION)?|CREDENTIALS?|CONNECTION_STRING|DSN|COOKIE|MNEMONIC"
-    r"|SEED(?:_PHRASE)?|PAT)$",
-    re.IGNORECASE,
-)
 
 
 def normal_path(path: str) -> str:
@@ -75,8 +65,3 @@ def persist_kind(path: str) -> str | None:
 def is_agent_path(path: str) -> bool:
     """Whether `path` steers an agent: its settings, hooks, servers, rules or memory."""
     return _find("agent", path) is not None
-
-
-def is_secret_name(variable: str) -> bool:
-    """Whether a variable of that name holds a secret."""
-    return len(variable) <= _LONGEST_NAME and _SECRET_NAME.search(variable) is not None

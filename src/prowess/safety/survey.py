@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from prowess.reading.folding import fold, joined, leet
+from prowess.reading.views import Spot, View
+from prowess.safety.evidence import find_secrets
 from prowess.safety.facts import Act, Noted, Reading, Scene, Setting, Snippet
 from prowess.safety.intake import markdown
 from prowess.safety.intake.decoding import DecodeBudget, decoded_views
-from prowess.safety.intake.folding import fold, joined, leet
 from prowess.safety.intake.ledger import SourceFile
 from prowess.safety.intake.markdown import Part, Place, commands_in
 from prowess.safety.intake.unicode_marks import hidden_texts, marks
@@ -36,8 +38,6 @@ from prowess.safety.prose.patterns import (
     text_marks,
     tongue_marks,
 )
-from prowess.safety.secrets import literal_secrets
-from prowess.safety.views import Spot, View
 
 _ENDINGS = {
     "markdown": (".md", ".mdx", ".markdown", ".mdc", ".rst"),
@@ -230,7 +230,7 @@ class Survey:
         self._texts[source.path] = view
         self.scene.texts[source.path] = view.text
         self.scene.raw[source.path] = source.view
-        self._keep(literal_secrets(source.view), Setting())
+        self._keep(find_secrets(source.view), Setting())
         language = language_of(source.path, view.text)
         self._dispatch(language, view, Setting())
         self._keep(text_marks(view), Setting())

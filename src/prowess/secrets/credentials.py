@@ -4,122 +4,20 @@ It reads the text as it is and as it is seen, because letters that cannot be see
 wide, hide a key from a pattern and not from whoever copies it. A name for a credential is none, and
 neither is a placeholder: only a value counts.
 
-Where in a text a pattern is worth a try: at the few letters with which all its matches begin.
-
-To look for plain letters costs a hundredth of what a pattern costs, and most texts hold none of
-them. There are hundreds of such cues, so that the words of a text are asked first: what cues a
-word may be part of is remembered. A place that is found is a place to try, not yet a match.
-
-Keeps credentials out of what is learned: nothing that looks like one is stored anywhere.
-
 A scanner of skills must not cry at every example. Here a refusal costs a sentence, so the form of a
 credential is enough, even where its letters say that it is made up; and people say a password as
 they say anything else ("the password is ..."). A skill that exists is judged as the scanner does.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Generic, NamedTuple, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 from prowess.errors import ProposalSecretError
-from prowess.safety.intake.folding import fold
-from prowess.safety.secrets import FORMATS, literal_secrets, mask
-from prowess.safety.views import Lines, View
-
-_What = TypeVar("_What")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_WORD = re.compile(r"[a-z]+")
-_MOST_WORDS, _FEW_WORDS = 20_000, 40
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A text, the same in small letters, and its words of Latin letters, each once."""
-
-    text: str
-    small: str
-    words: frozenset[str]
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Return a text that is ready to be looked through."""
-        small = small_letters(text)
-        return cls(text, small, frozenset(_WORD.findall(small)))
-
-
-class Cued(NamedTuple, Generic[_What]):
-    """Something to look for, and the letters that it begins with."""
-
-    what: _What
-    cues: Sequence[str]
-    # Whether large letters count; else the cues are in small ones.
-    exact: bool = False
-
-
-class CueTable(Generic[_What]):
-    """Many things to look for at once."""
-
-    def __init__(self, rows: Sequence[Cued[_What]]) -> None:
-        """Remember which word belongs to which row."""
-        self._rows = tuple(rows)
-        self._by_core: dict[str, list[tuple[int, str]]] = {}
-        for at, row in enumerate(self._rows):
-            for cue in row.cues:
-                self._by_core.setdefault(_core(cue), []).append((at, cue))
-        self._coreless = self._by_core.pop("", [])
-        # What stands in a text is kept no longer than its words are common.
-        self._in_word = lru_cache(maxsize=_MOST_WORDS)(self._cores_in)
-
-    def found(self, reading: Reading) -> Iterator[tuple[_What, list[int]]]:
-        """Yield what may be there, with the places to try, in order."""
-        there: dict[int, list[str]] = {}
-        for core in self._cores(reading.words):
-            for at, cue in self._by_core[core]:
-                there.setdefault(at, []).append(cue)
-        is_plain = reading.text.isascii()
-        for at, cue in self._coreless:
-            if not is_plain or cue.isascii():
-                there.setdefault(at, []).append(cue)
-        for at in sorted(there):
-            row = self._rows[at]
-            if places := _places(reading.text if row.exact else reading.small, there[at]):
-                yield row.what, places
-
-    def _cores(self, words: frozenset[str]) -> Iterable[str]:
-        if len(words) > _FEW_WORDS:
-            return self._cores_in("\n".join(words))
-        return {core for word in words for core in self._in_word(word)}
-
-    def _cores_in(self, word: str) -> tuple[str, ...]:
-        return tuple(core for core in self._by_core if core in word)
-
-
-def small_letters(text: str) -> str:
-    """Return `text` in small letters, each at the place where it stands in `text`."""
-    small = text.lower()
-    if len(small) == len(text):
-        return small
-    # A few letters become two; those have no small form of one letter.
-    return "".join(one if len(one := letter.lower()) == 1 else letter for letter in text)
-
-
-def _places(text: str, cues: Sequence[str]) -> list[int]:
-    places: set[int] = set()
-    for cue in cues:
-        at = text.find(cue)
-        while at >= 0:
-            places.add(at)
-            at = text.find(cue, at + 1)
-    return sorted(places)
-
-
-def _core(cue: str) -> str:
-    """Return the longest word of Latin letters of a cue; empty where it has none."""
-    words = [word for word in _LETTERS.findall(cue.lower()) if word.isascii()]
-    return max(words, key=len, default="")
-
+from prowess.reading.folding import fold
+from prowess.reading.views import Lines, View
+from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.formats import find_literal_secrets, mask, read_formats
 
 STARS = "****"
 Span = tuple[int, int]
@@ -271,13 +169,12 @@ def _apart(found: list[Span]) -> Iterator[Span]:
 
 def _found(reading: Reading) -> Iterator[Span]:
     text = reading.text
-    for look, places in _LOOKS.found(reading):
+    for look, places in _looks().found(reading):
         yield from look(text, places)
-    if any(True for _ in _SCANNED.found(reading)) or any(
+    if any(True for _ in _scanned().found(reading)) or any(
         len(word) > _LONG_WORD for word in text.split()
     ):
-        for sighting in literal_secrets(View.raw("", text)):
-            yield sighting.spot.start, sighting.spot.end
+        yield from (found.span for found in find_literal_secrets(text))
 
 
 def _matches(pattern: re.Pattern[str], text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
@@ -337,15 +234,20 @@ def _whole(pattern: re.Pattern[str]) -> _Look:
     return look
 
 
-_LOOKS: CueTable[_Look] = CueTable(
-    (
-        *(Cued(_whole(row.pattern), row.marks, exact=True) for row in FORMATS if row.begins),
-        *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _FORMED),
-        *(Cued(_look(pattern, _is_given), cues) for cues, pattern in _CARRIED),
-        Cued(_look(_ASSIGNED, _is_made), _NAME_CUES),
-        Cued(_look(_SAID, _is_word_like), _NAME_CUES),
+@cache
+def _looks() -> CueTable[_Look]:
+    formats = (row for row in read_formats() if row.begins)
+    return CueTable(
+        (
+            *(Cued(_whole(row.pattern), row.marks, exact=True) for row in formats),
+            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _FORMED),
+            *(Cued(_look(pattern, _is_given), cues) for cues, pattern in _CARRIED),
+            Cued(_look(_ASSIGNED, _is_made), _NAME_CUES),
+            Cued(_look(_SAID, _is_word_like), _NAME_CUES),
+        )
     )
-)
+
+
 # Where the scanner can find anything at all, which costs more to ask it: by its marks, and by the
 # names that it looks for. A mark that stands in every text begins no word shorter than this.
 _LONG_WORD = 50
@@ -353,12 +255,12 @@ _SCANNED_NAMES = (
     "passwd", "password", "secret", "apikey", "api_key", "authtoken", "auth_token", "accesstoken",
     "access_token", "privatekey", "private_key",
 )  # fmt: skip
-_SCANNED = CueTable(
-    (
-        Cued(None, [mark for row in FORMATS for mark in row.marks if mark != "."], exact=True),
-        Cued(None, _SCANNED_NAMES),
-    )
-)
+
+
+@cache
+def _scanned() -> CueTable[None]:
+    marks = [mark for row in read_formats() for mark in row.marks if mark != "."]
+    return CueTable((Cued(None, marks, exact=True), Cued(None, _SCANNED_NAMES)))
 
 
 _KEPT = 4
@@ -382,8 +284,7 @@ def refuse_known_secrets(texts: Mapping[str, str]) -> None:
         ProposalSecretError: there is one; the message shows the line with it masked.
     """
     for name, text in texts.items():
-        seen = literal_secrets(View.raw(name, text))
-        _refuse(name, text, tuple((one.spot.start, one.spot.end) for one in seen))
+        _refuse(name, text, tuple(found.span for found in find_literal_secrets(text)))
 
 
 def _refuse(name: str, text: str, found: tuple[Span, ...]) -> None:

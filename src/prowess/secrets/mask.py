@@ -1,24 +1,25 @@
-"""What in a text of a trace is a secret, looked for more eagerly than in a text that is published.
+"""Stars in place of what is a secret in a text of a trace, looked for eagerly.
 
 A trace is what really happened, so what stands behind `PGPASSWORD=` was a password, whatever it
 looks like. In a skill that somebody writes it is mostly an example: there `credentials` decides.
 
-Secrets that a command gives to a program: each program has its own option for them.
-
-The same option means something else elsewhere (`mkdir -p`, `ssh -p 22`), so that only the programs
-named here are looked at, and of a line only what belongs to the one command.
+A command gives a secret to a program by an option of that program. The same option means something
+else elsewhere (`mkdir -p`, `ssh -p 22`), so that only the programs named here are looked at, and of
+a line only what belongs to the one command.
 """
 
 import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.safety.secrets import ADDRESSES
-from prowess.secrets.credentials import STARS, Cued, CueTable, Reading, masked, spans_in
-from prowess.secrets.names import Find, is_odd, is_reference, named_values
+from prowess.secrets.credentials import STARS, masked, spans_in
+from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.formats import read_addresses
+from prowess.secrets.names import Find, find_named_values, is_odd, is_reference
 
 _WORD = (
     r"(?:(?P<quote>\\{0,2}[\"'])(?P<quoted>[^\"'\n]{1,256}?)(?P=quote)"
@@ -175,7 +176,6 @@ _BEFORE_HOST = re.compile(
 _HOST = re.compile(r"@(?!sha\d)[A-Za-z][\w-]*")
 # What needs nothing beside it to be one.
 _SURE: tuple[_MaskLook, ...] = (
-    *(((row.mark,), row.pattern) for row in ADDRESSES),
     (("/bot",), re.compile(r"/bot(?P<value>[0-9]{5,12}:[\w-]{16,64})", re.IGNORECASE)),
     (("eyj",), re.compile(r"(?P<value>eyJ[\w-]{8,4000}\.eyJ[\w-]{4,8000}\.[\w-]{8,1000})")),
     (
@@ -287,9 +287,9 @@ def _is_left(value: str) -> bool:
 
 
 def _eager(reading: Reading) -> Iterator[Find]:
-    yield from named_values(reading)
+    yield from find_named_values(reading)
     yield from secret_arguments(reading)
-    for find, places in _MASK_TABLE.found(reading):
+    for find, places in _mask_table().found(reading):
         for at in places:
             yield from find(reading.text, at)
     cards = _CARD.finditer(reading.text)
@@ -362,13 +362,18 @@ def _decoded(word: str) -> str:
 
 
 _Finder = Callable[[str, int], Iterator[Find]]
-_MASK_TABLE: CueTable[_Finder] = CueTable(
-    (
-        *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _SURE),
-        *(Cued(_look(pattern, is_odd), cues) for cues, pattern in _ODD),
-        Cued(_in_address, ("://",)),
-        Cued(_before_host, ("@",)),
-        Cued(_code, _CODE_CUES),
-        Cued(_look(_PHRASE, _is_any), _PHRASE_CUES),
+
+
+@cache
+def _mask_table() -> CueTable[_Finder]:
+    sure = (*(((row.mark,), row.pattern) for row in read_addresses()), *_SURE)
+    return CueTable(
+        (
+            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in sure),
+            *(Cued(_look(pattern, is_odd), cues) for cues, pattern in _ODD),
+            Cued(_in_address, ("://",)),
+            Cued(_before_host, ("@",)),
+            Cued(_code, _CODE_CUES),
+            Cued(_look(_PHRASE, _is_any), _PHRASE_CUES),
+        )
     )
-)

@@ -1,163 +1,96 @@
-"""A secret that stands beside its name: `DB_PASSWORD=...`, `"token": "..."`, `the password is ...`.
+"""Whether a name is that of a secret, and where a secret stands beside its name.
 
-Meant for traces, where to miss one shows it and to hide too much costs a question when a script is
-replayed. Still, most of a trace is code: a type, a variable or a word of a sentence behind the name
-is no secret. Names are found by their cues, and judged with all their words.
+The words are in `names.toml`. Several callers judge a name, each by its own risk: a setting is
+judged more eagerly than a word of a sentence, because what stands behind it was put there to be
+used; a variable of a program by its last words; one of the environment by the names that a skill
+gets only where it declares them.
 
-The words by which people and programs name a secret, in many languages.
-
-A word stands here as it is written, in small letters with its accents; who compares without accents
-takes them off. Some are only meant where they stand alone: `pin` is a part of `shopping`, and what
-is a password in one language is any word in another.
-
-Whether a name in a config, an address or a command line is that of a secret.
-
-A setting is judged more eagerly than a word of a sentence: what stands behind it was put there to
-be used. Short names count only as words of their own: `pass` is also a part of `compass`, and
-`pw` of `upwards`. Doubt hides, where what is hidden can be sent back as it was.
+`find_named_values` is meant for traces, where to miss a secret shows it and to hide too much costs
+a question when a script is replayed. Still, most of a trace is code: a type, a variable or a word
+of a sentence behind the name is no secret.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
-from prowess.secrets.credentials import Cued, CueTable, Reading
+from prowess.data import read_table, read_words
+from prowess.secrets.cues import Cued, CueTable, Reading
 
-# Anywhere in a name or a label.
-PARTS = (
-    "password", "passwort", "passcode", "passphrase", "passwd", "passkey", "pincode", "kennwort",
-    "secret", "contrase\u00f1a", "mot de passe", "palavra passe", "palavra-passe", "senha",
-    "wachtwoord", "has\u0142o", "l\u00f6senord", "heslo", "adgangskode", "passord", "salasana",
-    "jelsz\u00f3", "\u015fifre", "slapta\u017eodis", "lozinka", "parol\u0103", "kata sandi",
-    "m\u1eadt kh\u1ea9u", "clave de acceso", "\u043f\u0430\u0440\u043e\u043b\u044c",
-    "\u043f\u0430\u0440\u043e\u043b\u0430", "\u043b\u043e\u0437\u0438\u043d\u043a\u0430",
-    "\u03c0\u03c1\u03cc\u03c3\u03b2\u03b1\u03c3\u03b7\u03c2",
-    "\u03c3\u03c5\u03bd\u03b8\u03b7\u03bc\u03b1\u03c4\u03b9\u03ba\u03cc",
-    "\u05e1\u05d9\u05e1\u05de\u05d4", "\u05e1\u05d9\u05e1\u05de\u05d0",
-    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631",
-    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631",
-    "\u0631\u0645\u0632 \u0639\u0628\u0648\u0631", "\u06af\u0630\u0631\u0648\u0627\u0698\u0647",
-    "\u092a\u093e\u0938\u0935\u0930\u094d\u0921",
-    "\u09aa\u09be\u09b8\u0993\u09af\u09bc\u09be\u09b0\u09cd\u09a1",
-    "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19", "\u5bc6\u7801", "\u5bc6\u78bc",
-    "\u53e3\u4ee4", "\u9a8c\u8bc1\u7801", "\u9a57\u8b49\u78bc", "\u30d1\u30b9\u30ef\u30fc\u30c9",
-    "\u6697\u8a3c\u756a\u53f7", "\u8a8d\u8a3c\u30b3\u30fc\u30c9", "\u78ba\u8a8d\u30b3\u30fc\u30c9",
-    "\ube44\ubc00\ubc88\ud638", "\uc554\ud638", "\uc778\uc99d\ubc88\ud638",
-    "\uc778\uc99d \ucf54\ub4dc", "private key", "seed phrase", "recovery phrase", "backup phrase",
-    "mnemonic", "api key", "apikey", "access token", "auth token", "access key", "master key",
-    "encryption key", "security answer", "geheimzahl", "sicherheitsfrage", "card number",
-    "cardnumber", "card num", "card no", "credit card", "kartennummer", "kreditkarte",
-    "num\u00e9ro de carte", "n\u00famero de tarjeta", "pr\u00fcfziffer", "kontonummer",
-    "account number", "routing number", "social security",
-)  # fmt: skip
-# A password, as short as programs name it.
-SHORT = ("pass", "pw", "psw", "pswd", "pwd")
-# Only as words of their own.
-WORDS = (
-    *SHORT, "pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "pword", "mfa", "2fa",
-    "tan", "mtan", "puk", "ssn", "iban", "token", "clave", "parola", "parole", "geslo",
-    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2", "passwords", "credentials",
-)  # fmt: skip
-# Anywhere in the name of a setting, of which nothing but its letters is left.
-STEMS = (
-    "token", "passw", "passphrase", "passcode", "pwd", "secret", "credential", "cookie", "bearer",
-    "jwt", "dsn", "webhook", "authorization", "signature", "login", "mnemonic", "seedphrase",
-)  # fmt: skip
-# At the end of such a name.
-#
-# The number of a session is a secret where it is kept for later: who shows it is its owner.
-ENDINGS = ("headers?", "keys?", "keyid", "pin", "otp", "sessionid", "sessid")
-# The whole of such a name. `accountSid` is no more than a user's name, and a license mostly says
-# `MIT`: its key has the name of one.
-SETTINGS = frozenset(("env", "sid"))
-# The last word of such a name, beside those that are one everywhere.
-MATERIAL = frozenset(("hmac", "oauth"))
-# Of a setting, where its value is a text: a seed of words opens a wallet, a number starts dice.
-TEXTS = frozenset(("seed", "seeds"))
-# Whose password it is, where the name of it is joined to theirs.
-OWNERS = (
-    "user", "db", "database", "sql", "mysql", "pg", "postgres", "mongo", "redis", "smtp", "imap",
-    "pop", "mail", "email", "ftp", "sftp", "ssh", "ldap", "bind", "mqtt", "rtsp", "vpn", "wifi",
-    "wlan", "proxy", "http", "root", "admin", "key", "store", "bot", "app", "my",
-)  # fmt: skip
-# What makes a secret of the code that is named with it; the code alone may be of a street.
-CODES = (
-    "one time", "onetime", "security", "verification", "verify", "recovery", "backup", "sms",
-    "unlock", "access", "login", "sign in", "authenticator", "authentication", "auth", "2fa", "mfa",
-    "otp", "confirmation", "confirm", "activation", "digit", "secret", "einmal",
-    "best\u00e4tigungs", "sicherheits", "zugangs", "verifizierungs", "best\u00e4tigung", "sms tan",
-    "passwort", "pin", "puk",
-)  # fmt: skip
-# What stands behind the name of a secret and is none: what everybody knows, types, plain words.
-KNOWN_BY_ALL = frozenset(
-    (
-    "postgres", "admin", "root", "mysql", "mongo", "redis", "guest", "rabbitmq", "test", "tests",
-    "user", "minioadmin", "password", "passwd", "passphrase", "secret", "token", "key", "pass",
-    "pwd", "username", "apikey", "api_key", "credentials", "value", "values", "str", "string",
-    "text", "varchar", "char", "bool", "boolean", "int", "integer", "number", "any", "object",
-    "bytes", "optional", "none", "null", "undefined", "required", "true", "false", "yes", "no",
-    "list", "dict", "array", "date", "uuid", "float", "double", "unknown", "never", "void", "self",
-    "nil", "field", "column", "type", "basic", "bearer", "digest", "default", "auto", "ask",
-    "prompt", "off", "on", "left", "right", "up", "down", "enter", "escape", "id", "name", "title",
-    "label", "data", "index", "option", "flag", "argument", "parameter", "to", "and", "or", "if",
-    "for", "with", "when", "that", "this", "the", "which", "not", "must", "is", "are", "be", "from",
-    "in", "of", "as", "by", "it", "file", "path", "hidden", "encrypted", "stdin", "env", "input",
-    "output", "missing", "wrong", "incorrect", "correct", "weak", "strong", "short", "long",
-    "empty", "valid", "invalid", "mandatory", "secure", "safe", "ready", "good", "fine", "okay",
-    "different", "same", "here", "there", "now", "still", "always", "also", "only", "just",
-    "visible", "then", "too", "used", "sent", "kept", "lost", "gone", "part", "one", "what",
-    "where", "how", "why", "your", "my", "our", "his", "her", "its", "their", "please", "should",
-    "can", "will", "has", "have", "an", "a", "hash", "salt", "header", "cookie", "body", "query",
-    "form", "json", "yaml", "config", "settings", "store", "storage", "vault", "keychain",
-    "manager", "again", "first", "last", "next", "new", "old", "current", "both", "either", "like",
-    "set", "get", "put", "read", "write"
+# Longer names of variables mean nothing; the patterns are not tried on them.
+_LONGEST_VARIABLE = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretNames:
+    """The words by which people and programs name a secret; `names.toml` says which is which."""
+
+    parts: tuple[str, ...]
+    short: tuple[str, ...]
+    words: tuple[str, ...]
+    weak: frozenset[str]
+    strong: tuple[str, ...]
+    codes: tuple[str, ...]
+    # Those that are not in Latin letters: nothing sets them apart from what stands around them.
+    foreign: tuple[str, ...]
+    cues: tuple[str, ...]
+    # Cues that are a whole name, the longest first.
+    whole_cues: tuple[str, ...]
+    known_by_all: frozenset[str]
+    about: frozenset[str]
+    trailing: frozenset[str]
+    safe_keys: frozenset[str]
+    no_value: frozenset[str]
+
+
+@cache
+def read_names() -> SecretNames:
+    """Return the words that name a secret, and those that only look so."""
+    table = read_table("secrets/names.toml")
+    words, others = table["words"], table["no_secrets"]
+    parts, short = _split(words["parts"]), tuple(words["short"].split())
+    alone = (*short, *words["alone"].split())
+    foreign = tuple(word for word in (*parts, *alone) if not word.isascii())
+    cues = (*_split(words["cues"]), *foreign)
+    return SecretNames(
+        parts=parts,
+        short=short,
+        words=alone,
+        weak=read_words(words["weak"]),
+        strong=tuple(words["strong"].split()),
+        codes=_split(words["codes"]),
+        foreign=foreign,
+        cues=cues,
+        whole_cues=tuple(
+            sorted((cue for cue in cues if " " in cue or cue in foreign), key=len, reverse=True)
+        ),
+        **{name: read_words(text) for name, text in others.items() if name != "reason"},
     )
-)  # fmt: skip
-# With one of these as its last word, a name is of something about a secret.
-ABOUT_SECRETS = frozenset(
-    (
-    "file", "path", "id", "ids", "name", "names", "url", "uri", "type", "types", "length", "len",
-    "min", "max", "required", "policy", "ttl", "expiry", "expires", "enabled", "dir", "store",
-    "field", "fields", "label", "hint", "regex", "pattern", "count", "limit", "error", "errors",
-    "message", "reset", "prompt", "title", "form", "box", "stdin", "env", "format", "manager",
-    "provider", "service", "class", "model", "schema", "test", "tests", "strength", "validator",
-    "encoder", "helper", "utils", "handler", "usage", "budget", "size", "index", "ring", "kind",
-    "scope", "source", "list", "map", "hasher", "command", "cmd", "fd", "protected", "based",
-    "only", "free", "less"
-    )
-)  # fmt: skip
-# Last words that change nothing.
-TRAILING = frozenset(
-    (
-    "base", "value", "prod", "dev", "staging", "production", "default", "old", "new", "current",
-    "b64"
-    )
-)  # fmt: skip
-# Last words of names that may be of a secret.
-WEAK = frozenset(
-    (
-    "key", "pat", "auth", "credential", "credentials", "cookie", "salt", "clave", "parola", "geslo",
-    "pin"
-    )
-)  # fmt: skip
-# Keys that open nothing.
-SAFE_KEYS = frozenset(
-    (
-    "primary", "foreign", "sort", "partition", "public", "cache", "group", "index", "row", "map",
-    "hot", "shortcut", "object", "s3", "bucket", "lookup", "search", "storage", "routing",
-    "idempotency", "dict", "json", "yaml", "registry", "host", "known", "column", "unique",
-    "composite", "range", "hash", "shift", "arrow", "press", "ssh", "the", "a", "any", "each",
-    "this", "that", "first", "last", "no", "on", "by", "sort_by", "order", "not"
-    )
-)  # fmt: skip
-# First words of options that take no value.
-NO_VALUE = frozenset(
-    (
-    "no", "show", "ask", "prompt", "require", "with", "use", "force", "has", "is", "reset",
-    "forgot"
-    )
-)  # fmt: skip
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
+
+
+@cache
+def _variable_pattern(where: str, flags: int = 0) -> re.Pattern[str]:
+    table = read_table("secrets/names.toml")["variables"]
+    return re.compile("".join(table[where].split()), flags)
+
+
+def is_secret_name(variable: str) -> bool:
+    """Whether a variable of that name holds a secret, in any program."""
+    if len(variable) > _LONGEST_VARIABLE:
+        return False
+    return _variable_pattern("any", re.IGNORECASE).search(variable) is not None
+
+
+def is_secret_in_environment(name: str) -> bool:
+    """Whether a skill gets a variable of the environment only where it declares it."""
+    return _variable_pattern("environment").search(name.strip().upper()) is not None
 
 
 class Find(NamedTuple):
@@ -168,20 +101,6 @@ class Find(NamedTuple):
     echoes: bool = True
 
 
-# With these a name may begin or go on; the others of the list have a space in them or are common.
-_FOREIGN = (
-    *(word for word in PARTS if not word.isascii()),
-    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2",
-)
-_CUES = (
-    "pass", "pwd", "pword", "pw", "psw", "secret", "token", "key", "pat=", "auth", "credential",
-    "cookie", "salt", "kennwort", "mot de passe", "contrasena", "senha", "wachtwoord", "clave",
-    "parola", "haslo", "losenord", "heslo", "adgangskode", "salasana", "jelszo", "sifre", "geslo",
-    "lozinka", "kata sandi", "pin=", "pin:", *_FOREIGN,
-)  # fmt: skip
-_TABLE = CueTable((Cued(None, _CUES),))
-_WHOLE_CUES = tuple(sorted((cue for cue in _CUES if " " in cue or cue in _FOREIGN), key=len))[::-1]
-_LONGEST_CUE = max(map(len, _WHOLE_CUES))
 _BEFORE = re.compile(r"[\w.-]{0,60}\Z")
 _REST = re.compile(r"[\w-]{0,40}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -215,20 +134,19 @@ _CODE = re.compile(
     r".*[(){}\[\]].*|[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+!?|/.*|~.*|\.\.?/.*"
 )
 _SENTENCE = re.compile(r"(?i).*(?:ed|ing|able|ible|ly)")
-_STRONG = (
-    "password", "passwort", "passwd", "passphrase", "passcode", "passkey", "kennwort", "pwd",
-    "pword", "secret", "token", "apikey", "storepass", "keypass", "authtoken", "senha",
-    "wachtwoord", "heslo", "adgangskode", "salasana", "jelszo", "sifre", "lozinka", "passord",
-    "contrasena", "haslo", "losenord", "passe", "sandi",
-)  # fmt: skip
 _MOST_NAMED = 80
 _FEWEST, _FEWEST_ODD, _FEWEST_KEY, _FEWEST_DIGITS = 4, 6, 8, 4
 
 
-def named_values(reading: Reading) -> Iterator[Find]:
+@cache
+def _cue_table() -> CueTable[None]:
+    return CueTable((Cued(None, read_names().cues),))
+
+
+def find_named_values(reading: Reading) -> Iterator[Find]:
     """Yield where a secret stands beside its name."""
     text, last = reading.text, 0
-    for at in (place for _, places in _TABLE.found(reading) for place in places):
+    for at in (place for _, places in _cue_table().found(reading) for place in places):
         if at < last:
             continue
         name, end = _name_at(text, at)
@@ -248,7 +166,11 @@ def is_odd(value: str) -> bool:
 def is_reference(value: str) -> bool:
     """Return whether a value only stands for another, or everybody knows it."""
     plain = value.strip().rstrip(".,:;!?")
-    return not plain or plain.casefold() in KNOWN_BY_ALL or bool(_REFERENCE.fullmatch(plain))
+    return (
+        not plain
+        or plain.casefold() in read_names().known_by_all
+        or bool(_REFERENCE.fullmatch(plain))
+    )
 
 
 def _name_at(text: str, at: int) -> tuple[str, int]:
@@ -257,30 +179,36 @@ def _name_at(text: str, at: int) -> tuple[str, int]:
     start = before.start() if before else at
     end = rest.end() if rest else at
     # A name of several words, or of letters that join to any others, is known by its cue alone.
-    longest = text[at : at + _LONGEST_CUE].lower()
-    whole = next((at + len(cue) for cue in _WHOLE_CUES if longest.startswith(cue)), end)
+    cues = read_names().whole_cues
+    longest = text[at : at + len(cues[0])].lower()
+    whole = next((at + len(cue) for cue in cues if longest.startswith(cue)), end)
     return text[start:whole], whole
 
 
 def _weight(name: str) -> int:
     """Return 2 for the name of a secret, 1 for one that may be, 0 for any other."""
-    words = _words_of(name)
-    while len(words) > 1 and (words[-1] in TRAILING or words[-1].isdigit()):
-        words.pop()
-    if not words or words[-1] in ABOUT_SECRETS:
+    names, words = read_names(), _drop_trailing(_words_of(name))
+    if not words or words[-1] in names.about:
         return 0
     last = words[-1].rstrip("0123456789")
-    if last.endswith(_STRONG) or last in SHORT or _is_foreign(name):
-        return 0 if words[0] in NO_VALUE or name == "1password" else 2
-    if last not in WEAK:
+    if last.endswith(names.strong) or last in names.short or _is_foreign(name):
+        return 0 if words[0] in names.no_value or name == "1password" else 2
+    if last not in names.weak:
         return 0
-    qualified = len(words) > 1 and words[-2] not in SAFE_KEYS and last in {"key", "pat"}
+    qualified = len(words) > 1 and words[-2] not in names.safe_keys and last in {"key", "pat"}
     return 2 if qualified and (name.isupper() or words[-2] == "api") else 1
+
+
+def _drop_trailing(words: list[str]) -> list[str]:
+    """Drop the last words that change nothing of what a name is of."""
+    while len(words) > 1 and (words[-1] in read_names().trailing or words[-1].isdigit()):
+        words.pop()
+    return words
 
 
 def _is_foreign(name: str) -> bool:
     small = name.lower()
-    return not small.isascii() and any(word in small for word in _FOREIGN)
+    return not small.isascii() and any(word in small for word in read_names().foreign)
 
 
 def _words_of(name: str) -> list[str]:
@@ -338,14 +266,15 @@ def _is_quoted_secret(value: str) -> bool:
     if len(words) == 1:
         return bool(is_odd(value) or not _names_one(value))
     # A sentence about a secret is none.
-    return not any(word.casefold().strip(".,:") in KNOWN_BY_ALL for word in words) and not any(
-        _names_one(word) for word in words
-    )
+    return not any(
+        word.casefold().strip(".,:") in read_names().known_by_all for word in words
+    ) and not any(_names_one(word) for word in words)
 
 
 def _names_one(value: str) -> bool:
+    names = read_names()
     words = (word.rstrip("0123456789") for word in _words_of(value[:_MOST_NAMED]))
-    return any(word.endswith(_STRONG) or word in WEAK for word in words)
+    return any(word.endswith(names.strong) or word in names.weak for word in words)
 
 
 def _is_bare_secret(text: str, name: str, hit: re.Match[str]) -> bool:
@@ -397,9 +326,6 @@ def _before(text: str, end: int, most: int) -> str:
 
 
 _SQUEEZED = re.compile(r"[^a-z0-9]")
-_STEMS = re.compile(rf"{'|'.join(STEMS)}|(?:{'|'.join(ENDINGS)})\Z")
-# `smtppass` and `dbpw`: two words that nothing sets apart.
-_JOINED = re.compile(rf"(?:{'|'.join(OWNERS)})(?:{'|'.join(SHORT)})")
 _LONGEST = 400
 
 
@@ -420,30 +346,48 @@ def names_setting(name: str) -> bool:
     """Return whether people keep a secret behind a setting of that name."""
     if not name or len(name) > _LONGEST:
         return bool(name)
-    squeezed = _SQUEEZED.sub("", name.lower())
-    if squeezed in SETTINGS or _STEMS.search(squeezed):
+    squeezed, known = _SQUEEZED.sub("", name.lower()), _setting_names()
+    if squeezed in known.whole or known.stems.search(squeezed):
         return True
-    words = plain_words(name).split()
-    while len(words) > 1 and (words[-1] in TRAILING or words[-1].isdigit()):
-        words.pop()
-    if not words or words[-1] in ABOUT_SECRETS:
+    words = _drop_trailing(plain_words(name).split())
+    if not words or words[-1] in read_names().about:
         return False
-    last = words[-1].rstrip("0123456789")
-    return last in _LAST or _JOINED.fullmatch(last) is not None or _has_part(" ".join(words))
+    last, around = words[-1].rstrip("0123456789"), f" {' '.join(words)} "
+    is_last = last in known.last or known.joined.fullmatch(last) is not None
+    return is_last or any(part in around for part in known.parts)
 
 
 def names_secret_text(name: str) -> bool:
     """Return whether a text behind that name is a secret, though a number is none."""
-    return plain_words(name[-_LONGEST:]).rpartition(" ")[2] in TEXTS
+    return plain_words(name[-_LONGEST:]).rpartition(" ")[2] in _setting_names().texts
 
 
-def _has_part(words: str) -> bool:
-    around = f" {words} "
-    return any(part in around for part in _PARTS)
+class _SettingNames(NamedTuple):
+    """What names of settings are compared with, once nothing but their words is left."""
+
+    whole: frozenset[str]
+    texts: frozenset[str]
+    last: frozenset[str]
+    stems: re.Pattern[str]
+    # `smtppass` and `dbpw`: two words that nothing sets apart.
+    joined: re.Pattern[str]
+    # In Latin letters as words of their own; elsewhere nothing sets words apart.
+    parts: tuple[str, ...]
 
 
-# In Latin letters as words of their own; elsewhere nothing sets words apart.
-_PARTS = tuple(
-    f" {part} " if part.isascii() else part for part in dict.fromkeys(map(plain_words, PARTS))
-)
-_LAST = frozenset(plain_words(word) for word in WORDS) | WEAK | MATERIAL
+@cache
+def _setting_names() -> _SettingNames:
+    table, names = read_table("secrets/names.toml")["settings"], read_names()
+    words = {name: table[name].split() for name in table if name != "reason"}
+    plain = (plain_words(word) for word in names.words)
+    return _SettingNames(
+        frozenset(words["whole"]),
+        frozenset(words["texts"]),
+        frozenset((*plain, *names.weak, *words["material"])),
+        re.compile(rf"{'|'.join(words['stems'])}|(?:{'|'.join(words['endings'])})\Z"),
+        re.compile(rf"(?:{'|'.join(words['owners'])})(?:{'|'.join(names.short)})"),
+        tuple(
+            f" {part} " if part.isascii() else part
+            for part in dict.fromkeys(map(plain_words, names.parts))
+        ),
+    )

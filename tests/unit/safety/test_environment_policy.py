@@ -11,10 +11,10 @@ from prowess.safety.environment import (
     MOST_VALUE_BYTES,
     VariableGroup,
     denied_group,
-    is_secret_like,
     judge,
     read_groups,
 )
+from prowess.secrets.names import is_secret_in_environment
 
 SHOWN_NOWHERE = "do-not-show-this"
 
@@ -133,7 +133,7 @@ def test_no_declaration_opens_what_is_denied(key: str) -> None:
     ],
 )
 def test_a_secret_like_variable_is_for_a_skill_that_declares_it(key: str) -> None:
-    assert is_secret_like(key)
+    assert is_secret_in_environment(key)
     assert not judge(key, SHOWN_NOWHERE, []).allowed
     assert "does not declare" in judge(key, SHOWN_NOWHERE, ["OTHER_TOKEN"]).reason
     assert judge(key, SHOWN_NOWHERE, [f" {key.lower()} "]).allowed
@@ -141,7 +141,7 @@ def test_a_secret_like_variable_is_for_a_skill_that_declares_it(key: str) -> Non
 
 @each_row("key", ["GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL"])
 def test_an_account_of_the_operator_is_for_a_skill_that_the_operator_names(key: str) -> None:
-    assert is_secret_like(key)
+    assert is_secret_in_environment(key)
     assert not judge(key, SHOWN_NOWHERE, [key]).allowed
     assert "allowEnv" in judge(key, SHOWN_NOWHERE, [key]).reason
     assert judge(key, SHOWN_NOWHERE, [], [f" {key.lower()} "]).group == "allowed"
@@ -158,7 +158,7 @@ def test_the_operator_may_lend_a_secret_that_the_skill_does_not_declare() -> Non
 
 @pytest.mark.parametrize("key", ["TOKENIZER", "KEYBOARD", "SECRETARY", "PASSWORDLESS_LOGIN_URL"])
 def test_a_word_that_begins_like_a_secret_is_none(key: str) -> None:
-    assert not is_secret_like(key)
+    assert not is_secret_in_environment(key)
     assert judge(key, "x", []).allowed
 
 

@@ -1,14 +1,14 @@
 """Evidence is at most a line, visible, and without secrets."""
 
-from prowess.safety.secrets import evidence_of
-from prowess.safety.views import Spot, View
+from prowess.reading.views import Spot, View
+from prowess.safety.evidence import show_evidence
 
 SECRET = "ghp_" + "a8F3kQ9zT1" * 3 + "bX7pLm"
 
 
 def shown(line: str, column: int = 1) -> str:
     view = View.raw("a", line)
-    return evidence_of(Spot(view, column - 1, len(line)), line, column)
+    return show_evidence(Spot(view, column - 1, len(line)), line, column)
 
 
 def test_a_short_line_is_shown_as_it_is() -> None:
@@ -29,13 +29,13 @@ def test_characters_that_cannot_be_seen_are_written_out() -> None:
 def test_a_decoded_text_is_shown_instead_of_its_blob() -> None:
     decoded = View.raw("a", "ZWNobyBoaQ==").decoded("echo hi", 0, "base64")
 
-    assert evidence_of(Spot(decoded, 0, 7), "ZWNobyBoaQ==", 1) == "echo hi"
+    assert show_evidence(Spot(decoded, 0, 7), "ZWNobyBoaQ==", 1) == "echo hi"
 
 
 def test_a_folded_text_is_shown_as_it_stands_in_the_file() -> None:
     folded = View.raw("a", "c\u0443rl").derive("curl", range(4), "folded")
 
-    assert evidence_of(Spot(folded, 0, 4), "c\u0443rl", 1) == "c\u0443rl"
+    assert show_evidence(Spot(folded, 0, 4), "c\u0443rl", 1) == "c\u0443rl"
 
 
 def test_a_secret_is_masked_even_where_the_cut_falls_into_it() -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
-from prowess.safety.intake.folding import fold, joined, leet
-from prowess.safety.views import View
+from prowess.reading.folding import fold, joined, leet
+from prowess.reading.views import View
 
 Fold = Callable[[View], View]
 FOLDS: tuple[Fold, ...] = (fold, leet, joined)

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.javascript.facts import read_javascript
-from prowess.safety.views import View
 
 HOST = "https://collector.example.invalid"
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.rows import each_row
 
+from prowess.reading.views import Spot, View
 from prowess.safety.model import Level, Profile, Sighting
 from prowess.safety.rules.levels import CONTEXTS, level_of
 from prowess.safety.rules.table import read_rules
-from prowess.safety.views import Spot, View
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
 PIPE = read_rules()["shell-pipe-to-shell"]

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.intake.markdown import Part, Place, parts
-from prowess.safety.views import View
 
 
 def read(text: str) -> list[Part]:

@@ -2,8 +2,8 @@
 
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.rules.levels import SEVEN, literal_hits
-from prowess.safety.views import View
 
 WORDINGS = {
     "prompt-injection-ignore-instructions": "ignore all previous instructions",

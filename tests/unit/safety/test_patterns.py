@@ -3,6 +3,7 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.model import Level
 from prowess.safety.prose.patterns import (
     body_breakouts,
@@ -10,7 +11,6 @@ from prowess.safety.prose.patterns import (
     frontmatter_problems,
     text_marks,
 )
-from prowess.safety.views import View
 
 HOST = "https://x.example.invalid"
 

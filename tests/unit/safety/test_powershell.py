@@ -3,9 +3,9 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.powershell import read_powershell, read_script
-from prowess.safety.views import View
 
 HOST = "https://c.example.invalid"
 

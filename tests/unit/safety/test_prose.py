@@ -5,9 +5,9 @@ from typing import NamedTuple
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.prose import engine as prose
 from prowess.safety.prose.words import Phrasebook
-from prowess.safety.views import View
 
 IGNORE = "prompt-injection-ignore-instructions"
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
+from prowess.reading.views import Lines, View
 from prowess.safety.facts import Act, Fact, Reading
 from prowess.safety.languages.python.facts import read_python
-from prowess.safety.views import Lines, View
 
 
 def read(text: str, flow: frozenset[str] = frozenset()) -> Reading:

@@ -2,9 +2,9 @@
 
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Fact
 from prowess.safety.languages.python.facts import read_python
-from prowess.safety.views import View
 
 URL = "https://c.example.invalid/e"
 

@@ -2,10 +2,10 @@
 
 from tests.rows import each_row
 
+from prowess.reading.views import Lines, View
 from prowess.safety.facts import Act
 from prowess.safety.languages.python.facts import read_python
 from prowess.safety.languages.python.source import MAX_SOURCE
-from prowess.safety.views import Lines, View
 
 
 @each_row(

@@ -3,9 +3,9 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Snippet
 from prowess.safety.survey import fence_language, is_code, language_of, readings
-from prowess.safety.views import View
 
 
 @each_row(

@@ -3,7 +3,7 @@
 from tests.rows import each_row
 
 from prowess.runtime.config.redaction import REDACTED, shown
-from prowess.safety.secrets import ADDRESSES, mask
+from prowess.secrets.formats import mask, read_addresses
 from prowess.secrets.mask import hidden_in
 
 CANARY = "canary0123456789abcdef"
@@ -55,5 +55,5 @@ def test_an_ordinary_address_is_shown(address: str) -> None:
 
 
 def test_every_row_begins_with_its_mark() -> None:
-    for row in ADDRESSES:
+    for row in read_addresses():
         assert row.lead.replace("\\", "").startswith(row.mark.rstrip("/")[:10])

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
+from prowess.reading.views import View
+from prowess.safety.evidence import find_secrets
 from prowess.safety.model import Confidence, Level
-from prowess.safety.secrets import FORMATS, literal_secrets, mask
-from prowess.safety.views import View
+from prowess.secrets.formats import mask, read_formats
 
 # Made up on the spot, so that no file of the project ever holds something that looks like one.
 _DRAW = random.Random(3)  # noqa: S311
@@ -57,7 +58,7 @@ SECRETS = {
 @each_row("name", SECRETS)
 def test_a_secret_is_seen_by_its_form_and_never_quoted(name: str) -> None:
     text = f"Use {SECRETS[name]} for it."
-    (found,) = literal_secrets(View.raw("a.md", text))
+    (found,) = find_secrets(View.raw("a.md", text))
     assert found.rule_id == "literal-secret"
     assert found.level is None
     assert found.spot.text not in found.message
@@ -66,7 +67,7 @@ def test_a_secret_is_seen_by_its_form_and_never_quoted(name: str) -> None:
 @each_row("name", SECRETS)
 def test_a_secret_is_masked_but_for_its_beginning(name: str) -> None:
     text = f"Use {SECRETS[name]} for it."
-    (found,) = literal_secrets(View.raw("a.md", text))
+    (found,) = find_secrets(View.raw("a.md", text))
     secret = found.spot.text.strip(".")
     masked = mask(text)
     assert "****" in masked
@@ -99,29 +100,29 @@ def test_the_beginning_of_a_cut_secret_is_masked_too(name: str) -> None:
     ],
 )
 def test_examples_and_placeholders_are_no_secrets(text: str) -> None:
-    assert literal_secrets(View.raw("a.md", text)) == ()
+    assert find_secrets(View.raw("a.md", text)) == ()
 
 
 def test_a_random_value_beside_a_telling_name_is_only_a_hint() -> None:
     text = f'password = "{_some(20)}7"'
-    (found,) = literal_secrets(View.raw("a.py", text))
+    (found,) = find_secrets(View.raw("a.py", text))
     assert (found.level, found.confidence) == (Level.INFO, Confidence.LOW)
 
 
 def test_a_signed_token_is_only_a_hint() -> None:
     text = f"eyJ{_some(30)}.eyJ{_some(40)}.{_some(40)}"
-    (found,) = literal_secrets(View.raw("a.py", text))
+    (found,) = find_secrets(View.raw("a.py", text))
     assert found.level is Level.INFO
     assert text not in mask(text)
 
 
 def test_a_secret_that_two_rows_know_is_seen_once() -> None:
     text = f'api_key = "{SECRETS["GitHub"]}"'
-    assert len(literal_secrets(View.raw("a.py", text))) == 1
+    assert len(find_secrets(View.raw("a.py", text))) == 1
 
 
 def test_every_row_says_who_issues_it_and_why_it_matters() -> None:
-    assert all(row.issuer and row.reason and row.marks for row in FORMATS)
+    assert all(row.issuer and row.reason and row.marks for row in read_formats())
 
 
 def test_plain_text_is_not_masked() -> None:
@@ -147,7 +148,7 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 def test_masking_crafted_text_twice_is_masking_once(parts: list[str]) -> None:
     text = "".join(parts)
     assert mask(mask(text)) == mask(text)
-    literal_secrets(View.raw("a", text))
+    find_secrets(View.raw("a", text))
 
 
 @pytest.mark.slow
@@ -160,7 +161,7 @@ def test_masking_crafted_text_twice_is_masking_once(parts: list[str]) -> None:
 def test_crafted_texts_are_searched_in_linear_time(unit: str) -> None:
     def search(size: int) -> None:
         text = (unit * size)[:size]
-        literal_secrets(View.raw("a", text))
+        find_secrets(View.raw("a", text))
         mask(text)
 
     grows_with_size(search)

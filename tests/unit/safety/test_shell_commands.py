@@ -3,11 +3,11 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act
 from prowess.safety.languages.shell.facts import read_shell
 from prowess.safety.languages.shell.text import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.words import unescape
-from prowess.safety.views import View
 
 URL = "https://c.example.invalid"
 NETRC = "credential:~/.netrc"

@@ -3,9 +3,9 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import Lines, View
 from prowess.safety.facts import Act, Fact, Reading
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
-from prowess.safety.views import Lines, View
 
 HOST = "https://c.example.invalid"
 

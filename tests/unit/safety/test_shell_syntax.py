@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.languages.powershell import read_powershell, read_script
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
 from prowess.safety.languages.shell.syntax import parse
 from prowess.safety.languages.shell.words import Command
-from prowess.safety.views import View
 
 PIECES = (
     "curl ", "| ", "sh", "\n", "$(", ")", "`", '"', "'", "\\", "${", "}", "{a,b}", "<<E\n", "E\n",

@@ -3,8 +3,8 @@
 import pytest
 from tests.rows import each_row
 
+from prowess.reading.views import View
 from prowess.safety.prose.patterns import tongue_marks
-from prowess.safety.views import View
 
 OVERRIDE = "prompt-injection-ignore-instructions"
 TRICKS = [

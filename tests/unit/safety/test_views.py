@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.safety.views import Lines, Spot, View
+from prowess.reading.views import Lines, Spot, View
 
 RAW = View.raw("SKILL.md", "one two three")
 

@@ -22,7 +22,7 @@ from prowess.host.sources.skill_files import Place, is_there, place_of, places
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
 from prowess.safety.rules.table import read_rules
-from prowess.safety.secrets import mask
+from prowess.secrets.formats import mask
 from prowess.wire.safety import visible
 from prowess.wire.skills import Json
 from prowess.wiring import Runtime

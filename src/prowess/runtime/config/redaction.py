@@ -113,18 +113,13 @@ def shown_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, A
 
 def redacted(value: object, key: str = "") -> object:
     """Return `value` with everything that may be a secret replaced by a marker."""
-    if is_secret_name(key) or (_is_text(value) and names_secret_text(key)):
+    if names_setting(key) or (_is_text(value) and names_secret_text(key)):
         return _masked(value)
     if isinstance(value, Mapping):
         return {name: redacted(inner, str(name)) for name, inner in value.items()}
     if isinstance(value, list):
         return _redacted_list(value)
     return REDACTED if isinstance(value, str) and _looks_secret(value) else value
-
-
-def is_secret_name(key: str) -> bool:
-    """Return whether people keep secrets behind such a name."""
-    return names_setting(key)
 
 
 def _is_text(value: object) -> bool:
@@ -138,7 +133,7 @@ def _redacted_list(values: list[Any]) -> list[object]:
     behind_secret = False
     for value in values:
         found.append(_masked(value) if behind_secret else redacted(value))
-        behind_secret = isinstance(value, str) and value.startswith("-") and is_secret_name(value)
+        behind_secret = isinstance(value, str) and value.startswith("-") and names_setting(value)
     return found
 
 
@@ -166,7 +161,7 @@ def _assigns_secret(text: str) -> bool:
     for found in _ASSIGNED.finditer(text):
         is_query = text[found.start() - 1 : found.start()] in tuple("?&;")
         name = found[1] if is_query else found[1].partition("-")[2]
-        if _ASSIGNED_NAME.search(name.lower()) or is_secret_name(name):
+        if _ASSIGNED_NAME.search(name.lower()) or names_setting(name):
             return True
     return False
 

@@ -19,7 +19,7 @@ from functools import partial
 from html import unescape
 from urllib.parse import unquote_to_bytes
 
-from prowess.safety.views import Rewriter, View
+from prowess.reading.views import Rewriter, View
 
 _READABLE_SHARE = 0.85
 _SHORT = 24

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from prowess.reading.views import Lines, Spot, View
 from prowess.safety.intake import file_types as pictures
 from prowess.safety.intake.file_types import Kind, UnpackBudget, kind_of, members
 from prowess.safety.model import Confidence, Handling, LedgerEntry, Level, Sighting
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
-from prowess.safety.views import Lines, Spot, View
 
 _LEAVES = frozenset(("unc", "absolute", "drive", "segment", "empty"))
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")

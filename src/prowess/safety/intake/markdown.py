@@ -17,7 +17,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from prowess.safety.views import View
+from prowess.reading.views import View
 
 
 class Place(StrEnum):

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from prowess.safety.intake.folding import INVISIBLE, foreign, is_disguise, strict
+from prowess.reading.folding import INVISIBLE, foreign, is_disguise, strict
+from prowess.reading.views import Spot, View
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.views import Spot, View
 
 _SELECTORS = 0xFE00
 _MORE_SELECTORS = 0xE0100

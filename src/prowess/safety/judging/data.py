@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prowess.safety.facts import Act, Fact, Noted, Scene, secrets_in, variables_in
 from prowess.safety.hosts import drop_host, host_of, is_local, known_service, raw_address
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.sensitive import is_secret_name
+from prowess.secrets.names import is_secret_name
 
 # A key with this word in its name belongs to hosts with one of these words in theirs.
 _OWNERS: dict[str, tuple[str, ...]] = {

@@ -14,10 +14,10 @@ from enum import StrEnum
 from functools import lru_cache
 
 from prowess.data import read_table, read_words
+from prowess.reading.folding import loose
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import host_of, is_local, known_service, raw_address
-from prowess.safety.intake.folding import loose
 from prowess.safety.model import Confidence, Level, Sighting
 
 # Longer names are never compared: no trusted name comes near, and a hostile one costs nothing.

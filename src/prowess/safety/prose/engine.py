@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
+from prowess.reading.views import Spot, View
 from prowess.safety.intake.markdown import Part
 from prowess.safety.model import Sighting
 from prowess.safety.prose.cues import (
@@ -24,7 +25,6 @@ from prowess.safety.prose.cues import (
 )
 from prowess.safety.prose.lexicon import read_lexicon
 from prowess.safety.prose.words import Passage, Phrasebook, Span
-from prowess.safety.views import Spot, View
 
 # Code has these words in its messages, options and test data; what it orders is another matter.
 _MENTIONED = frozenset(

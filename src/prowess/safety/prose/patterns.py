@@ -10,9 +10,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from prowess.data import read_table
+from prowess.reading.views import Spot, View
 from prowess.safety.hosts import host_of, is_local, is_official, raw_address
 from prowess.safety.model import Confidence, Level, Sighting
-from prowess.safety.views import Spot, View
 from prowess.skills import frontmatter
 
 # Tags and tokens by which runtimes tell their own words from a skill's.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from prowess.reading.views import View
 from prowess.safety.hosts import (
     drop_host,
     free_host,
@@ -22,8 +23,8 @@ from prowess.safety.hosts import (
     paste_host,
     raw_address,
 )
-from prowess.safety.sensitive import is_agent_path, is_secret_name, path_label
-from prowess.safety.views import View
+from prowess.safety.sensitive import is_agent_path, path_label
+from prowess.secrets.names import is_secret_name
 
 _FILE_ENDINGS = (
     "sh|py|js|ts|mjs|json|ya?ml|toml|md|txt|exe|zip|dmg|pkg|msi|rar|7z|dat|bat|ps1|scpt|app|jar"

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from prowess.reading.views import Spot, View
 from prowess.safety.model import Finding, Level, Profile, Rule, Sighting
-from prowess.safety.views import Spot, View
 
 # Raised with every change of what rules mean; older acceptances are then asked for again.
 SCANNER = "1"

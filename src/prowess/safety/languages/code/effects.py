@@ -35,7 +35,7 @@ from prowess.safety.languages.code.values import (
     sequence,
 )
 from prowess.safety.languages.tables import load_index
-from prowess.safety.sensitive import is_secret_name
+from prowess.secrets.names import is_secret_name
 
 _MEMORY = 1 << 26
 _GZIP = 31

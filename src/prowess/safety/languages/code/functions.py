@@ -36,7 +36,7 @@ from prowess.safety.languages.code.values import (
     sequence,
 )
 from prowess.safety.languages.tables import load_index
-from prowess.safety.sensitive import is_secret_name
+from prowess.secrets.names import is_secret_name
 
 Visit = Callable[[], None]
 

@@ -27,7 +27,7 @@ from prowess.safety.languages.shell.words import (
     Variable,
     Word,
 )
-from prowess.safety.sensitive import is_secret_name
+from prowess.secrets.names import is_secret_name
 
 _MAX_GLOB = 400
 # Braces and separators that came from quotes or variables must not be read again.

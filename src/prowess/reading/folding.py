@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from html import unescape
 
 from prowess.data import read_table
-from prowess.safety.views import Rewriter, View
+from prowess.reading.views import Rewriter, View
 
 # What a scientist writes beside Latin letters (alpha, mu, sigma) is no disguise by itself.
 _SCIENCE = frozenset("αβγδεηκλμπρσςτφχψωΩΔΣΦΠ")
@@ -42,8 +42,7 @@ def is_disguise(letter: str) -> bool:
 
 def _read_letters(group: str) -> dict[str, str]:
     rows = (
-        row.split(": ")
-        for row in read_table("safety/intake/confusables.toml")[group]["rows"].split(",")
+        row.split(": ") for row in read_table("reading/confusables.toml")[group]["rows"].split(",")
     )
     return {chr(int(code, 16)): latin.strip() for latin, codes in rows for code in codes.split()}
 
