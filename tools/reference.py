@@ -16,7 +16,6 @@ import click
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
 from prowess.gateway.calls import Code, Method, Scope
-from prowess.gateway.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
 from prowess.gateway.limits import EVENTS, KIB, GatewayOptions, Limits
 from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
@@ -32,6 +31,7 @@ from prowess.safety.rules.table import read_rules
 from prowess.settings import SETTINGS
 from prowess.skills.diagnostics import read_codes
 from prowess.skills.model import Tier
+from prowess.wire.handshake import NEWEST_PROTOCOL, OLDEST_PROTOCOL
 from prowess.wire.safety import levels
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"

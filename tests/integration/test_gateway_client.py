@@ -21,9 +21,8 @@ from prowess.client import (
     GatewayLostError,
     connect,
 )
-from prowess.client.fields import Json
-from prowess.client.methods import ProposalText
-from prowess.client.results import Progress
+from prowess.client.calls import ProposalText
+from prowess.wire.answers import Json, ProgressAnswer
 
 T = TypeVar("T")
 WORKSPACE = "openclaw-workspace"
@@ -442,7 +441,7 @@ def test_who_does_not_greet_is_no_gateway() -> None:
 
 
 def test_progress_is_reported_to_the_install_that_it_belongs_to() -> None:
-    heard: list[Progress] = []
+    heard: list[ProgressAnswer] = []
 
     async def main() -> None:
         async with _silent(_installing) as url, connect(url) as gateway:
@@ -455,7 +454,7 @@ def test_progress_is_reported_to_the_install_that_it_belongs_to() -> None:
 
 
 def test_what_a_report_raises_is_raised_when_the_install_is_over() -> None:
-    def fail(_progress: Progress) -> None:
+    def fail(_progress: ProgressAnswer) -> None:
         raise KeyError("mine")
 
     async def main() -> None:

@@ -7,11 +7,11 @@ Everything that a gateway sends is kept beside the typed fields, as `raw`: a gat
 than its client.
 """
 
+from prowess.client.calls import ProposalText
 from prowess.client.events import RECONNECTED, Event, EventStream
 from prowess.client.gateway import Backoff, Gateway, connect
-from prowess.client.handshake import DeviceIdentity
-from prowess.client.methods import ProposalText
 from prowess.client.refusals import GatewayCallError, GatewayLostError
+from prowess.wire.handshake import DeviceIdentity
 
 __all__ = [
     "RECONNECTED",

@@ -1,12 +1,9 @@
-"""One connection to a gateway, from the greeting to its end.
+"""One connection to a gateway (`Link`), and one that comes back if that is wanted (`Line`).
 
 Answers may overtake each other, so each call waits for its own. A gateway cuts off who sends too
-much at once; the link waits instead, which a caller only notices as a slower answer.
-
-A connection that comes back, if that is wanted, and the calls that wait for it.
-
-A call that was under way when the connection ended fails: it may have been done, and only its
-caller knows whether it may be done twice. A call that begins in the meantime waits.
+much at once; the link waits instead. A call that was under way when the connection ended fails: it
+may have been done, and only its caller knows whether it may be done twice. A call that begins in
+the meantime waits.
 """
 
 import asyncio
@@ -30,14 +27,12 @@ from websockets.exceptions import (
 from websockets.protocol import State
 
 from prowess.client.events import Event, Events
-from prowess.client.fields import Fields, Json
 from prowess.client.handshake import (
     DEFAULT_MAX_PAYLOAD,
     Address,
     Credentials,
-    Hello,
     connect_params,
-    hello,
+    read_hello,
 )
 from prowess.client.refusals import (
     LASTING,
@@ -46,11 +41,12 @@ from prowess.client.refusals import (
     GatewayCallError,
     GatewayLostError,
     NotSentError,
-    refusal,
+    read_refusal,
 )
 from prowess.errors import ProwessError
+from prowess.wire.answers import HelloAnswer, Json, read_object, read_text
+from prowess.wire.handshake import CHALLENGE
 
-CHALLENGE = "connect.challenge"
 # A report about many skills is large; more than this is no report.
 MOST_RECEIVED = 64 * 1024 * 1024
 # Below what gateways take: 60 frames a second after a burst of 120, and 32 open calls.
@@ -89,7 +85,7 @@ class Pace:
 class Link:
     """A connection that was let in."""
 
-    def __init__(self, socket: ClientConnection, greeting: Hello) -> None:
+    def __init__(self, socket: ClientConnection, greeting: HelloAnswer) -> None:
         self._socket, self.hello = socket, greeting
         self._waiting: dict[str, asyncio.Future[Json]] = {}
         self._count = 0
@@ -114,7 +110,9 @@ class Link:
             await asyncio.sleep(self._pace.seconds())
             self._count += 1
             request_id = str(self._count)
-            text = request_text(request_id, method, params, self.hello.max_payload)
+            text = request_text(
+                request_id, method, params, self.hello.max_payload or DEFAULT_MAX_PAYLOAD
+            )
             answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
             if self._socket.state is not State.OPEN:
                 raise NotSentError("the connection to the gateway is ending: connect again.")
@@ -171,7 +169,7 @@ class Link:
                 answer.set_result(frame)
             elif not frame.get("ok"):
                 # It belongs to no call: the gateway says why it is about to hang up.
-                self._last_words = Fields(frame.get("error")).text("message")
+                self._last_words = read_text(frame.get("error"), "message")
 
     def _lost(self, closed: ConnectionClosed) -> GatewayLostError:
         return lost(closed, self._last_words)
@@ -214,12 +212,12 @@ async def _greeted(socket: ClientConnection, credentials: Credentials) -> Link:
         frame = read_frame(await socket.recv())
         while frame.get("event") != CHALLENGE:
             frame = read_frame(await socket.recv())
-        nonce = Fields(frame.get("payload")).text("nonce")
+        nonce = read_text(frame.get("payload"), "nonce")
         params = connect_params(credentials, nonce, time.time_ns() // 1_000_000)
         await socket.send(request_text("0", "connect", params, DEFAULT_MAX_PAYLOAD))
         while frame.get("type") != "res":
             frame = read_frame(await socket.recv())
-        return Link(socket, hello(_payload(frame)))
+        return Link(socket, read_hello(_payload(frame)))
     except BaseException:
         # Whoever waits for the greeting gets no link that could close it.
         with suppress(OSError, WebSocketException):
@@ -269,13 +267,13 @@ def lost(closed: ConnectionClosed, last_words: str = "") -> GatewayLostError:
 
 def _payload(frame: Json) -> Json:
     if not frame.get("ok"):
-        raise refusal(frame)
-    return Fields(frame.get("payload")).raw
+        raise read_refusal(frame)
+    return read_object(frame.get("payload"))
 
 
 def _turned_away(where: Address, error: InvalidStatus) -> GatewayCallError | GatewayLostError:
     status, body = error.response.status_code, read_frame(bytes(error.response.body or b""))
-    said = Fields(body.get("error")).text("message")
+    said = read_text(body.get("error"), "message")
     if status == _FORBIDDEN:
         return GatewayCallError("FORBIDDEN", said or f"{where.shown} does not let us in")
     problem = f"{where.shown} answers {status}{f' ({said})' if said else ''}"

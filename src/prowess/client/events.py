@@ -7,12 +7,12 @@ where nobody knows, since the connection was away: then ask for the state anew.
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 from weakref import WeakSet
 
-from prowess.client.fields import Fields, Json
 from prowess.errors import ProwessError
+from prowess.wire.answers import Json, read_object, read_text
 
 # Told by the client itself, whatever names a stream asked for.
 RECONNECTED = "client.reconnected"
@@ -106,11 +106,11 @@ class Events:
 
     def hear(self, frame: Json) -> Event:
         """Take the frame of an event, and tell the streams."""
-        fields = Fields(frame)
-        sequence = fields.whole("seq") or 0
+        found = frame.get("seq")
+        sequence = found if isinstance(found, int) and not isinstance(found, bool) else 0
         event = Event(
-            name=fields.text("event"),
-            payload=fields.inner("payload").raw,
+            name=read_text(frame, "event"),
+            payload=read_object(frame.get("payload")),
             sequence=sequence,
             missed=max(0, sequence - self._last - 1) if sequence else 0,
             raw=frame,
@@ -140,12 +140,4 @@ def _together(one: int | None, other: int | None) -> int | None:
 
 
 def _with_missed(event: Event, missed: int | None) -> Event:
-    if event.missed == missed:
-        return event
-    return Event(
-        name=event.name,
-        payload=event.payload,
-        sequence=event.sequence,
-        missed=missed,
-        raw=event.raw,
-    )
+    return event if event.missed == missed else replace(event, missed=missed)

@@ -4,19 +4,12 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from prowess.client.calls import ConfigCalls, ProposalCalls, SkillCalls
 from prowess.client.connection import Backoff, Line, open_link
 from prowess.client.events import DEFAULT_BUFFER, Event, EventStream
-from prowess.client.fields import Json
-from prowess.client.handshake import (
-    OPERATOR,
-    Credentials,
-    DeviceIdentity,
-    Hello,
-    address,
-    scopes_of,
-)
-from prowess.client.methods import ConfigCalls, ProposalCalls, SkillCalls
-from prowess.client.results import Agent, Health
+from prowess.client.handshake import Credentials, name_scopes, read_address
+from prowess.wire.answers import AgentAnswer, AgentsAnswer, HealthAnswer, HelloAnswer, Json
+from prowess.wire.handshake import OPERATOR, DeviceIdentity
 
 __all__ = ["Backoff", "Gateway", "connect"]
 
@@ -34,7 +27,7 @@ class Gateway(SkillCalls, ConfigCalls):
         return f"Gateway(version={self.hello.version!r}, protocol={self.hello.protocol})"
 
     @property
-    def hello(self) -> Hello:
+    def hello(self) -> HelloAnswer:
         """What the gateway said of itself when it let us in last."""
         return self._line.last.hello
 
@@ -69,13 +62,13 @@ class Gateway(SkillCalls, ConfigCalls):
         """Call a listener with every event of that name, and return what ends it."""
         return self._line.listen(name, listener)
 
-    async def health(self) -> Health:
+    async def health(self) -> HealthAnswer:
         """Ask whether the gateway works, and for which agents."""
-        return Health.read(await self.request("health", {}))
+        return HealthAnswer.read(await self.request("health", {}))
 
-    async def agents(self) -> tuple[Agent, ...]:
+    async def agents(self) -> tuple[AgentAnswer, ...]:
         """Return the agents of the config."""
-        return Agent.listed(await self.request("agents.list", {}))
+        return AgentsAnswer.read(await self.request("agents.list", {})).agents
 
 
 @asynccontextmanager
@@ -103,12 +96,12 @@ async def connect(  # noqa: PLR0913
         GatewayLostError: there is no gateway at that address.
         ValueError: it is no address.
     """
-    where = address(url)
+    where = read_address(url)
     credentials = Credentials(
         token=token,
         password=password,
         role=role,
-        scopes=scopes_of(scopes, role),
+        scopes=name_scopes(scopes, role),
         device=device,
         instance_id=str(uuid.uuid4()),
     )

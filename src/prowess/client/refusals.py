@@ -46,7 +46,7 @@ class NotSentError(GatewayLostError):
     code = "gateway.not_sent"
 
 
-def refusal(answer: dict[str, Any]) -> GatewayCallError:
+def read_refusal(answer: dict[str, Any]) -> GatewayCallError:
     """Return the refusal that a response holds."""
     error, payload = answer.get("error"), answer.get("payload")
     found = error if isinstance(error, dict) else {}

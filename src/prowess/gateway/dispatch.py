@@ -31,11 +31,11 @@ from prowess.gateway.frames import (
     ok_response,
     response_text,
 )
-from prowess.gateway.handshake import NODE, OPERATOR
 from prowess.gateway.limits import Clock
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.workers import Lane, Runner
 from prowess.skills.text import one_line
+from prowess.wire.handshake import NODE, OPERATOR
 
 log = logging.getLogger(__name__)
 

@@ -1,124 +1,31 @@
-"""The first request of a connection: which protocol, who, with which rights.
+"""Who may come in: the decision about the first request of a connection, and its rights.
 
-Clients differ, so what we do not know in `connect` is passed over; what we know must have the right
-type. A decision is a value: `Accepted`, or `Rejected` with what the client is told and whether it
-may try again. No message holds a token, neither ours nor theirs.
-
-Whether a device is who it says: an ed25519 signature over the challenge of this connection.
-
-A good signature proves that the same device is back; it does not replace the token. Several forms
-of the signed text are in use: with the platform (v3), without (v2), and, from this machine alone,
-without the nonce (v1), which a client sends when it could not wait for the challenge.
+A decision is a value: `Accepted`, or `Rejected` with what the client is told and whether it may try
+again. No message holds a token, neither ours nor theirs. What both ends say: `wire/handshake`.
 """
 
-import base64
-import binascii
 import hashlib
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import ValidationError
 
 from prowess.gateway.calls import Client, Code, Json, Scope, first_problem
 from prowess.gateway.frames import encode
 from prowess.gateway.limits import FailureTable
 from prowess.skills.text import one_line
+from prowess.wire.handshake import (
+    NEWEST_PROTOCOL,
+    NODE,
+    OLDEST_PROTOCOL,
+    OPERATOR,
+    ConnectParams,
+    DeviceClaim,
+    find_device_problem,
+)
 
-MOST_SKEW_MS = 10 * 60 * 1000
-KEY_BYTES, SIGNATURE_BYTES = 32, 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceClaim:
-    """What a device says about itself and what it signed, in the words of its `connect`."""
-
-    id: str
-    public_key: str
-    signature: str
-    signed_at: int
-    nonce: str
-    client_id: str
-    client_mode: str
-    role: str
-    scopes: tuple[str, ...]
-    platform: str
-    family: str
-
-
-def device_problem(
-    claim: DeviceClaim, *, token: str, nonce: str, now_ms: int, local: bool
-) -> str | None:
-    """Return why a device is not believed, or None; no answer repeats what was signed."""
-    key = _raw_bytes(claim.public_key, KEY_BYTES)
-    if key is None:
-        return "device.publicKey must be a raw ed25519 key of 32 bytes in base64"
-    # As bytes: letters beyond ASCII cannot be compared as text.
-    said = claim.id.lower().encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(hashlib.sha256(key).hexdigest().encode("ascii"), said):
-        return "device.id does not belong to device.publicKey"
-    if abs(now_ms - claim.signed_at) > MOST_SKEW_MS:
-        return "device.signedAt is more than 10 minutes off: check the clocks and sign again"
-    # From this machine a device may sign before the challenge has reached it.
-    if not (claim.nonce or local) or claim.nonce not in {"", nonce}:
-        return "device.nonce must be the one of this connection's connect.challenge"
-    signature = _raw_bytes(claim.signature, SIGNATURE_BYTES)
-    texts = signed_texts(claim, token)
-    if signature is None or not any(_is_signed(key, text, signature) for text in texts):
-        return "device.signature does not fit: sign the nonce of connect.challenge again"
-    return None
-
-
-def signed_texts(claim: DeviceClaim, token: str) -> tuple[str, ...]:
-    """Return the texts that the signature of this claim may be for."""
-    base = (
-        claim.id,
-        claim.client_id,
-        claim.client_mode,
-        claim.role,
-        ",".join(claim.scopes),
-        str(claim.signed_at),
-        token,
-    )
-    if not claim.nonce:
-        return ("|".join(("v1", *base)),)
-    machine = (_lower(claim.platform), _lower(claim.family))
-    return (
-        "|".join(("v3", *base, claim.nonce, *machine)),
-        "|".join(("v2", *base, claim.nonce)),
-    )
-
-
-def _is_signed(key: bytes, text: str, signature: bytes) -> bool:
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, text.encode("utf-8"))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
-def _raw_bytes(text: str, length: int) -> bytes | None:
-    """Return what base64 of either alphabet, padded or not, stands for."""
-    plain = text.strip().rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        raw = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return raw if len(raw) == length else None
-
-
-def _lower(text: str) -> str:
-    # ASCII alone: other letters change their length, and then both sides sign different texts.
-    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in text.strip())
-
-
-OLDEST_PROTOCOL, NEWEST_PROTOCOL = 3, 4
 POLICY_CLOSE, PROTOCOL_CLOSE = 1008, 1002
-OPERATOR, NODE = "operator", "node"
 MOST_SHOWN_CHARS = 64
 # Who has the first may do what the others are for.
 _IMPLIED: dict[Scope, tuple[Scope, ...]] = {
@@ -127,65 +34,6 @@ _IMPLIED: dict[Scope, tuple[Scope, ...]] = {
     Scope.READ: (Scope.READ,),
 }
 _HINT = "send the token that `prowess serve` was started with as auth.token (or auth.password)"
-
-Short = Annotated[str, Field(max_length=256)]
-Secret = Annotated[str, Field(max_length=4096)]
-
-
-class _Open(BaseModel):
-    """Known fields are checked, unknown ones passed over."""
-
-    model_config = ConfigDict(
-        extra="ignore",
-        strict=True,
-        frozen=True,
-        hide_input_in_errors=True,
-        alias_generator=to_camel,
-    )
-
-
-class ClientSays(_Open):
-    """What the client's program is."""
-
-    id: Short
-    version: Short | None = None
-    platform: Short | None = None
-    mode: Short | None = None
-    instance_id: Short | None = None
-    display_name: Short | None = None
-    device_family: Short | None = None
-
-
-class AuthSays(_Open):
-    """The secret that the client knows."""
-
-    token: Secret | None = Field(default=None, repr=False)
-    password: Secret | None = Field(default=None, repr=False)
-
-
-class DeviceSays(_Open):
-    """The device that signed the challenge."""
-
-    id: Short
-    public_key: Short
-    signature: Short
-    signed_at: int
-    nonce: Short | None = None
-
-
-class ConnectParams(_Open):
-    """The parameters of `connect`."""
-
-    min_protocol: int
-    max_protocol: int
-    client: ClientSays
-    role: Short | None = None
-    scopes: Annotated[tuple[Short, ...], Field(max_length=64)] | None = None
-    device: DeviceSays | None = None
-    auth: AuthSays | None = None
-    caps: Annotated[tuple[Short, ...], Field(max_length=256)] | None = None
-    user_agent: Annotated[str, Field(max_length=4096)] | None = None
-    locale: Short | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,21 +170,9 @@ def _unknown_role() -> Rejected:
 def _check_device(said: ConnectParams, visit: Visit) -> Rejected | None:
     if said.device is None:
         return None
-    claim = DeviceClaim(
-        id=said.device.id,
-        public_key=said.device.public_key,
-        signature=said.device.signature,
-        signed_at=said.device.signed_at,
-        nonce=(said.device.nonce or "").strip(),
-        client_id=said.client.id,
-        client_mode=said.client.mode or "",
-        role=(said.role or OPERATOR).strip(),
-        scopes=said.scopes or (),
-        platform=said.client.platform or "",
-        family=said.client.device_family or "",
-    )
+    claim = DeviceClaim.read(said, said.device)
     token = (said.auth.token if said.auth else None) or ""
-    problem = device_problem(
+    problem = find_device_problem(
         claim, token=token, nonce=visit.nonce, now_ms=visit.now_ms, local=visit.local
     )
     if problem is None:

@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from prowess.client.connection import open_link
-from prowess.client.handshake import Credentials, address
+from prowess.client.handshake import Credentials, read_address
 from prowess.client.refusals import GatewayLostError
 
 DEEP = "[" * 200_000
@@ -36,7 +36,7 @@ def test_an_answer_that_is_nested_too_deeply_ends_the_connection_with_a_reason()
         asyncio.get_running_loop().set_exception_handler(lambda _loop, told: unheard.append(told))
         async with serve(_greet_and_go_deep, "127.0.0.1", 0) as server:
             port = next(iter(server.sockets)).getsockname()[1]
-            link = await open_link(address(f"ws://127.0.0.1:{port}"), Credentials(), 30)
+            link = await open_link(read_address(f"ws://127.0.0.1:{port}"), Credentials(), 30)
             link.start(lambda _frame: None, lost.append)
             with pytest.raises(GatewayLostError, match="nested too deeply"):
                 await link.request("health", {})
@@ -53,6 +53,6 @@ def test_who_greets_with_what_is_nested_too_deeply_is_no_gateway() -> None:
         async with serve(_go_deep, "127.0.0.1", 0) as server:
             port = next(iter(server.sockets)).getsockname()[1]
             with pytest.raises(GatewayLostError, match="nested too deeply"):
-                await open_link(address(f"ws://127.0.0.1:{port}"), Credentials(), 30)
+                await open_link(read_address(f"ws://127.0.0.1:{port}"), Credentials(), 30)
 
     asyncio.run(main())

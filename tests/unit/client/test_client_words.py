@@ -8,19 +8,16 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.client.connection import Backoff, Pace, read_frame, request_text
-from prowess.client.fields import Fields
 from prowess.client.handshake import (
     Credentials,
-    DeviceIdentity,
-    address,
     connect_params,
-    hello,
-    scopes_of,
+    name_scopes,
+    read_address,
+    read_hello,
 )
-from prowess.client.methods import Inspection
-from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, refusal
-from prowess.client.results import SkillsStatus
-from prowess.gateway.handshake import DeviceClaim, device_problem
+from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, read_refusal
+from prowess.wire.answers import InspectionAnswer, StatusAnswer, read_object
+from prowess.wire.handshake import DeviceClaim, DeviceIdentity, find_device_problem
 
 CANARY = "canary-9f0c2b"
 _JSON = st.recursive(
@@ -40,7 +37,7 @@ _JSON = st.recursive(
     ],
 )
 def test_the_address_may_be_what_the_terminal_prints(given_url: str, url: str, shown: str) -> None:
-    found = address(given_url)
+    found = read_address(given_url)
 
     assert (found.url, found.shown) == (url, shown)
 
@@ -48,19 +45,19 @@ def test_the_address_may_be_what_the_terminal_prints(given_url: str, url: str, s
 @each_row("url", ["127.0.0.1:18789", "ftp://x", "ws://", "", "ws://x:99999"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"address|[Pp]ort"):
-        address(url)
+        read_address(url)
 
 
 def test_a_token_inside_of_the_address_is_refused_and_not_repeated() -> None:
     with pytest.raises(ValueError, match="token=") as caught:
-        address(f"ws://user:{CANARY}@127.0.0.1:1")
+        read_address(f"ws://user:{CANARY}@127.0.0.1:1")
 
     assert CANARY not in str(caught.value)
 
 
 def test_only_this_machine_is_reached_without_a_proxy() -> None:
-    assert address("ws://localhost:1").is_local
-    assert not address("ws://localhost.example:1").is_local
+    assert read_address("ws://localhost:1").is_local
+    assert not read_address("ws://localhost.example:1").is_local
 
 
 def test_secrets_are_sent_and_not_shown() -> None:
@@ -103,19 +100,24 @@ def test_a_device_comes_back_with_the_key_that_was_kept_and_a_gateway_believes_i
         family="",
     )
     assert said["id"] == first.id
-    assert device_problem(claim, token=CANARY, nonce="the-nonce", now_ms=1_000, local=False) is None
-    assert device_problem(claim, token=CANARY * 2, nonce="the-nonce", now_ms=1_000, local=False)
+    assert (
+        find_device_problem(claim, token=CANARY, nonce="the-nonce", now_ms=1_000, local=False)
+        is None
+    )
+    assert find_device_problem(
+        claim, token=CANARY * 2, nonce="the-nonce", now_ms=1_000, local=False
+    )
 
 
 def test_a_gateway_that_speaks_another_protocol_is_refused() -> None:
     with pytest.raises(GatewayCallError, match="protocol 5") as caught:
-        hello({"protocol": 5})
+        read_hello({"protocol": 5})
 
     assert caught.value.reason == "PROTOCOL_MISMATCH"
 
 
 def test_short_names_of_scopes_are_written_out() -> None:
-    assert scopes_of(("read", "operator.admin", "node")) == (
+    assert name_scopes(("read", "operator.admin", "node")) == (
         "operator.read",
         "operator.admin",
         "node",
@@ -144,7 +146,7 @@ def test_what_is_no_frame_is_an_empty_one(text: str | bytes) -> None:
 def test_a_refusal_says_what_and_why_and_brings_what_came_beside_it() -> None:
     error = {"code": "UNAVAILABLE", "message": "Install failed", "details": {"reason": "x"}}
 
-    found = refusal({"ok": False, "error": error, "payload": {"code": 3}})
+    found = read_refusal({"ok": False, "error": error, "payload": {"code": 3}})
 
     assert str(found) == "Install failed (UNAVAILABLE)"
     assert (found.code, found.reason, found.details) == (
@@ -158,7 +160,7 @@ def test_a_refusal_says_what_and_why_and_brings_what_came_beside_it() -> None:
 @settings(max_examples=50)
 @given(_JSON)
 def test_a_refusal_of_any_shape_is_a_refusal(error: object) -> None:
-    assert refusal({"error": error}).reason
+    assert read_refusal({"error": error}).reason
 
 
 @pytest.mark.parametrize(
@@ -177,10 +179,10 @@ def test_a_config_that_somebody_else_wrote_is_recognised(error: GatewayCallError
 @settings(max_examples=50)
 @given(_JSON)
 def test_an_answer_of_any_shape_is_read(raw: object) -> None:
-    fields = Fields(raw).raw
+    fields = read_object(raw)
 
-    assert SkillsStatus.read(fields).raw == fields
-    assert Inspection.read(fields).raw == fields
+    assert StatusAnswer.read(fields).raw == fields
+    assert InspectionAnswer.read(fields).raw == fields
 
 
 def test_a_burst_is_free_and_then_there_is_a_pace() -> None:

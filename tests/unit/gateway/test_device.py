@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.rows import each_row
 
-from prowess.gateway.handshake import DeviceClaim, device_problem, signed_texts
+from prowess.wire.handshake import DeviceClaim, find_device_problem, signed_texts
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 RAW = KEY.public_key().public_bytes_raw()
@@ -40,7 +40,7 @@ def _signed(claim: DeviceClaim, version: str = "v2", token: str = GIVEN) -> Devi
 
 
 def _problem(claim: DeviceClaim, *, token: str = GIVEN, local: bool = False) -> str | None:
-    return device_problem(claim, token=token, nonce="nonce-1", now_ms=NOW, local=local)
+    return find_device_problem(claim, token=token, nonce="nonce-1", now_ms=NOW, local=local)
 
 
 def test_the_signed_texts_are_those_that_clients_sign() -> None:
