@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.files import containment as folder_swap
+from prowess.host.files import transaction as folder_swap
 from prowess.host.files.containment import Hook, Root
 from prowess.host.sources.skill_files import SkillFolders
 from prowess.host.writers.sync import LOCK, FolderTargets, Patience

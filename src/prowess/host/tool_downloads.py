@@ -19,7 +19,6 @@ import errno
 import json
 import os
 import re
-import secrets
 import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from prowess.host.files.archives import ArchiveLimits, extract
 from prowess.host.files.containment import TEMPORARY_PREFIX, Root
 from prowess.host.files.handles import BY_HANDLE
 from prowess.host.files.state_files import locked
+from prowess.host.files.transaction import hidden_name, moving, staging
 from prowess.runtime.install import Job, Outcome, Preview, Watch
 from prowess.safety.packages import DownloadPlan, is_portable_name
 from prowess.safety.paths import shown
@@ -98,7 +98,7 @@ def _link(tools: Root, home: str, name: str, path: str) -> str:
         return "that is no plain name for a program"
     if _is_kept(name):
         return "that name is kept for the system's own program"
-    temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+    temporary = hidden_name()
     try:
         with tools.handle(BIN) as folder:
             if not _is_ours(tools, folder, home, name):
@@ -205,14 +205,11 @@ def staged(home: Root) -> Iterator[Stage]:
     for name, state in home.list():
         if name.startswith(TEMPORARY_PREFIX) and stat.S_ISDIR(state.st_mode):
             home.remove_tree(name)
-    stage = Stage(home, f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
-    home.make_folder(stage.name, mode=0o700)
-    try:
+    with staging(home) as name:
+        stage = Stage(home, name)
         for folder in (stage.fetched, stage.tree, stage.old):
             home.make_folder(folder)
         yield stage
-    finally:
-        home.remove_tree(stage.name)
 
 
 @contextmanager
@@ -267,44 +264,14 @@ def publish(stage: Stage, option_id: str, target_dir: str, check: Callable[[], N
     if target_dir:
         home.make_folder(target_dir)
     former = [path for path in record.get(option_id, ()) if path not in places]
-    moves = _Moves(home)
-    try:
-        for number, (place, name) in enumerate(places.items()):
-            moves.away(place, f"{stage.old}/{number}")
-            moves.move(f"{stage.tree}/{name}", place)
-        for number, place in enumerate(former, start=len(places)):
-            moves.away(place, f"{stage.old}/{number}")
+    with moving(home) as move:
+        for number, place in enumerate((*places, *former)):
+            if home.exists(place):
+                move(place, f"{stage.old}/{number}")
+        for place, name in places.items():
+            move(f"{stage.tree}/{name}", place)
         check()
         _write_record(home, record | {option_id: list(places)})
-    except BaseException:
-        moves.undo()
-        raise
-
-
-class _Moves:
-    """Renames that can be taken back, the last one first."""
-
-    def __init__(self, home: Root) -> None:
-        self._home = home
-        self._done: list[tuple[str, str]] = []
-
-    def move(self, old: str, new: str) -> None:
-        """Move one entry to where nothing is."""
-        self._home.rename(old, new)
-        self._done.append((old, new))
-
-    def away(self, place: str, new: str) -> None:
-        """Move what is at a place, if anything is."""
-        if self._home.exists(place):
-            self.move(place, new)
-
-    def undo(self) -> None:
-        """Put everything back where it was."""
-        while self._done:
-            old, new = self._done.pop()
-            # The rest goes back whatever becomes of one entry.
-            with suppress(PathError):
-                self._home.rename(new, old)
 
 
 def _refuse_strangers(
@@ -438,18 +405,9 @@ def _own_folder(tools: Root, key: str) -> Iterator[Root]:
             yield home
     except BaseException:
         # Not empty, or another one by now: then it is not what was made here.
-        with suppress(PathError, OSError):
-            if is_new:
-                _remove_empty(tools, key)
+        if is_new:
+            tools.remove_empty(key)
         raise
-
-
-def _remove_empty(tools: Root, key: str) -> None:
-    if BY_HANDLE:
-        with tools.handle() as folder:
-            os.rmdir(key, dir_fd=folder)
-    else:
-        os.rmdir(os.path.join(str(tools.path), key))
 
 
 def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:

@@ -12,20 +12,20 @@ import io
 import lzma
 import os
 import re
-import secrets
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files.containment import TEMPORARY_PREFIX, Root
+from prowess.host.files.containment import Root
+from prowess.host.files.transaction import moving, staging, write_files
 from prowess.safety.paths import MAX_DEPTH, PathRefused, check_all, shown
 
 _MIB = 1 << 20
@@ -78,7 +78,7 @@ class Member:
     """One file of an archive, at its place below the folder it is unpacked to."""
 
     path: str
-    data: bytes
+    content: bytes
     executable: bool
 
 
@@ -143,7 +143,7 @@ def extract(
     with _open(archive_path) as file:
         archive = read_archive(file, limits, strip)
     if scan is not None:
-        scan({member.path: member.data for member in archive.members})
+        scan({member.path: member.content for member in archive.members})
     if isinstance(root, Root):
         _add(root, archive.members)
     elif os.path.lexists(root):
@@ -443,22 +443,8 @@ def _add(root: Root, members: Sequence[Member]) -> None:
 
 def _place(root: Root, members: Sequence[Member], moves: Mapping[str, str]) -> None:
     """Write the files where only we look, then move them into place; undo it all on a failure."""
-    staging = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-    root.make_folder(staging, mode=0o700)
-    done: list[str] = []
-    try:
-        root.make_folder(f"{staging}/tree")
-        with root.inside(f"{staging}/tree") as tree:
-            for member in members:
-                mode = 0o755 if member.executable else 0o644
-                tree.write(member.path, member.data, mode=mode, exclusive=True)
-        for source, target in moves.items():
-            root.rename(f"{staging}/tree/{source}".removesuffix("/"), target)
-            done.append(target)
-    except BaseException:
-        for target in done:
-            with suppress(PathError):
-                root.remove_tree(target)
-        raise
-    finally:
-        root.remove_tree(staging)
+    with staging(root) as folder:
+        write_files(root, f"{folder}/tree", {member.path: member for member in members})
+        with moving(root) as move:
+            for source, target in moves.items():
+                move(f"{folder}/tree/{source}".removesuffix("/"), target)

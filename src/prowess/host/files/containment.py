@@ -8,28 +8,18 @@ link in the middle: a handle stays with its folder, whatever its name leads to b
 Where the system cannot open a file relative to a folder's handle (Windows), each step is checked by
 its kind and its real path instead. That refuses links that lie there, but leaves a moment between
 check and use, and `Root.handle` is refused.
-
-Moves of folders inside one root that never put one in the place of another by chance.
-
-Linux can exchange two folders in one step, and move one only where nothing is. Elsewhere, and on
-file systems that know neither, a look and then a plain rename stand for it: between the two lies a
-moment, in which a killed process leaves the folder under its spare name.
 """
 
-import ctypes
-import errno
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files import handles as folder_steps
-from prowess.host.files.handles import BY_HANDLE, Folder, reported
+from prowess.host.files.handles import Folder, reported
 from prowess.safety.paths import PathRefused, segments, shown
 
 TEMPORARY_PREFIX = ".prowess-"
@@ -121,14 +111,21 @@ class Root:
         Raises:
             ContainmentError: it lies behind a link.
         """
+        return self.state(relative) is not None
+
+    def state(self, relative: str) -> os.stat_result | None:
+        """Return the state of what is there, of a link its own; None where nothing is.
+
+        Raises:
+            ContainmentError: it lies behind a link.
+        """
         try:
             with self._parent(relative) as (parent, name), reported(relative, "looked at"):
-                parent.lstat(name)
+                return parent.lstat(name)
         except PathError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                return False
+                return None
             raise
-        return True
 
     def list(self, relative: str = "") -> Entries:
         """Return the entries of a folder by name, each with its own state, never a link's target.
@@ -268,6 +265,12 @@ class Root:
                     folder_steps.remove_empty(parent, name, state, relative)
             parent.sync()
 
+    def remove_empty(self, relative: str) -> None:
+        """Remove a folder if nothing is in it; one that stays is nothing to stop for."""
+        with suppress(PathError, OSError), self._parent(relative) as (parent, name):
+            os.rmdir(parent.at(name), dir_fd=parent.fd)
+            parent.sync()
+
     @contextmanager
     def inside(self, relative: str) -> Iterator["Root"]:
         """Hold a folder inside as a root of its own: nothing reached through it leaves that.
@@ -352,74 +355,3 @@ def _new_steps(relative: str) -> tuple[str, ...]:
         return segments(relative)
     except PathRefused as error:
         raise ContainmentError(shown(relative), error.problem) from error
-
-
-_NO_REPLACE, _EXCHANGE = 1, 2
-_UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
-
-
-def move(root: Root, old: str, new: str) -> None:
-    """Move what is at `old` to `new`, where nothing may be.
-
-    Raises:
-        PathError: the new place is taken, or it cannot be moved.
-        ContainmentError: a link is in the way.
-    """
-    if not _renamed(root, old, new, _NO_REPLACE):
-        root.rename(old, new)
-
-
-def exchange(root: Root, one: str, other: str, spare: str) -> None:
-    """Let two entries change places; `spare` is a free name that the other may pass through.
-
-    Raises:
-        PathError: one of them is missing or cannot be moved; both are where they were.
-        ContainmentError: a link is in the way.
-    """
-    if _renamed(root, one, other, _EXCHANGE):
-        return
-    root.rename(other, spare)
-    try:
-        root.rename(one, other)
-    except PathError:
-        root.rename(spare, other)
-        raise
-    root.rename(spare, one)
-
-
-@cache
-# A function of the system: whether there is one is known only at run time.
-def _renameat2() -> Any:  # noqa: ANN401
-    if not BY_HANDLE or os.name != "posix":
-        return None
-    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-
-
-def _renamed(root: Root, old: str, new: str, how: int) -> bool:
-    """Return whether the system knew how to do it.
-
-    Raises:
-        PathError: it knew, and could not.
-    """
-    call = _renameat2()
-    if call is None:
-        return False
-    (old_parent, _, old_name), (new_parent, _, new_name) = old.rpartition("/"), new.rpartition("/")
-    with root.handle(old_parent) as source, root.handle(new_parent) as target:
-        names = os.fsencode(old_name), os.fsencode(new_name)
-        if call(source, names[0], target, names[1], how) != 0:
-            return _failed(ctypes.get_errno(), old, new)
-        with reported(new, "moved"):
-            os.fsync(target)
-            os.fsync(source)
-    return True
-
-
-def _failed(number: int, old: str, new: str) -> bool:
-    if number in _UNKNOWN:
-        return False
-    if number == errno.EEXIST:
-        raise PathError(shown(new), "exists already: move it away.")
-    with reported(old, "moved"):
-        raise OSError(number, os.strerror(number), old)
-    return False

@@ -367,7 +367,7 @@ def _archive(place: Place) -> Iterator[Target]:
             archive = read_archive(file, _ARCHIVE_LIMITS)
     except OSError as error:
         raise PathError(place.path, f"cannot be read: {error.strerror}.") from error
-    files = {member.path: member.data for member in archive.members}
+    files = {member.path: member.content for member in archive.members}
     for inner, part in _skills_of(files).items():
         shown = f"{place.path}!{inner}" if inner else place.path
         yield _target(Place(shown, place.kind, place.profile), Gathered(part))

@@ -21,14 +21,15 @@ import secrets
 import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from prowess.errors import ContainmentError, PathError, StaleChangeError
-from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
+from prowess.host.files.containment import Hook, Root
 from prowess.host.files.state_files import locked
+from prowess.host.files.transaction import hidden_name, is_stray_file
 from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE, FolderLimits
 from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
@@ -145,8 +146,6 @@ class ChangeJournal:
 
 
 _NEW_FILE, _PERMISSIONS = 0o644, 0o777
-# What `Root.write` leaves behind where the process was killed in the middle of it.
-_STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\.tmp\Z")
 # Stands for the digest of what is no regular file.
 _NO_FILE = "no file"
 
@@ -244,7 +243,7 @@ class SkillFolder:
                 raise
             # An empty folder is no part of a skill, so this may as well be cut off.
             for place in reversed(self._folders([p for p, new in change.new.items() if not new])):
-                _remove_empty(root, place)
+                root.remove_empty(place)
         return change.id
 
     def previous(self, change: str) -> dict[str, bytes | None]:
@@ -338,9 +337,7 @@ class SkillFolder:
             old={path: before[path].mode if path in before else None for path in files},
             new={path: None if data is None else _digest(data) for path, data in files.items()},
             temporaries={path: _temporary(path) for path in written},
-            folders=tuple(
-                place for place in self._folders(files) if _state_of(root, place) is None
-            ),
+            folders=tuple(place for place in self._folders(files) if not root.exists(place)),
         )
 
     def _folders(self, files: Collection[str]) -> list[str]:
@@ -417,19 +414,17 @@ class SkillFolder:
             else:
                 root.write(place, old, mode=change.old[path] or _NEW_FILE)
         for place in reversed(change.folders):
-            _remove_empty(root, place)
+            root.remove_empty(place)
         return tuple(left)
 
     def _sweep(self, root: Root, change: NotedChange) -> None:
         """Remove the temporary files of a change, and those of a write that was killed."""
-        ours = {f"{self.name}/{temporary}" for temporary in change.temporaries.values()}
         for folder in self._folders(change.new):
-            if _state_of(root, folder) is None:
+            if not root.exists(folder):
                 continue
             for name, state in root.list(folder):
-                place = f"{folder}/{name}"
-                if stat.S_ISREG(state.st_mode) and (place in ours or _STRAY.match(name)):
-                    root.unlink(place)
+                if is_stray_file(name, state):
+                    root.unlink(f"{folder}/{name}")
 
 
 def _contents(files: Mapping[str, _File]) -> dict[str, bytes]:
@@ -441,7 +436,7 @@ def _digest(data: bytes) -> str:
 
 
 def _temporary(path: str) -> str:
-    name = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+    name = f"{hidden_name()}.tmp"
     folder = path.rpartition("/")[0]
     return f"{folder}/{name}" if folder else name
 
@@ -451,27 +446,11 @@ def _parents(place: str) -> Iterator[str]:
     return ("/".join(steps[:end]) for end in range(1, len(steps)))
 
 
-def _state_of(root: Root, place: str) -> os.stat_result | None:
-    """Return the state of what is at a place; None where it or a folder above is missing."""
-    if not all(root.exists(folder) for folder in _parents(place)):
-        return None
-    parent, _, name = place.rpartition("/")
-    return dict(root.list(parent)).get(name)
-
-
 def _digest_of(root: Root, place: str) -> str | None:
     """Return the digest of a file as it is now; None where there is none."""
-    state = _state_of(root, place)
+    state = root.state(place)
     if state is None:
         return None
     if not stat.S_ISREG(state.st_mode):
         return _NO_FILE
     return _digest(root.read(place, state.st_size))
-
-
-def _remove_empty(root: Root, place: str) -> None:
-    """Remove a folder if nothing is in it."""
-    parent, _, name = place.rpartition("/")
-    # An empty folder that stays is no part of the skill's files, so it is not worth an error.
-    with suppress(PathError, OSError), root.handle(parent) as fd:
-        os.rmdir(name, dir_fd=fd)

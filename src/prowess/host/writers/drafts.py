@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import ContainmentError, PathError
 from prowess.experience.replay.script import script_head
-from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
+from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked
+from prowess.host.files.transaction import is_stray_file
 from prowess.host.writers.draft_trash import DraftTrash, Item, Trashed, files_of
 from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, segments, shown
@@ -35,7 +36,6 @@ _SKILL_FILE, _DRAFT_END, _SCRIPT_END = "SKILL.md", ".md", ".sh"
 # Files that lie among drafts and are none.
 _NO_DRAFTS = frozenset(("readme", "skill"))
 _STAMPED = re.compile(r"(?P<stamp>[0-9]{8}-[0-9]{6})-.")
-_STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\.tmp\Z")
 _DRAFT_MODE, _SCRIPT_MODE = 0o644, 0o700
 
 
@@ -133,7 +133,7 @@ class DraftShelf:
                     stack.callback(root.unlink, replay)
                     self._hook("script-written")
                 if as_folder:
-                    stack.callback(_remove_empty, root, place)
+                    stack.callback(root.remove_empty, place)
                 root.write(draft, body, mode=_DRAFT_MODE, exclusive=True)
                 stack.pop_all()
             self._hook("draft-written")
@@ -350,7 +350,7 @@ def _sweep(root: Root) -> None:
     for folder in (_DRAFTS, _SCRIPTS):
         for name, state in _entries(root, folder):
             place = f"{folder}/{name}"
-            if _STRAY.match(name) and stat.S_ISREG(state.st_mode):
+            if is_stray_file(name, state):
                 root.unlink(place)
             elif folder == _DRAFTS and _stamp(name) and is_folder(state):
                 # One that cannot be looked into is no worse than before.
@@ -360,10 +360,10 @@ def _sweep(root: Root) -> None:
 
 def _sweep_folder(root: Root, place: str) -> None:
     found = root.list(place)
-    if all(_STRAY.match(name) and stat.S_ISREG(state.st_mode) for name, state in found):
+    if all(is_stray_file(name, state) for name, state in found):
         for name, _ in found:
             root.unlink(f"{place}/{name}")
-        _remove_empty(root, place)
+        root.remove_empty(place)
 
 
 def _has_other_form(root: Root, draft: ListedDraft) -> bool:
@@ -388,10 +388,3 @@ def _refuse_stem(stem: str) -> None:
 def _refuse_taken(root: Root, place: str) -> None:
     if root.exists(place):
         raise PathError(shown(place), "exists already: take the timestamp of the next second.")
-
-
-def _remove_empty(root: Root, place: str) -> None:
-    parent, _, name = place.rpartition("/")
-    # An empty folder that stays is no draft, so it is not worth an error.
-    with suppress(PathError, OSError), root.handle(parent) as fd:
-        os.rmdir(name, dir_fd=fd)

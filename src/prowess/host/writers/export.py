@@ -7,17 +7,15 @@ written through.
 
 import io
 import os
-import secrets
 import stat
 import zipfile
 from collections.abc import Mapping
-from contextlib import suppress
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files import containment as folder_swap
 from prowess.host.files.archives import read_archive
-from prowess.host.files.containment import TEMPORARY_PREFIX, Root
+from prowess.host.files.containment import Root
 from prowess.host.files.handles import is_folder
+from prowess.host.files.transaction import exchange, move, staging, write_files
 from prowess.host.sources import skill_files as scan_targets
 from prowess.host.sources.roots import expand
 from prowess.host.sources.skill_files import SkillFolders, read_file
@@ -30,7 +28,7 @@ from prowess.skills.harness.rules import is_skill_file
 from prowess.skills.model import Skill
 
 ARCHIVE_ENDINGS = (".skill", ".zip")
-_PLAIN, _EXECUTABLE, _PRIVATE = 0o644, 0o755, 0o700
+_PLAIN, _EXECUTABLE = 0o644, 0o755
 # The first day that a zip can name: the same skill always makes the same file.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
@@ -79,14 +77,14 @@ class ExportPlaces:
         with Root.open(parent, create=True) as root:
             state = dict(root.list()).get(build.name)
             if state is None:
-                return target, _added(root, build)
+                return target, _place(root, build, is_there=False)
             if not is_folder(state):
                 raise PathError(shown(target), "is a file or a link: move it away first.")
             with root.inside(build.name) as old:
                 if _is_same(old, build.files):
                     return target, Placed.UNCHANGED
                 _refuse_stranger(old, target, force=force)
-            return target, _replaced(root, build)
+            return target, _place(root, build, is_there=True)
 
     def to_archive(
         self, place: str, build: Build, source: str, *, force: bool
@@ -166,40 +164,16 @@ def _refuse_stranger(old: Root, target: str, *, force: bool) -> None:
         raise PathError(shown(target), "holds another skill already: give --force to replace it.")
 
 
-def _added(root: Root, build: Build) -> Placed:
-    staging = _staged(root, build)
-    try:
-        folder_swap.move(root, f"{staging}/{build.name}", build.name)
-    finally:
-        root.remove_tree(staging)
-    return Placed.ADDED
-
-
-def _replaced(root: Root, build: Build) -> Placed:
-    staging = _staged(root, build)
-    try:
-        ready, spare = f"{staging}/{build.name}", f"{staging}/spare"
-        folder_swap.exchange(root, ready, build.name, spare)
-    finally:
-        root.remove_tree(staging)
-    return Placed.REPLACED
-
-
-def _staged(root: Root, build: Build) -> str:
-    """Write a build where nobody looks, and return the folder that it waits in."""
-    staging = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-    root.make_folder(staging, mode=_PRIVATE)
-    try:
-        root.make_folder(f"{staging}/{build.name}")
-        with root.inside(f"{staging}/{build.name}") as folder:
-            for path, file in build.files.items():
-                mode = _EXECUTABLE if file.executable else _PLAIN
-                folder.write(path, file.content, mode=mode, exclusive=True)
-    except BaseException:
-        with suppress(PathError):
-            root.remove_tree(staging)
-        raise
-    return staging
+def _place(root: Root, build: Build, *, is_there: bool) -> Placed:
+    """Write a build where nobody looks, then let it take its place in one step."""
+    with staging(root) as folder:
+        ready, spare = f"{folder}/{build.name}", f"{folder}/spare"
+        write_files(root, ready, build.files)
+        if is_there:
+            exchange(root, ready, build.name, spare)
+        else:
+            move(root, ready, build.name)
+    return Placed.REPLACED if is_there else Placed.ADDED
 
 
 def _is_same(old: Root, files: Mapping[str, CopiedFile]) -> bool:

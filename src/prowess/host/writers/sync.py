@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.files import containment as folder_swap
-from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
+from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import BY_HANDLE, is_folder, reported
 from prowess.host.files.read import is_path
-from prowess.runtime.sync import Change, CopiedFile, Outcome
+from prowess.host.files.transaction import exchange, is_stray_file, move, write_files
+from prowess.runtime.sync import Change, Outcome
 from prowess.runtime.sync_plan import KEPT, FileMark, FolderState, Record, Standing, is_folder_name
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.paths import PathRefused, check_all, collision_key, shown
@@ -198,8 +198,7 @@ def _text(value: object) -> str:
 _STAGING_PREFIX = ".prowess-staging-"
 # Made ready, or after an exchange what was there before; passed through; looked at and ours.
 _NEW, _SPARE, _DONE = "new", "spare", "done"
-_STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\.tmp\Z")
-_PLAIN, _EXECUTABLE, _PRIVATE = 0o644, 0o755, 0o700
+_PRIVATE = 0o700
 
 
 class TargetFolder:
@@ -247,7 +246,7 @@ class TargetFolder:
         """
         root, staging = self._opened(), self._manifest.staging
         for name, state in root.list():
-            if stat.S_ISREG(state.st_mode) and _STRAY.match(name) and _is_cut_off(root, name):
+            if is_stray_file(name, state) and _is_cut_off(root, name):
                 root.unlink(name)
         left = dict(root.list()).get(staging)
         if left is None or not is_folder(left):
@@ -323,9 +322,7 @@ class TargetFolder:
             files = change.content()
             if change.keeps_changed:
                 root.make_folder(KEPT)
-            root.make_folder(place)
-            with root.inside(place) as folder:
-                _write(folder, files)
+            write_files(root, place, files)
         except PathError as error:
             if root.exists(place):
                 root.remove_tree(place)
@@ -339,13 +336,13 @@ class TargetFolder:
         spare = f"{self._manifest.staging}/{_SPARE}/{change.folder}"
         try:
             if change.new is None:
-                folder_swap.move(root, change.folder, spare)
+                move(root, change.folder, spare)
                 self._hook("moved")
                 return self._settled(root, change, spare)
             if change.old is None or not root.exists(change.folder):
-                folder_swap.move(root, ready, change.folder)
+                move(root, ready, change.folder)
                 return Outcome()
-            folder_swap.exchange(root, ready, change.folder, spare)
+            exchange(root, ready, change.folder, spare)
             self._hook("moved")
             return self._settled(root, change, ready)
         except PathError as error:
@@ -355,15 +352,15 @@ class TargetFolder:
         """Part with what was there before if it is ours; if not, put it back or keep it."""
         staging = self._manifest.staging
         if matches(root, previous, change.old):
-            folder_swap.move(root, previous, f"{staging}/{_DONE}/{change.folder}")
+            move(root, previous, f"{staging}/{_DONE}/{change.folder}")
             return Outcome()
         if change.keeps_changed:
             return Outcome(kept_at=_keep(root, previous, change.folder))
         if change.new is None:
-            folder_swap.move(root, previous, change.folder)
+            move(root, previous, change.folder)
         else:
             spare = f"{staging}/{_SPARE}/{change.folder}"
-            folder_swap.exchange(root, previous, change.folder, spare)
+            exchange(root, previous, change.folder, spare)
         problem = f"skills/{change.folder} was changed during the sync: it is left as it is."
         return Outcome(problem=problem, conflict=True)
 
@@ -379,7 +376,7 @@ class TargetFolder:
             place, records = f"{part}/{name}", (noted.records.get(name), noted.pending[name])
             if any(matches(root, place, record) for record in records):
                 done = f"{noted.staging}/{_DONE}/{secrets.token_hex(8)}"
-                folder_swap.move(root, place, done)
+                move(root, place, done)
             else:
                 _keep(root, place, name)
 
@@ -396,12 +393,6 @@ class TargetFolder:
         return self._root
 
 
-def _write(folder: Root, files: Mapping[str, CopiedFile]) -> None:
-    for path, file in files.items():
-        mode = _EXECUTABLE if file.executable else _PLAIN
-        folder.write(path, file.content, mode=mode)
-
-
 def _keep(root: Root, place: str, name: str) -> str:
     """Move what is not ours to the folder of kept things, and return where it is."""
     root.make_folder(KEPT)
@@ -409,7 +400,7 @@ def _keep(root: Root, place: str, name: str) -> str:
     while root.exists(f"{KEPT}/{name}-{number}"):
         number += 1
     kept = f"{KEPT}/{name}-{number}"
-    folder_swap.move(root, place, kept)
+    move(root, place, kept)
     return str(root.path / kept)
 
 
