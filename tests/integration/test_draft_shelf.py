@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from prowess.errors import ContainmentError, PathError, RemovalError
 from prowess.experience.replay.script import script_head
+from prowess.host.files import trash as folder_move
 from prowess.host.writers import drafts as draft_shelf
-from prowess.host.writers import trash as folder_move
 from prowess.host.writers.drafts import DraftShelf, ListedDraft
 from prowess.host.writers.trash import SkillTrash
 

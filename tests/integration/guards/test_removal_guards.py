@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import RemovalError
-from prowess.host.writers import trash as folder_move
+from prowess.host.files import trash as folder_move
 from prowess.host.writers.trash import SkillTrash, Trashed
 
 NOW = 1_800_000_000.0

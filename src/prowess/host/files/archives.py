@@ -18,14 +18,14 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from prowess.errors import ArchiveError, PathError
 from prowess.host.files.containment import Root
-from prowess.host.files.transaction import moving, staging, write_files
+from prowess.host.files.transaction import staging, write_files
 from prowess.safety.paths import MAX_DEPTH, PathRefused, check_all, shown
 
 _MIB = 1 << 20
@@ -443,8 +443,15 @@ def _add(root: Root, members: Sequence[Member]) -> None:
 
 def _place(root: Root, members: Sequence[Member], moves: Mapping[str, str]) -> None:
     """Write the files where only we look, then move them into place; undo it all on a failure."""
+    done: list[str] = []
     with staging(root) as folder:
         write_files(root, f"{folder}/tree", {member.path: member for member in members})
-        with moving(root) as move:
+        try:
             for source, target in moves.items():
-                move(f"{folder}/tree/{source}".removesuffix("/"), target)
+                root.rename(f"{folder}/tree/{source}".removesuffix("/"), target)
+                done.append(target)
+        except BaseException:
+            for target in done:
+                with suppress(PathError):
+                    root.remove_tree(target)
+            raise

@@ -52,6 +52,11 @@ def is_stray_file(name: str, state: os.stat_result) -> bool:
     return stat.S_ISREG(state.st_mode) and _STRAY_FILE.match(name) is not None
 
 
+def is_stray(name: str, state: os.stat_result) -> bool:
+    """Return whether something is what a write, or a move to another disk, left behind."""
+    return is_stray_file(name, state) or is_stray_folder(name)
+
+
 def is_stray_folder(name: str) -> bool:
     """Return whether a name is one under which folders, or copies from other disks, wait."""
     return _STRAY_FOLDER.match(name) is not None

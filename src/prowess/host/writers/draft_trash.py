@@ -1,22 +1,18 @@
 """Where removed drafts wait: a draft and its script in one entry of the trash, together.
 
-The entries lie beside those of removed skills (`skill_trash`) and look alike to whoever lists or
+The entries lie beside those of removed skills (`writers/trash`) and look alike to whoever lists or
 purges the trash. They are not made there: a skill is one folder and goes in one step, while a draft
 may be a file and its script goes with it. Two steps can be cut apart. So a note names the entry
 that is being filled or emptied, and whoever finds one lets the script follow the draft.
 
 An entry names no `root`, so that `SkillTrash.restore` does not take it for a skill and drop half.
-
-What the trash notes of a removed draft, and how it is read back.
-
-A record is a file like any other, so nothing in it is believed: neither the workspace that it names
-nor a place outside of the two folders of drafts.
+Nothing in its record is believed: neither the workspace that it names nor a place outside of the
+two folders of drafts.
 """
 
 import json
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,20 +20,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prowess.errors import PathError
-from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root
+from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import BY_HANDLE, is_folder, reported
-from prowess.host.writers import trash as folder_move
-from prowess.host.writers.trash import Place
+from prowess.host.files.transaction import is_stray
+from prowess.host.files.trash import (
+    MAIN,
+    RECORD,
+    Place,
+    is_entry,
+    list_ids,
+    move,
+    new_id,
+    read_record,
+)
 from prowess.safety.model import content_hash
 from prowess.safety.paths import shown
 
 SOURCE = "workspace-draft"
-# The first of the two decides where the second belongs.
-MAIN, SCRIPT, RECORD = "skill", "script", "record.json"
-ID = re.compile(r"[0-9]{12}-[0-9a-f]{12}\Z")
+SCRIPT = "script"
 _PLACE = re.compile(r"(?:skills|scripts)/auto/(?!\.)[^/\\\0]+\Z")
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
-_MAX_RECORD = 64 * 1024
+_MAX_NOTE = 64 * 1024
 
 
 class Item(NamedTuple):
@@ -47,7 +50,7 @@ class Item(NamedTuple):
     hash: str
 
 
-class Trashed(NamedTuple):
+class TrashedDraft(NamedTuple):
     """Something that was removed, as whoever looks for it wants to see it."""
 
     id: str
@@ -84,7 +87,7 @@ def dump(entry: Entry, workspace: Root, trash: Root, now: float) -> bytes:
     return json.dumps(fields, indent=2).encode()
 
 
-def shown_entry(workspace: Path, trash: Root, removed: str) -> Trashed | None:
+def shown_entry(workspace: Path, trash: Root, removed: str) -> TrashedDraft | None:
     """Return an entry as it is listed; None where nothing of this workspace can come back."""
     try:
         entry = load(workspace, trash, removed)
@@ -97,7 +100,7 @@ def shown_entry(workspace: Path, trash: Root, removed: str) -> Trashed | None:
     at = float(int(removed.partition("-")[0]))
     place = str(workspace / entry.items[MAIN].place)
     has_script = SCRIPT in entry.items and trash.exists(entry.kept(SCRIPT))
-    return Trashed(removed, place, at, has_script)
+    return TrashedDraft(removed, place, at, has_script)
 
 
 def load(workspace: Path, trash: Root, removed: str) -> Entry:
@@ -106,9 +109,7 @@ def load(workspace: Path, trash: Root, removed: str) -> Entry:
     Raises:
         PathError: there is none of that id, it is of another workspace, or its record is damaged.
     """
-    if not ID.match(removed) or not trash.exists(f"{removed}/{RECORD}"):
-        raise PathError(shown(removed), "is not in the trash.")
-    record = json_in(trash, f"{removed}/{RECORD}")
+    record = read_record(trash, removed)
     # The record is a file like any other: it may choose neither the workspace nor the folder.
     if record.get("source") != SOURCE or record.get("workspace") != str(workspace):
         raise PathError(removed, f"is no draft that was removed from {workspace}.")
@@ -129,14 +130,9 @@ def _checked(form: re.Pattern[str], text: str) -> str:
     return text
 
 
-def json_in(root: Root, path: str) -> dict[str, Any]:
-    """Return the mapping that a file holds; an empty one where it holds another value.
-
-    Raises:
-        PathError: it is no JSON, or cannot be read.
-    """
+def _read_note(root: Root, path: str) -> dict[str, Any]:
     try:
-        found = json.loads(root.read(path, _MAX_RECORD))
+        found = json.loads(root.read(path, _MAX_NOTE))
     except (ValueError, RecursionError) as error:
         problem = "is damaged: look at it, then move it away."
         raise PathError(shown(str(root.path / path)), problem) from error
@@ -145,8 +141,6 @@ def json_in(root: Root, path: str) -> dict[str, Any]:
 
 MOST_FILES, MOST_DEPTH, MOST_BYTES = 200, 8, 8 * 1024 * 1024
 _NOTE = "open.json"
-# What a write, or a move to another disk, leaves behind where it was killed.
-_STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}(?:\.tmp)?\Z")
 _CLAIM = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
 
@@ -185,7 +179,7 @@ class DraftTrash:
         for item in items.values():
             if _hash(workspace, item.place) != item.hash:
                 raise _changed(item.place)
-        entry = Entry(f"{max(int(now), 0):012d}-{secrets.token_hex(6)}", items)
+        entry = Entry(new_id(now), items)
         with self._opened(workspace) as trash, self._noted(entry.id):
             try:
                 trash.make_folder(entry.id, mode=_PRIVATE_FOLDER)
@@ -223,7 +217,7 @@ class DraftTrash:
                     raise
         return entry.items[MAIN].place
 
-    def listed(self, workspace: Path) -> tuple[Trashed, ...]:
+    def listed(self, workspace: Path) -> tuple[TrashedDraft, ...]:
         """Return what of a workspace could be taken back, newest first.
 
         What is damaged or was changed since is left out: `take` would refuse it, and says why.
@@ -234,7 +228,7 @@ class DraftTrash:
         if not self._trash.is_dir():
             return ()
         with Root.open(self._trash, swap_hook=self._hook) as trash:
-            names = sorted((name for name, _ in trash.list("") if ID.match(name)), reverse=True)
+            names = reversed(list_ids(trash))
             found = (shown_entry(workspace, trash, name) for name in names)
             return tuple(one for one in found if one is not None)
 
@@ -250,11 +244,11 @@ class DraftTrash:
             _sweep(notes, "")
             if not notes.exists(_NOTE):
                 return
-            removed = str(json_in(notes, _NOTE).get("entry", ""))
+            removed = str(_read_note(notes, _NOTE).get("entry", ""))
             with self._opened(workspace) as trash:
-                if ID.match(removed) and trash.exists(f"{removed}/{RECORD}"):
+                if is_entry(trash, removed):
                     _finish(workspace, trash, load(workspace.path, trash, removed))
-                elif ID.match(removed) and trash.exists(removed):
+                elif removed in list_ids(trash):
                     _drop(trash, removed)
             notes.unlink(_NOTE)
 
@@ -283,7 +277,7 @@ def _refuse_taking(workspace: Root, trash: Root, entry: Entry, there: Mapping[st
     for name, item in there.items():
         if _hash(trash, entry.kept(name)) != item.hash:
             raise PathError(entry.id, "was changed in the trash: look at it there.")
-        if _state(workspace, item.place) is not None:
+        if workspace.state(item.place) is not None:
             problem = f"cannot go back: {shown(item.place)} exists already. Move it away first."
             raise PathError(entry.id, problem)
 
@@ -328,7 +322,7 @@ def _give_back(workspace: Root, trash: Root, entry: Entry) -> None:
         item, kept = entry.items[name], entry.kept(name)
         if not trash.exists(kept):
             continue
-        if _state(workspace, item.place) is None:
+        if workspace.state(item.place) is None:
             _fetch(workspace, trash, kept, item.place)
         elif _hash(workspace, item.place) == item.hash:
             trash.remove_tree(kept)
@@ -337,7 +331,7 @@ def _give_back(workspace: Root, trash: Root, entry: Entry) -> None:
 
 def _drop_claim(workspace: Root, place: str, *, is_kept: bool) -> None:
     """Remove a name that was claimed for something from the trash, and never filled."""
-    state = _state(workspace, place)
+    state = workspace.state(place)
     if is_kept and state is not None and stat.S_ISREG(state.st_mode) and not state.st_size:
         workspace.unlink(place)
 
@@ -360,16 +354,16 @@ def _sweep(root: Root, folder: str) -> None:
 
 def _strays(root: Root, folder: str) -> list[str]:
     found = root.list(folder) if not folder or root.exists(folder) else []
-    return [f"{folder}/{name}".lstrip("/") for name, _ in found if _STRAY.match(name)]
+    return [f"{folder}/{name}".lstrip("/") for name, state in found if is_stray(name, state)]
 
 
 def _store(workspace: Root, trash: Root, item: Item, kept: str) -> None:
-    place = _place(workspace, item.place)
-    state = folder_move.state_of(place)
+    place = Place(workspace, item.place)
+    state = place.state
     if state is None:
         raise _changed(item.place)
     with reported(item.place, "moved to the trash"):
-        folder_move.move(place, _place(trash, kept), state)
+        move(place, Place(trash, kept), state)
     # What arrived is what counts: until now somebody could write to it.
     if _hash(trash, kept) != item.hash:
         raise _changed(item.place)
@@ -377,15 +371,15 @@ def _store(workspace: Root, trash: Root, item: Item, kept: str) -> None:
 
 def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
     """Move something out of the trash to a place that is free, and over nothing."""
-    old, new = _place(trash, kept), _place(workspace, place)
+    old, new = Place(trash, kept), Place(workspace, place)
     workspace.make_folder(new.parent)
-    state = folder_move.state_of(old)
+    state = old.state
     if state is None:
         raise PathError(shown(kept), "is not in the trash any more.")
     with reported(place, "moved back"):
         # A folder takes the place of nothing but an empty one.
         if is_folder(state) or not BY_HANDLE or not _link(old, new):
-            folder_move.move(old, new, state)
+            move(old, new, state)
 
 
 def _link(old: Place, new: Place) -> bool:
@@ -422,20 +416,10 @@ def _changed(place: str) -> PathError:
     return PathError(shown(place), "changed meanwhile: look at it again.")
 
 
-def _place(root: Root, relative: str) -> Place:
-    parent, _, name = relative.rpartition("/")
-    return Place(root, parent, name)
-
-
-def _state(root: Root, relative: str) -> os.stat_result | None:
-    """Return the state of what is at a place; None where it or a folder above is missing."""
-    return folder_move.state_of(_place(root, relative)) if root.exists(relative) else None
-
-
 def _hash(root: Root, place: str) -> str:
     """Return the hash of what is there; empty where nothing is that could have been removed."""
     try:
-        state = _state(root, place)
+        state = root.state(place)
         if state is None:
             return ""
         return content_hash(files_of(root, place, in_folder=is_folder(state)))

@@ -22,7 +22,7 @@ from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import is_stray_file
-from prowess.host.writers.draft_trash import DraftTrash, Item, Trashed, files_of
+from prowess.host.writers.draft_trash import DraftTrash, Item, TrashedDraft, files_of
 from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, segments, shown
 
@@ -170,7 +170,7 @@ class DraftShelf:
             inner = _skill_file(root, place) if state is not None and is_folder(state) else ""
             return str(root.path / place / inner)
 
-    def trashed(self) -> tuple[Trashed, ...]:
+    def trashed(self) -> tuple[TrashedDraft, ...]:
         """Return what of this workspace is in the trash, newest first.
 
         Raises:

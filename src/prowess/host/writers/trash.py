@@ -1,182 +1,34 @@
-"""Removal of skills: into a trash folder first, from where they can come back.
+"""Removal of skills: into the trash of the state folder first, from where they can come back.
 
-What is removed is the folder that was looked at, known by its number on the disk and moved by the
-handles of the folders around it. A link is moved itself and never followed, so a skill that is a
-link goes away and what it points to stays.
-
-Moving a folder or a file from one root to another: by handles, and only what was looked at.
-
-The trash for `runtime.removing`: a skill's lock first, then one move, then another look.
-
-`SkillTrash` moves folders safely and knows no locks. Here a removal waits for a change of the same
-skill to come to its end, and no two processes sort the trash at once. The root is resolved once; if
-it is another folder by the time of the move, the skill goes back to where it was taken from.
+What is removed is the folder that was looked at. A skill that is a link goes away itself, and what
+it points to stays. `SkillTrash` moves folders safely and knows no locks; in `SkillRemoval` a
+removal waits for the end of a change of the same skill, and no two processes sort the trash at
+once. The root is resolved once; if it is another folder by the time of the move, the skill goes
+back to where it was taken from.
 """
 
-import errno
 import json
 import os
-import re
-import secrets
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from prowess.errors import ContainmentError, PathError, RemovalError
-from prowess.host.files.containment import TEMPORARY_PREFIX, Hook, Root, contain
-from prowess.host.files.handles import BY_HANDLE
+from prowess.errors import PathError, RemovalError
+from prowess.host.files.containment import Hook, Root, contain
 from prowess.host.files.state_files import locked
+from prowess.host.files.transaction import is_stray_folder
+from prowess.host.files.trash import MAIN, RECORD, Place, list_ids, move, new_id, read_record
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.library import RemovedSkill
 from prowess.safety.model import content_hash
 from prowess.safety.paths import shown
 from prowess.skills.model import Tier
 
-_CHUNK = 1 << 20
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-
-
-class Place(NamedTuple):
-    """A name in a folder of a root."""
-
-    root: Root
-    parent: str
-    name: str
-
-    @property
-    def relative(self) -> str:
-        """The way from the root."""
-        return f"{self.parent}/{self.name}" if self.parent else self.name
-
-    @property
-    def path(self) -> Path:
-        """The whole path, for messages."""
-        return self.root.path / self.relative
-
-    def hidden(self) -> "Place":
-        """Return a place beside it that nothing looks at."""
-        return self._replace(name=f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
-
-
-def state_of(place: Place) -> os.stat_result | None:
-    """Return the state of what is there, of a link its own; None where nothing is.
-
-    Raises:
-        PathError: the folder around it is missing, or lies behind a link.
-    """
-    return dict(place.root.list(place.parent)).get(place.name)
-
-
-def move(old: Place, new: Place, expected: os.stat_result) -> None:
-    """Move what has the state `expected` from `old` to `new`, to another disk if need be.
-
-    Raises:
-        ContainmentError: something else was there when it was moved; it is where it was.
-        PathError: it cannot be moved.
-        OSError: the system refuses.
-    """
-    try:
-        rename(old, new)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        _move_over(old, new, expected)
-    else:
-        _check(old, new, expected)
-
-
-def rename(old: Place, new: Place) -> None:
-    """Move whatever is at `old` now, in one step; a link itself."""
-    if not BY_HANDLE:
-        os.rename(old.path, new.path)
-        return
-    with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
-        os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
-        os.fsync(target)
-        os.fsync(source)
-
-
-def _check(old: Place, new: Place, expected: os.stat_result) -> None:
-    """Move back what is not the folder that was looked at."""
-    found = state_of(new)
-    if found is None or (found.st_dev, found.st_ino) != (expected.st_dev, expected.st_ino):
-        if found is not None:
-            rename(new, old)
-        raise ContainmentError(shown(str(old.path)), "was swapped meanwhile: look at it again.")
-
-
-def _move_over(old: Place, new: Place, expected: os.stat_result) -> None:
-    """Copy to the other disk, then let the copy appear and the original go."""
-    copy, leaving = new.hidden(), old.hidden()
-    try:
-        _copy(old, copy, expected)
-        rename(old, leaving)
-        _check(old, leaving, expected)
-        rename(copy, new)
-    except BaseException:
-        if leaving.root.exists(leaving.relative) and not old.root.exists(old.relative):
-            rename(leaving, old)
-        if copy.root.exists(copy.relative):
-            copy.root.remove_tree(copy.relative)
-        raise
-    leaving.root.remove_tree(leaving.relative)
-
-
-def _copy(old: Place, new: Place, expected: os.stat_result) -> None:
-    with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
-        if stat.S_ISLNK(expected.st_mode):
-            os.symlink(os.readlink(old.name, dir_fd=source), new.name, dir_fd=target)
-            return
-        if stat.S_ISREG(expected.st_mode):
-            _copy_file(source, old.name, target, new.name)
-            return
-    new.root.make_folder(new.relative)
-    with old.root.handle(old.relative) as source, new.root.handle(new.relative) as target:
-        for folder, folders, files, here in os.fwalk(".", dir_fd=source, follow_symlinks=False):
-            for name in (*folders, *files):
-                _copy_entry(here, name, target, os.path.join(folder, name))
-
-
-def _copy_entry(here: int, name: str, target: int, path: str) -> None:
-    """Copy one entry; the copy is private until it is whole, so its path can be used as it is."""
-    state = os.stat(name, dir_fd=here, follow_symlinks=False)
-    if stat.S_ISDIR(state.st_mode):
-        os.mkdir(path, stat.S_IMODE(state.st_mode) | stat.S_IRWXU, dir_fd=target)
-    elif stat.S_ISLNK(state.st_mode):
-        os.symlink(os.readlink(name, dir_fd=here), path, dir_fd=target)
-    elif stat.S_ISREG(state.st_mode):
-        _copy_file(here, name, target, path)
-    else:
-        raise PathError(shown(path), "is neither a file nor a folder: it cannot be copied.")
-
-
-def _copy_file(here: int, name: str, target: int, path: str) -> None:
-    source = os.open(name, _READ, dir_fd=here)
-    try:
-        mode = stat.S_IMODE(os.fstat(source).st_mode) & 0o777
-        written = os.open(path, _CREATE, mode, dir_fd=target)
-        try:
-            while chunk := os.read(source, _CHUNK):
-                rest = memoryview(chunk)
-                while rest:
-                    rest = rest[os.write(written, rest) :]
-            os.fsync(written)
-        finally:
-            os.close(written)
-    finally:
-        os.close(source)
-
-
 REMOVABLE = frozenset(
     name for tier in Tier if tier.is_removable for name in (tier.name.lower(), tier.source_id)
 )
-_SKILL, _RECORD = "skill", "record.json"
-_ID = re.compile(r"[0-9]{12}-[0-9a-f]{12}\Z")
-_MAX_RECORD = 64 * 1024
 # Beyond this a skill is removed all the same, only without a hash.
 _MAX_HASHED_FILES, _MAX_HASHED_DEPTH, _MAX_HASHED_BYTES = 10_000, 40, 64 * 1024 * 1024
 
@@ -214,19 +66,21 @@ class SkillTrash:
         if source not in REMOVABLE:
             problem = f"comes from {shown(source)}: only managed and workspace skills are removed."
             raise RemovalError(shown(str(skill)), problem)
+        if ".." in os.fspath(skill).replace("\\", "/").split("/"):
+            raise RemovalError(shown(str(skill)), "has a `..` step: give its plain path.")
         relative = _relative(skill, root)
         with _reported(skill), self._opened(root) as (held, trash):
-            place = Place(held, *_split(relative))
+            place = Place(held, relative)
             state = _skill_state(place)
             removed = self._trashed(place, source, now)
             trash.make_folder(removed.id, mode=0o700)
-            trash.write(f"{removed.id}/{_RECORD}", _dump(removed, held, relative), mode=0o600)
+            trash.write(f"{removed.id}/{RECORD}", _dump(removed, held, relative), mode=0o600)
             self._hook("ready")
             try:
-                move(place, Place(trash, removed.id, _SKILL), state)
+                move(place, Place(trash, f"{removed.id}/{MAIN}"), state)
             except BaseException:
                 # Never with the skill in it: it may have arrived before something else failed.
-                if not trash.exists(f"{removed.id}/{_SKILL}"):
+                if not trash.exists(f"{removed.id}/{MAIN}"):
                     trash.remove_tree(removed.id)
                 raise
         return removed
@@ -238,19 +92,19 @@ class SkillTrash:
             RemovalError: it is not in the trash, was changed there, or its place is taken.
         """
         with _reported(Path(removed)), self._opened(root) as (held, trash):
-            record = _load(trash, removed)
+            record = read_record(trash, removed)
             # The record is a file like any other: it may not choose the root.
             if record.get("root") != str(held.path):
                 raise RemovalError(removed, f"was not removed from {held.path}.")
-            relative, kept = str(record.get("place", "")), Place(trash, removed, _SKILL)
-            state = state_of(kept)
+            relative, kept = str(record.get("place", "")), Place(trash, f"{removed}/{MAIN}")
+            state = kept.state
             if state is None:
                 raise RemovalError(removed, "is not in the trash any more.")
             if record.get("hash") != _hash(kept):
                 raise RemovalError(removed, "was changed in the trash: look at it there.")
             if held.exists(relative):
                 raise RemovalError(removed, f"cannot go back: {relative} exists already.")
-            target = Place(held, *_split(relative))
+            target = Place(held, relative)
             if target.parent:
                 held.make_folder(target.parent)
             move(kept, target, state)
@@ -262,7 +116,7 @@ class SkillTrash:
         if not self._folder.is_dir():
             return ()
         with Root.open(self._folder) as trash:
-            return tuple(_parse(trash, name) for name in _ids(trash))
+            return tuple(_parse(trash, name) for name in list_ids(trash))
 
     def purge(self, older_than: float) -> tuple[str, ...]:
         """Delete for good what was removed before that time, and return the ids."""
@@ -283,11 +137,10 @@ class SkillTrash:
                 yield held, trash
 
     def _trashed(self, place: Place, source: str, now: float) -> Trashed:
-        # The number first, so that the order of names is that of time.
-        chosen = f"{max(int(now), 0):012d}-{secrets.token_hex(6)}"
+        chosen = new_id(now)
         return Trashed(
             id=chosen,
-            path=self._folder / chosen / _SKILL,
+            path=self._folder / chosen / MAIN,
             original=place.path,
             source=source,
             removed_at=now,
@@ -295,11 +148,9 @@ class SkillTrash:
         )
 
 
-def _relative(skill: Path, root: Path) -> str:
+def _relative(skill: Path | str, root: Path | str) -> str:
     """Return the way from the root to the skill by their names alone."""
     text = os.fspath(skill)
-    if ".." in text.replace("\\", "/").split("/"):
-        raise RemovalError(shown(text), "has a `..` step: give its plain path.")
     named = Path(os.path.abspath(text))
     for base in (Path(os.path.abspath(root)), Path(os.path.realpath(root))):
         if named == base:
@@ -311,7 +162,7 @@ def _relative(skill: Path, root: Path) -> str:
 
 def _skill_state(place: Place) -> os.stat_result:
     """Return the state of a skill's folder, or of the link that stands for one."""
-    state = state_of(place)
+    state = place.state
     if state is None:
         raise RemovalError(shown(str(place.path)), "is not there.")
     if stat.S_ISLNK(state.st_mode):
@@ -328,7 +179,7 @@ def _skill_state(place: Place) -> os.stat_result:
 
 def _hash(place: Place) -> str:
     """Return the hash of all files of a skill; a link is not followed, so it has none."""
-    state = state_of(place)
+    state = place.state
     if state is None or not stat.S_ISDIR(state.st_mode):
         return ""
     files, left = {}, _MAX_HASHED_BYTES
@@ -346,40 +197,21 @@ def _hash(place: Place) -> str:
     return content_hash(files)
 
 
-def _split(relative: str) -> tuple[str, str]:
-    parent, _, name = relative.rpartition("/")
-    return parent, name
-
-
 def _dump(removed: Trashed, held: Root, relative: str) -> bytes:
     fields = {**asdict(removed), "path": str(removed.path), "original": str(removed.original)}
     return json.dumps({**fields, "root": str(held.path), "place": relative}, indent=2).encode()
 
 
-def _ids(trash: Root) -> list[str]:
-    return [name for name, _ in trash.list() if _ID.match(name)]
-
-
-def _load(trash: Root, removed: str) -> Mapping[str, Any]:
-    if not _ID.match(removed) or not trash.exists(f"{removed}/{_RECORD}"):
-        raise RemovalError(shown(removed), "is not in the trash.")
-    try:
-        found = json.loads(trash.read(f"{removed}/{_RECORD}", _MAX_RECORD))
-    except ValueError as error:
-        raise RemovalError(removed, "has a damaged record: move it back by hand.") from error
-    return found if isinstance(found, dict) else {}
-
-
 def _parse(trash: Root, removed: str) -> Trashed:
     """Return an entry; one whose record is lost has at least the time in its name."""
     try:
-        record = _load(trash, removed)
-    except RemovalError:
+        record = read_record(trash, removed)
+    except PathError:
         record = {}
     noted = record.get("removed_at")
     return Trashed(
         id=removed,
-        path=trash.path / removed / _SKILL,
+        path=trash.path / removed / MAIN,
         original=Path(str(record.get("original", ""))),
         source=str(record.get("source", "")),
         removed_at=float(noted if isinstance(noted, int | float) else removed.partition("-")[0]),
@@ -387,19 +219,7 @@ def _parse(trash: Root, removed: str) -> Trashed:
     )
 
 
-@contextmanager
-def _reported(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except PathError as error:
-        raise RemovalError(error.path, error.problem) from error
-    except OSError as error:
-        raise RemovalError(shown(str(path)), f"cannot be moved: {error.strerror}.") from error
-
-
 TRASH_FOLDER = "trash"
-# What a move from another disk leaves behind where it was killed.
-_COPY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\Z")
 
 
 class SkillRemoval:
@@ -422,7 +242,7 @@ class SkillRemoval:
         Raises:
             RemovalError: it is no skill inside the root, or cannot be moved.
         """
-        real, relative = Path(os.path.realpath(root)), _relative_removal(folder, root)
+        real, relative = Path(os.path.realpath(root)), _relative(folder, root)
         with self._alone(folder, real, relative):
             if not os.path.lexists(folder):
                 return None
@@ -439,7 +259,9 @@ class SkillRemoval:
             RemovalError: it cannot come back, and the message says why.
         """
         original = Path(removed.original)
-        around = [real for real in map(_real, roots) if real in original.parents]
+        around = [
+            real for real in map(Path, map(os.path.realpath, roots)) if real in original.parents
+        ]
         if not around:
             problem = (
                 f"was removed from {shown(str(original.parent))}, which is no skills folder of the"
@@ -456,7 +278,7 @@ class SkillRemoval:
         Raises:
             RemovalError: the trash cannot be read.
         """
-        with _reported_removal(str(self._folder)):
+        with _reported(self._folder):
             # One that was cut off before its move has a record and no skill.
             found = [entry for entry in self._trash.entries() if os.path.lexists(entry.path)]
         return tuple(_shown(entry) for entry in found)
@@ -469,7 +291,7 @@ class SkillRemoval:
         """
         if not self._folder.is_dir():
             return ()
-        with _reported_removal(str(self._folder)), self._sorting():
+        with _reported(self._folder), locked(str(self._folder)):
             self._settle()
             return self._trash.purge(before)
 
@@ -484,7 +306,7 @@ class SkillRemoval:
             if not is_ours or os.path.lexists(entry.path) or os.path.lexists(entry.original):
                 continue
             with Root.open(self._folder) as trash:
-                copies = [name for name, _ in trash.list(entry.id) if _COPY.match(name)]
+                copies = [name for name, _ in trash.list(entry.id) if is_stray_folder(name)]
                 if len(copies) == 1:
                     kept = f"{entry.id}/{entry.path.name}"
                     trash.rename(f"{entry.id}/{copies[0]}", kept)
@@ -500,7 +322,7 @@ class SkillRemoval:
     @contextmanager
     def _alone(self, path: str, root: Path, relative: str) -> Iterator[None]:
         """Keep everybody else from the skill, and from the trash."""
-        with _reported_removal(path), ExitStack() as stack:
+        with _reported(path), ExitStack() as stack:
             # All that lies below a folder of the root is changed under the lock of that folder.
             first = Path(relative).parts[0]
             try:
@@ -510,28 +332,9 @@ class SkillRemoval:
                 pass
             else:
                 stack.enter_context(skill.lock())
-            stack.enter_context(self._sorting())
+            stack.enter_context(locked(str(self._folder)))
             self._hook("locked")
             yield
-
-    @contextmanager
-    def _sorting(self) -> Iterator[None]:
-        with locked(str(self._folder)):
-            yield
-
-
-def _relative_removal(folder: str, root: str) -> str:
-    """Return the way from the root to the folder, by their names alone."""
-    named, base = Path(os.path.abspath(folder)), Path(os.path.abspath(root))
-    if named == base:
-        raise RemovalError(shown(folder), "is the skills root itself: name one skill in it.")
-    if not named.is_relative_to(base):
-        raise RemovalError(shown(folder), f"is not inside {shown(root)}.")
-    return str(named.relative_to(base))
-
-
-def _real(root: str) -> Path:
-    return Path(os.path.realpath(root))
 
 
 def _shown(entry: Trashed) -> RemovedSkill:
@@ -544,11 +347,11 @@ def _shown(entry: Trashed) -> RemovedSkill:
 
 
 @contextmanager
-def _reported_removal(path: str) -> Iterator[None]:
+def _reported(path: Path | str) -> Iterator[None]:
     """Turn what is wrong with a path into an error of a removal."""
     try:
         yield
     except PathError as error:
         raise RemovalError(error.path, error.problem) from error
     except OSError as error:
-        raise RemovalError(shown(path), f"cannot be moved: {error.strerror}.") from error
+        raise RemovalError(shown(str(path)), f"cannot be moved: {error.strerror}.") from error
