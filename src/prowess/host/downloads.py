@@ -5,17 +5,12 @@ resolved once and the connection goes to the address that was checked; nothing f
 (proxy settings, stored passwords, cookies) goes along; and what arrives is counted, timed and
 hashed before anybody sees it. On any failure nothing stays behind.
 
-The file that a download arrives in: under a private name, and gone unless it came whole.
-
-Waiting for the network without being held by it: for so long in all, and in short slices.
-
 A socket's own time limit starts anew with each byte that drips in, a look-up has none at all, and
 neither knows that somebody wants to stop. So there is one clock for the whole download; whoever
 waits looks at it, and at the wish to stop, several times a second.
 """
 
 import hashlib
-import io
 import os
 import socket
 import ssl
@@ -26,16 +21,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse
 from threading import Event
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from urllib.parse import urljoin
 
 from prowess.errors import DownloadError
 from prowess.safety.web_addresses import WebAddress, address_problem, read_address, shown
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    import httpcore2
 
 
 class PrivateFile:
@@ -65,7 +59,6 @@ class PrivateFile:
                 os.unlink(self.path)
 
 
-CHUNK_BYTES = 65_536
 _SLICE_S = 0.2
 _T = TypeVar("_T")
 
@@ -106,42 +99,33 @@ class Clock:
         return min(self.left(), _SLICE_S)
 
 
-class Wire:
-    """The part of a socket that the HTTP library uses."""
+class _TimedStream:
+    """A connection as the HTTP library uses it: read a slice of the time after the other."""
 
     def __init__(self, connected: socket.socket, clock: Clock) -> None:
         self._socket, self._clock = connected, clock
 
-    def sendall(self, data: bytes) -> None:
-        """Send a request, which is small enough to be sent at once."""
-        self._socket.settimeout(self._clock.left())
-        self._socket.sendall(data)
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what the answer is read from."""
-        return io.BufferedReader(_Stream(self._socket, self._clock), CHUNK_BYTES)
-
-    def close(self) -> None:
-        """Leave the socket open: the library closes it before the answer is read."""
-
-
-class _Stream(io.RawIOBase):
-    """Reads a socket, a slice of the time after the other."""
-
-    def __init__(self, connected: socket.socket, clock: Clock) -> None:
-        self._socket, self._clock = connected, clock
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        del timeout
         while True:
             self._socket.settimeout(self._clock.slice())
             try:
-                return self._socket.recv_into(buffer)
+                return self._socket.recv(max_bytes)
             except TimeoutError:
                 # Nothing yet: the clock says whether to go on.
                 continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        del timeout
+        # A request is small enough to be sent at once.
+        self._socket.settimeout(self._clock.left())
+        self._socket.sendall(buffer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def get_extra_info(self, info: str) -> None:
+        del info
 
 
 class Call(Generic[_T]):
@@ -200,8 +184,7 @@ class Call(Generic[_T]):
 _CONNECT_SECONDS = 15.0
 _MOST_ADDRESSES = 4
 _FOLLOWED = frozenset({301, 302, 303, 307, 308})
-# No honest size has more digits, and to read endless ones takes time.
-_MOST_SIZE_DIGITS = 15
+_MOST_HEADERS = 100
 
 # Called with the bytes received so far, and how many were announced (None: not said).
 Progress = Callable[[int, int | None], None]
@@ -325,7 +308,7 @@ class _Way:
     def __init__(self, transport: PublicHttps, clock: Clock, stack: ExitStack) -> None:
         self._transport, self._clock, self._stack = transport, clock, stack
 
-    def follow(self, url: str, redirects: int) -> tuple[WebAddress, HTTPResponse]:
+    def follow(self, url: str, redirects: int) -> tuple[WebAddress, "httpcore2.Response"]:
         """Return the answer that is no redirect, and the address that gave it."""
         address = self._checked(url)
         for _ in range(redirects + 1):
@@ -333,7 +316,7 @@ class _Way:
                 response = self._ask(address)
             if response.status not in _FOLLOWED:
                 return address, response
-            address = self._next(address, response.headers.get("Location") or "")
+            address = self._next(address, _header(response, b"location"))
         raise _error(
             address.url, f"is where more than {redirects} redirects lead: give the final address."
         )
@@ -358,13 +341,12 @@ class _Way:
             )
         return found
 
-    def _ask(self, address: WebAddress) -> HTTPResponse:
-        connected = self._connect(address)
-        self._stack.callback(connected.close)
-        connection = HTTPConnection(address.host, address.port)
-        # Without a socket the library would connect by itself, to whatever the name means by then.
-        connection.auto_open = 0
-        connection.sock = Wire(connected, self._clock)
+    def _ask(self, address: WebAddress) -> "httpcore2.Response":
+        import httpcore2
+
+        url = httpcore2.URL(
+            scheme=address.scheme, host=address.host, port=address.port, target=address.target
+        )
         headers = {
             "Host": address.authority,
             "User-Agent": "prowess",
@@ -373,8 +355,12 @@ class _Way:
             "Accept-Encoding": "identity",
             "Connection": "close",
         }
-        connection.request("GET", address.target, headers=headers)
-        return connection.getresponse()
+        connected = self._connect(address)
+        self._stack.callback(connected.close)
+        # All that the library asks of a stream; it has no part in where this one leads.
+        stream = cast("httpcore2.NetworkStream", _TimedStream(connected, self._clock))
+        connection = httpcore2.HTTP11Connection(url.origin, stream)
+        return connection.handle_request(httpcore2.Request("GET", url, headers=headers))
 
     def _connect(self, address: WebAddress) -> socket.socket:
         """Connect to an address that was checked, all others of that host being public too."""
@@ -412,21 +398,24 @@ class _Way:
         return Call(look_up, tuple).result(self._clock)
 
 
-def _announced(address: WebAddress, response: HTTPResponse, most: int) -> int | None:
+def _header(response: "httpcore2.Response", name: bytes) -> str:
+    """Return the first header of that name; empty where there is none."""
+    values = (value for key, value in response.headers if key.lower() == name)
+    return next(values, b"").decode("latin-1").strip()
+
+
+def _announced(address: WebAddress, response: "httpcore2.Response", most: int) -> int | None:
     """Return the size that the server announces, None where it does not."""
     if response.status != HTTPStatus.OK:
         raise _error(
             address.url, f"answers with HTTP {response.status}: {_advice(response.status)}."
         )
-    coding = ",".join(response.headers.get_all("Transfer-Encoding", ())).strip().lower()
-    sizes = {size.strip() for size in response.headers.get_all("Content-Length", ())}
-    if coding == "chunked" or (not coding and not sizes):
+    if len(response.headers) > _MOST_HEADERS:
+        raise _error(address.url, f"sends more than {_MOST_HEADERS} headers: that is no file.")
+    # The library refused sizes that are no numbers or contradict each other.
+    size = _header(response, b"content-length")
+    if not size or _header(response, b"transfer-encoding"):
         return None
-    size = sizes.pop() if len(sizes) == 1 else ""
-    if coding or not (size.isascii() and size.isdigit() and len(size) <= _MOST_SIZE_DIGITS):
-        raise _error(
-            address.url, "contradicts itself about its size: ask the people who run the server."
-        )
     if int(size) > most:
         raise _error(
             address.url, f"is {int(size):,} bytes, more than the {most:,} that are allowed."
@@ -435,25 +424,33 @@ def _announced(address: WebAddress, response: HTTPResponse, most: int) -> int | 
 
 
 def _chunks(
-    address: WebAddress, response: HTTPResponse, announced: int | None, most: int
+    address: WebAddress, response: "httpcore2.Response", announced: int | None, most: int
 ) -> Iterator[bytes]:
-    size = 0
+    import httpcore2
+
+    size, chunks = 0, response.iter_stream()
     while True:
         with _explained(address.url):
-            chunk = response.read1(CHUNK_BYTES)
+            try:
+                chunk = next(chunks, b"")
+            except httpcore2.RemoteProtocolError:
+                if announced is None:
+                    raise
+                problem = f"ends after {size:,} of {announced:,} bytes: try again."
+                raise _error(address.url, problem) from None
         size += len(chunk)
         if size > most:
             raise _error(address.url, f"sends more than the {most:,} bytes that are allowed.")
         if not chunk:
-            break
+            return
         yield chunk
-    if announced is not None and size != announced:
-        raise _error(address.url, f"ends after {size:,} of {announced:,} bytes: try again.")
 
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
     """Turn what the network does into an error that says which address it was."""
+    import httpcore2
+
     try:
         yield
     except ssl.SSLCertVerificationError:
@@ -462,7 +459,7 @@ def _explained(url: str) -> Iterator[None]:
     except TimeoutError:
         problem = "does not finish in the time that it has: try again later, or allow more."
         raise _error(url, problem) from None
-    except (OSError, HTTPException) as error:
+    except (OSError, httpcore2.ProtocolError, httpcore2.NetworkError) as error:
         # Not what it says: some messages repeat what the server sent.
         said = getattr(error, "strerror", None) or type(error).__name__
         raise _error(url, f"does not answer properly ({said}): try again.") from None
