@@ -347,7 +347,7 @@ class _Way:
         url = httpcore2.URL(
             scheme=address.scheme, host=address.host, port=address.port, target=address.target
         )
-        headers = {
+        headers: dict[bytes | str, bytes | str] = {
             "Host": address.authority,
             "User-Agent": "prowess",
             "Accept": "*/*",

@@ -1,18 +1,13 @@
 """Installs by package managers: brew, npm and its relatives, go and uv.
 
 Each runs in an empty folder of ours, so that no settings file of a workspace speaks along, and in a
-clean environment. All but brew are directed to a folder of their own below the tools folder, from
-where programs are linked. A manager that is missing is explained, never fetched by a script.
+clean environment: the operator's own, less what would have it load other code and less secrets that
+are none of its business. What says where packages come from stays (registries, indexes, proxies and
+certificates): skills cannot set those. All but brew are directed to a folder of their own below the
+tools folder, from where programs are linked. A manager that is missing is explained, never fetched
+by a script.
 
-The variables that a package manager is started with, and where each one puts what it installs.
-
-The environment is the operator's own, less what would have it load other code and less secrets
-that are none of its business. What says where packages come from stays: registries, indexes,
-proxies and certificates are the operator's decision, and skills cannot set those.
-
-The empty folder in which a package manager runs, gone afterwards whoever ended the install.
-
-A folder in use is locked by its own handle, and the system lets go of that lock when its owner
+The empty folder is locked by its own handle, and the system lets go of that lock when its owner
 dies. So a later install can tell what is left over from what is in use, without trusting the number
 of a process, which another one may have by then.
 """
@@ -27,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from prowess.data import read_table, read_words
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import BY_HANDLE
@@ -41,34 +37,6 @@ from prowess.secrets.names import is_secret_in_environment
 
 # Of the groups that make a tool run other code, these say where packages come from.
 _REGISTRIES = "package_managers"
-_KEPT = frozenset(
-    (
-        "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOAUTH",
-        "GOVCS", "GOPATH", "GOROOT", "GOENV", "GOTOOLCHAIN", "GOCACHE", "GOMODCACHE",
-        "NODE_EXTRA_CA_CERTS",
-        "NODE_USE_ENV_PROXY", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "NVM_DIR", "VOLTA_HOME",
-        "NPM_TOKEN", "NODE_AUTH_TOKEN",
-    )
-)  # fmt: skip
-# Programs that stand in for others find the real ones by these.
-_KEPT_PREFIXES = ("ASDF_", "MISE_", "NODENV_", "PYENV_", "RBENV_")
-# These would undo what the arguments say, or have npm load other code.
-_DROPPED = frozenset(
-    (
-        "NPM_CONFIG_NODE_OPTIONS", "NPM_CONFIG_SCRIPT_SHELL", "NPM_CONFIG_SHELL",
-        "NPM_CONFIG_IGNORE_SCRIPTS", "NPM_CONFIG_GLOBAL", "NPM_CONFIG_PREFIX",
-        "NPM_CONFIG_LOCATION", "NPM_CONFIG_DRY_RUN", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR",
-    )
-)  # fmt: skip
-# Words by which people call their secrets. Too many for what a skill may declare; an installer
-# needs none of them, and those of registries are kept by name above.
-_SECRET_WORDS = frozenset(
-    (
-        "APIKEY", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "COOKIES", "CRED", "CREDENTIAL",
-        "CREDENTIALS", "CREDS", "JWT", "KEY", "KEYS", "OTP", "PASS", "PASSCODE", "PASSPHRASE",
-        "PASSWD", "PASSWORD", "PAT", "PSK", "PW", "SECRET", "SECRETS", "SK", "TOKEN", "TOKENS",
-    )
-)  # fmt: skip
 # Run together with the word before, or plain words in other places.
 _SECRET_END = re.compile(
     r"(?:APIKEY|COOKIES?|CREDS?|PASS|PASSPHRASE|PASSWD|PASSWORD|SECRET|TOKEN|[A-Z0-9]_PWD)$"
@@ -121,11 +89,12 @@ def installer_environment(
 
 
 def _stays(name: str, value: str, secret: Collection[str]) -> bool:
-    if name in _KEPT or name.startswith(_KEPT_PREFIXES):
+    table = read_table("host/installs.toml")["variables"]
+    if name in read_words(table["kept"]) or name.startswith(tuple(table["kept_prefixes"].split())):
         return True
     group = find_group(name)
     if group and group.name == _REGISTRIES:
-        return name not in _DROPPED
+        return name not in read_words(table["dropped"])
     if (group and group.runs_code) or is_secret_in_environment(name):
         return False
     # A skill may not set those anyway, so none of them is a skill's secret: PATH, HOME, proxies.
@@ -134,7 +103,8 @@ def _stays(name: str, value: str, secret: Collection[str]) -> bool:
 
 def _is_secret(name: str, value: str) -> bool:
     """Say whether a variable of nobody's looks like a secret to an installer, by a wide guess."""
-    if not _SECRET_WORDS.isdisjoint(name.split("_")) or _SECRET_END.search(name):
+    words = read_words(read_table("host/installs.toml")["variables"]["secret_words"])
+    if not words.isdisjoint(name.split("_")) or _SECRET_END.search(name):
         return True
     return _LOGIN_IN_ADDRESS.search(value) is not None
 
@@ -200,17 +170,6 @@ _GO_VERSION = re.compile(r"\bgo([0-9]+)\.([0-9]+)")
 _ASK_GO = Command(argv=("go", "version"))
 # What brew can bring where a manager is missing.
 _FROM_BREW = frozenset({"go", "uv"})
-_EXPLAINED = {
-    "npm": "npm is not installed: it comes with Node.js, see https://nodejs.org/en/download.",
-    "go": (
-        "Go is not installed: see https://go.dev/doc/install, or ask your system's package manager"
-        " for it (apt: golang-go, dnf: golang)."
-    ),
-    "uv": (
-        "uv is not installed:"
-        " see https://docs.astral.sh/uv/getting-started/installation/ for your system."
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +298,8 @@ class ToolInstalls:
             f"{plan.tool} is not installed:"
             " install it, or set skills.install.nodeManager to one that you have."
         )
-        return _EXPLAINED.get(plan.tool, fallback)
+        explained: str = read_table("host/installs.toml")["missing"].get(plan.tool, fallback)
+        return explained
 
 
 def _plan(job: Job) -> InstallPlan:

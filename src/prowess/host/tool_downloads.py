@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from prowess.data import read_table, read_words
 from prowess.errors import ArchiveError, ContainmentError, DownloadError, PathError
 from prowess.host.downloads import Bounds, Download, DownloadStopped, PublicHttps, download
 from prowess.host.files.archives import ArchiveLimits, extract
@@ -38,21 +39,6 @@ from prowess.safety.paths import shown
 from prowess.safety.web_addresses import WebAddress, is_listed, read_address
 
 BIN = "bin"
-# Programs that people type secrets into, that act with more rights, or that run what others wrote.
-# Where one is missing, a tool of that name would be called in its place.
-_NEVER = frozenset(
-    (
-        "sudo", "sudoedit", "visudo", "su", "doas", "pkexec", "run0", "runuser", "login", "passwd",
-        "chsh", "chfn", "newgrp", "ssh", "sshd", "sshpass", "scp", "sftp", "ssh-add", "ssh-agent",
-        "ssh-askpass", "ssh-keygen", "ssh-copy-id", "rsh", "rlogin", "git", "git-shell", "gpg",
-        "gpg2", "gpgv", "gpgsm", "gpg-agent", "gpgconf", "pinentry", "pass", "secret-tool",
-        "security", "sh", "ash", "bash", "rbash", "dash", "zsh", "fish", "ksh", "mksh", "csh",
-        "tcsh", "busybox", "toybox", "cmd", "powershell", "pwsh", "env", "nodejs", "irb", "wish",
-        "awk", "gawk", "mawk", "osascript", "prowess",
-    )
-)  # fmt: skip
-# With a version behind: python3.12, lua5.4, perl5.36, ruby3.2.
-_NEVER_NUMBERED = re.compile(r"(?:python|pypy|lua|luajit|perl|ruby|php|node|tclsh)[0-9.]*w?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +104,13 @@ def _link(tools: Root, home: str, name: str, path: str) -> str:
 
 
 def _is_kept(name: str) -> bool:
+    """Return whether a tool of that name would stand in for a program of the system."""
+    kept = read_table("host/installs.toml")["kept_programs"]
     plain = name.lower().removesuffix(".exe")
-    is_pinentry = plain.startswith("pinentry-")
-    return plain in _NEVER or is_pinentry or _NEVER_NUMBERED.fullmatch(plain) is not None
+    if plain in read_words(kept["names"]) or plain.startswith("pinentry-"):
+        return True
+    # With a version behind: python3.12, lua5.4, perl5.36, ruby3.2.
+    return re.sub(r"[0-9.]*w?\Z", "", plain) in read_words(kept["numbered"])
 
 
 def _is_ours(tools: Root, folder: int, home: str, name: str) -> bool:

@@ -18,8 +18,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from prowess.errors import ContainmentError, PathError
-from prowess.host.files import handles as folder_steps
+from prowess.host.files import handles
 from prowess.host.files.handles import Folder, reported
+from prowess.host.files.read import is_path
 from prowess.safety.paths import PathRefused, segments, shown
 
 TEMPORARY_PREFIX = ".prowess-"
@@ -82,7 +83,7 @@ class Root:
         (swap_hook or _no_hook)("resolved")
         with ExitStack() as stack:
             with reported(real, "opened"):
-                folder = folder_steps.open_real(real, create=create)
+                folder = handles.open_real(real, create=create)
             if folder.fd is not None:
                 stack.callback(os.close, folder.fd)
             yield cls(folder, swap_hook)
@@ -95,13 +96,13 @@ class Root:
             ContainmentError: it is or lies behind a link.
         """
         with self._parent(relative) as (parent, name), reported(relative, "read"):
-            folder_steps.refuse_link(parent, name, relative)
+            handles.refuse_link(parent, name, relative)
             self._hook("checked")
-            fd = folder_steps.open_file(parent, name, relative)
+            fd = handles.open_file(parent, name, relative)
             try:
                 self._hook("opened-file")
-                folder_steps.check_file(relative, os.fstat(fd), limit, hard_links=hard_links)
-                return folder_steps.read_all(relative, fd, limit)
+                handles.check_file(relative, os.fstat(fd), limit, hard_links=hard_links)
+                return handles.read_all(relative, fd, limit)
             finally:
                 os.close(fd)
 
@@ -176,15 +177,15 @@ class Root:
             ContainmentError: the name is not portable, or is or lies behind a link.
         """
         with self._parent(relative, create=True) as (parent, name), reported(relative, "written"):
-            folder_steps.refuse_occupied(parent, name, relative, exclusive=exclusive)
+            handles.refuse_occupied(parent, name, relative, exclusive=exclusive)
             self._hook("checked")
             temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
             try:
-                with folder_steps.new_file(parent, temporary, data, mode) as written:
+                with handles.new_file(parent, temporary, data, mode) as written:
                     self._hook("temp-written")
                     self._hook("before-rename")
-                    folder_steps.publish(parent, temporary, name, exclusive=exclusive)
-                    folder_steps.check_published(parent, name, written, relative)
+                    handles.publish(parent, temporary, name, exclusive=exclusive)
+                    handles.check_published(parent, name, written, relative)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(parent.at(temporary), dir_fd=parent.fd)
@@ -203,8 +204,8 @@ class Root:
             for index, name in enumerate(parts):
                 wanted = mode if index == len(parts) - 1 else 0o755
                 with reported(relative, "made"):
-                    folder_steps.make(folder, name, wanted)
-                folder = stack.enter_context(folder_steps.step(folder, name, relative))
+                    handles.make(folder, name, wanted)
+                folder = stack.enter_context(handles.step(folder, name, relative))
 
     def rename(self, old: str, new: str, *, replace: bool = False) -> None:
         """Give a file or folder another place inside; a link is moved, never followed.
@@ -219,7 +220,7 @@ class Root:
         with self._parent(old) as (source, name), self._parent(new) as (target, new_name):
             with reported(old, "renamed"):
                 before = source.lstat(name)
-            if not replace and folder_steps.is_taken(target, new_name, before):
+            if not replace and handles.is_taken(target, new_name, before):
                 raise PathError(shown(new), "exists already: remove it or choose another name.")
             self._hook("before-rename")
             with reported(old, "renamed"):
@@ -254,15 +255,15 @@ class Root:
         with self._parent(relative) as (parent, name), reported(relative, "removed"):
             state = parent.lstat(name)
             self._hook("checked")
-            if not folder_steps.is_folder(state):
+            if not handles.is_folder(state):
                 os.unlink(parent.at(name), dir_fd=parent.fd)
             else:
-                with folder_steps.step(parent, name, relative) as top:
-                    folder_steps.check_same(top, state, relative)
+                with handles.step(parent, name, relative) as top:
+                    handles.check_same(top, state, relative)
                     self._hook("opened-folder")
-                    folder_steps.empty(top, state.st_dev, relative)
+                    handles.empty(top, state.st_dev, relative)
                     self._hook("before-rmdir")
-                    folder_steps.remove_empty(parent, name, state, relative)
+                    handles.remove_empty(parent, name, state, relative)
             parent.sync()
 
     def remove_empty(self, relative: str) -> None:
@@ -319,9 +320,9 @@ class Root:
             for name in parts:
                 if create:
                     with reported(relative, "made"):
-                        folder_steps.make(folder, name)
+                        handles.make(folder, name)
                 self._hook("before-step")
-                folder = stack.enter_context(folder_steps.step(folder, name, relative))
+                folder = stack.enter_context(handles.step(folder, name, relative))
             yield folder
 
 
@@ -331,7 +332,7 @@ def _no_hook(_step: str) -> None:
 
 def _text(path: Path | str) -> str:
     text = os.fspath(path)
-    if not folder_steps.is_name(text):
+    if not is_path(text):
         raise PathError(shown(text), "is not a path: it is empty or has a character none can have.")
     return text
 
@@ -341,7 +342,7 @@ def _steps(relative: str) -> tuple[str, ...]:
     if relative in {"", "."}:
         return ()
     parts = tuple(relative.split("/"))
-    if not folder_steps.is_name(relative) or any(part in {"", ".", ".."} for part in parts):
+    if not is_path(relative) or any(part in {"", ".", ".."} for part in parts):
         problem = "is not a plain path inside the folder: use names joined by single slashes."
         raise ContainmentError(shown(relative), problem)
     if os.sep != "/" and ("\\" in relative or ":" in relative):

@@ -73,14 +73,6 @@ def reported(path: str, done: str) -> Iterator[None]:
         raise PathError(shown(path), f"cannot be {done}: {error.strerror}.") from error
 
 
-def is_name(text: str) -> bool:
-    """Return whether the system could look for something of that name at all."""
-    try:
-        return "\0" not in text and bool(os.fsencode(text))
-    except UnicodeEncodeError:
-        return False
-
-
 def is_folder(state: os.stat_result) -> bool:
     """Return whether it is a folder, and not a link or a junction that looks like one."""
     return stat.S_ISDIR(state.st_mode) and not _is_link(state)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
-from prowess.host.models.endpoint import Endpoint, Purpose
-from prowess.host.models.local import readable, unit_rows
+from prowess.host.models.endpoint import Endpoint, Purpose, replace_halves
+from prowess.host.models.local import unit_rows
 from prowess.runtime.ports import Vectors
 
 _BATCH = 64
@@ -45,7 +45,7 @@ class EndpointEncoder:
             EncoderError: the address or the key cannot be used.
         """
         self._endpoint = Endpoint(endpoint, _PURPOSE, key=key, timeout_s=timeout_s, pause_s=pause_s)
-        self._model, self._width = readable(model), 0
+        self._model, self._width = replace_halves(model), 0
 
     @property
     def id(self) -> str:
@@ -67,7 +67,7 @@ class EndpointEncoder:
 
     def _encode_batch(self, texts: Sequence[str]) -> Vectors:
         # OpenAI refuses an empty text, and with it the whole batch.
-        asked = [readable(text.strip()[:_MAX_CHARS]) or "." for text in texts]
+        asked = [replace_halves(text.strip()[:_MAX_CHARS]) or "." for text in texts]
         answer = self._endpoint.ask({"model": self._model, "input": asked})
         rows = _rows(answer, len(texts))
         if rows is None or rows.shape[1] != (self._width or rows.shape[1]):

@@ -1,11 +1,8 @@
-"""One question to an OpenAI-compatible endpoint, and its answer within bounds.
+"""Questions to an OpenAI-compatible endpoint, and the language model that a user has behind one.
 
 The key goes to the endpoint's own host and nowhere else: redirects are not followed, and no
-message repeats what a server said, because some servers repeat the key.
-
-The user's own language model, behind an OpenAI-compatible endpoint.
-
-Nothing is asked of it but by a command that says so: routing itself never needs it.
+message repeats what a server said, because some servers repeat the key. A language model is asked
+only by a command that says so: routing itself never needs one.
 """
 
 import json
@@ -23,6 +20,11 @@ from prowess.runtime.ports import LanguageModel
 from prowess.settings import ModelSettings
 
 _CHUNK_BYTES = 65_536
+
+
+def replace_halves(text: str) -> str:
+    """Return the text without half surrogate pairs, as odd file names have them: UTF-8 has none."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,10 +228,10 @@ class EndpointModel:
         """
         answer = self._endpoint.ask(
             {
-                "model": _readable(self._name),
+                "model": replace_halves(self._name),
                 "messages": [
-                    {"role": "system", "content": _readable(instructions)},
-                    {"role": "user", "content": _readable(question)},
+                    {"role": "system", "content": replace_halves(instructions)},
+                    {"role": "user", "content": replace_halves(question)},
                 ],
                 # The same question, the same answer, as far as a model can promise that.
                 "temperature": 0,
@@ -273,8 +275,3 @@ def _content(answer: bytes) -> str:
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return ""
     return content.strip() if isinstance(content, str) else ""
-
-
-def _readable(text: str) -> str:
-    # Half a surrogate pair, as an odd file name has it, is nothing that UTF-8 can carry.
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -189,7 +189,7 @@ class _Model:
     def encode(self, text: str) -> Vectors:
         """Return the vector of one text, of any length but zero."""
         # A tokenizer without marks for begin and end finds nothing in an empty text.
-        found = self.tokenizer.encode(readable(text.strip()[:_MAX_CHARS])).ids or [0]
+        found = self.tokenizer.encode(_readable(text.strip()[:_MAX_CHARS])).ids or [0]
         ids = np.array([found], dtype=np.int64)
         feeds = {name: _FEEDS[name](ids).astype(kind) for name, kind in self.inputs}
         vector: Vectors = self.session.run([self.output], feeds)[0][0].astype(np.float32)
@@ -200,7 +200,7 @@ class _Model:
         return pooled
 
 
-def readable(text: str) -> str:
+def _readable(text: str) -> str:
     """Return `text` as UTF-8 can carry it: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -395,7 +395,7 @@ class SentenceTransformersEncoder:
             self._model = self._model or self._load()
             try:
                 rows = self._model.encode(
-                    [readable(text) for text in texts or [""]],
+                    [_readable(text) for text in texts or [""]],
                     batch_size=_BATCH,
                     show_progress_bar=False,
                     convert_to_numpy=True,
@@ -459,9 +459,9 @@ class OnnxJudge:
         with self._lock:
             self._loaded = self._loaded or self._load()
             session, tokenizer = self._loaded
-        asked = readable(message[:_ONNX_MAX_CHARS])
+        asked = _readable(message[:_ONNX_MAX_CHARS])
         coded = tokenizer.encode_batch(
-            [(asked, readable(text[:_ONNX_MAX_CHARS])) for text in texts]
+            [(asked, _readable(text[:_ONNX_MAX_CHARS])) for text in texts]
         )
         feeds = {
             name: np.array([getattr(pair, field) for pair in coded], np.int64)

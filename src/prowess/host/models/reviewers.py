@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from prowess.errors import ModelError
-from prowess.host.models.endpoint import EndpointModel, open_model
+from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, Reviewer
 from prowess.settings import ModelSettings
@@ -147,8 +147,8 @@ async def _request(model: Any, instructions: str, question: str, seconds: float)
     direct = import_module("pydantic_ai.direct")
     messages = import_module("pydantic_ai.messages")
     asked = messages.ModelRequest(
-        parts=[messages.UserPromptPart(content=_readable(question))],
-        instructions=_readable(instructions),
+        parts=[messages.UserPromptPart(content=replace_halves(question))],
+        instructions=replace_halves(instructions),
     )
     # One attempt: the next turn is the next one.
     settings = {"timeout": seconds, "max_retries": 0, "max_tokens": _MOST_TOKENS}
@@ -226,8 +226,3 @@ def _problem(result: ChildResult, seconds: float) -> str:
     # Not `cut`, which is also set by errors and notices that nobody reads.
     is_long = len(result.stdout) > MOST_REPLY_CHARS
     return f"prints more than {MOST_REPLY_CHARS} characters: {_BY_HAND}" if is_long else ""
-
-
-def _readable(text: str) -> str:
-    # Half a surrogate pair is nothing that UTF-8 can carry.
-    return text.encode("utf-8", "replace").decode("utf-8")

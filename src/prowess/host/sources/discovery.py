@@ -407,16 +407,16 @@ _DEFAULT_FOLDERS = ("skills", "commands")
 
 
 @dataclass(slots=True)
-class PluginSources:
-    """The roots that plugins contribute, and what was wrong with any plugin."""
+class SourceRoots:
+    """Folders to search, existing or not, and problems with configured ones."""
 
     sources: list[Source] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-def plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> PluginSources:
+def plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> SourceRoots:
     """Read the manifests below `folders`; a folder may be a plugin or hold several."""
-    result = PluginSources()
+    result = SourceRoots()
     for folder in folders:
         plugins = [folder] if _manifest_path(folder) else _children(folder)
         if not plugins:
@@ -444,7 +444,7 @@ def _children(folder: str) -> list[str]:
     return [path for path in paths if _manifest_path(path)]
 
 
-def _add_plugin(folder: str, disabled: frozenset[str], result: PluginSources) -> None:
+def _add_plugin(folder: str, disabled: frozenset[str], result: SourceRoots) -> None:
     path = _manifest_path(folder)
     manifest = _read_manifest(path)
     if isinstance(manifest, Diagnostic):
@@ -486,7 +486,7 @@ def _paths(value: object, *, default: str) -> list[str]:
     return [default]
 
 
-def _add_roots(plugin: Source, wanted: Sequence[str], result: PluginSources) -> None:
+def _add_roots(plugin: Source, wanted: Sequence[str], result: SourceRoots) -> None:
     """Add the folders that `plugin` names, each of which must lie inside it."""
     for relative in wanted:
         if not is_path(relative):

@@ -1,18 +1,14 @@
-"""Which folder a call of a hook is about: the project, and not the corner of it that is open.
+"""Where other harnesses keep skills, commands, rules and sessions, and what a call is about.
 
-Agents change folders within a project, and look for skills in parent folders themselves; we read
-the skills of one folder. What a payload says is not trusted: it never makes the home folder, or one
-above it, a workspace, and on the way up folders of other people do not count, since anybody may put
-skills into a shared one. Only a fixed number of paths is looked at, and no folder is listed.
+A call of a hook is about the project, and not the corner of it that is open: agents change folders
+within a project, and look for skills in parent folders themselves; we read the skills of one
+folder. What a payload says is not trusted: it never makes the home folder, or one above it, a
+workspace, and on the way up folders of other people do not count, since anybody may put skills into
+a shared one. Only a fixed number of paths is looked at, and no folder is listed.
 
-Where other harnesses keep skills, commands and rules: one table, for people and for projects.
-
-Where each harness keeps its sessions, and whether a path lies there.
-
-A transcript's path arrives from outside, in the payload of a hook: it is followed only where its
-real place, with every link resolved, lies below one of these folders. A link that leads out of
-them is outside, whatever its name says. A harness may keep both: folders that exist, and folders
-that were never made; all are named, and whoever reads looks which are there.
+A transcript's path arrives from outside as well: it is followed only where its real place, with
+every link resolved, lies below a folder in which a harness keeps sessions. All such folders are
+named, those that were never made too, and whoever reads looks which are there.
 """
 
 import os
@@ -32,87 +28,47 @@ class HarnessFolder(NamedTuple):
     kind: RootKind = RootKind.SKILLS
 
 
-def _skills(*rows: tuple[str, str]) -> tuple[HarnessFolder, ...]:
-    return tuple(HarnessFolder(harness=harness, path=path) for harness, path in rows)
+def _read(table: str) -> tuple[HarnessFolder, ...]:
+    """Read `harness:path` pairs; the last step of a path says what lies there."""
+    rows = (row.partition(":") for row in table.split())
+    kinds = {"commands": RootKind.COMMANDS, "rules": RootKind.RULES}
+    return tuple(
+        HarnessFolder(harness, path, kinds.get(path.rpartition("/")[2], RootKind.SKILLS))
+        for harness, _, path in rows
+    )
 
 
-# `.agents/skills` is nobody's and everybody's: it is a source of its own and not listed here.
-PERSONAL = (
-    *_skills(
-        ("claude", ".claude/skills"),
-        ("codex", ".codex/skills"),
-        ("cursor", ".cursor/skills"),
-        ("gemini", ".gemini/skills"),
-        ("antigravity", ".gemini/antigravity/skills"),
-        ("antigravity", ".gemini/antigravity-cli/skills"),
-        ("copilot", ".copilot/skills"),
-        ("opencode", ".config/opencode/skills"),
-        ("openclaw", ".openclaw/skills"),
-        ("hermes", ".hermes/skills"),
-        ("amp", ".config/agents/skills"),
-        ("goose", ".config/goose/skills"),
-        ("windsurf", ".codeium/windsurf/skills"),
-        ("roo", ".roo/skills"),
-        ("kilo", ".kilo/skills"),
-        ("continue", ".continue/skills"),
-        ("augment", ".augment/skills"),
-        ("crush", ".config/crush/skills"),
-        ("factory", ".factory/skills"),
-        ("junie", ".junie/skills"),
-        ("kiro", ".kiro/skills"),
-        ("trae", ".trae/skills"),
-        ("qwen", ".qwen/skills"),
-        ("qoder", ".qoder/skills"),
-        ("openhands", ".openhands/skills"),
-        ("pi", ".pi/agent/skills"),
-        ("deepagents", ".deepagents/agent/skills"),
-        ("letta", ".letta/skills"),
-        ("vibe", ".vibe/skills"),
-        ("grok", ".grok/skills"),
-        ("devin", ".config/devin/skills"),
-        ("tabnine", ".tabnine/agent/skills"),
-        ("rovodev", ".rovodev/skills"),
-        ("iflow", ".iflow/skills"),
-        ("codebuddy", ".codebuddy/skills"),
-        ("zencoder", ".zencoder/skills"),
-    ),
-    HarnessFolder(harness="claude", path=".claude/commands", kind=RootKind.COMMANDS),
+# `.agents/skills` is nobody's and everybody's: it is a source of its own and not listed here. Plain
+# text and no TOML: every command reads this, and a TOML parser takes longer to load than the rest.
+PERSONAL = _read(
+    """
+    claude:.claude/skills codex:.codex/skills cursor:.cursor/skills gemini:.gemini/skills
+    antigravity:.gemini/antigravity/skills antigravity:.gemini/antigravity-cli/skills
+    copilot:.copilot/skills opencode:.config/opencode/skills openclaw:.openclaw/skills
+    hermes:.hermes/skills amp:.config/agents/skills goose:.config/goose/skills
+    windsurf:.codeium/windsurf/skills roo:.roo/skills kilo:.kilo/skills
+    continue:.continue/skills augment:.augment/skills crush:.config/crush/skills
+    factory:.factory/skills junie:.junie/skills kiro:.kiro/skills trae:.trae/skills
+    qwen:.qwen/skills qoder:.qoder/skills openhands:.openhands/skills pi:.pi/agent/skills
+    deepagents:.deepagents/agent/skills letta:.letta/skills vibe:.vibe/skills grok:.grok/skills
+    devin:.config/devin/skills tabnine:.tabnine/agent/skills rovodev:.rovodev/skills
+    iflow:.iflow/skills codebuddy:.codebuddy/skills zencoder:.zencoder/skills
+    claude:.claude/commands
+    """
 )
 
-PROJECT = (
-    *_skills(
-        ("claude", ".claude/skills"),
-        ("codex", ".codex/skills"),
-        ("cursor", ".cursor/skills"),
-        ("copilot", ".github/skills"),
-        ("gemini", ".gemini/skills"),
-        ("opencode", ".opencode/skills"),
-        ("goose", ".goose/skills"),
-        ("windsurf", ".windsurf/skills"),
-        ("roo", ".roo/skills"),
-        ("continue", ".continue/skills"),
-        ("augment", ".augment/skills"),
-        ("crush", ".crush/skills"),
-        ("junie", ".junie/skills"),
-        ("kiro", ".kiro/skills"),
-        ("trae", ".trae/skills"),
-        ("qwen", ".qwen/skills"),
-        ("qoder", ".qoder/skills"),
-        ("openhands", ".openhands/skills"),
-        ("hermes", ".hermes/skills"),
-        ("pi", ".pi/skills"),
-        ("deepagents", ".deepagents/skills"),
-        ("vibe", ".vibe/skills"),
-        ("grok", ".grok/skills"),
-        ("devin", ".devin/skills"),
-        ("tabnine", ".tabnine/agent/skills"),
-        ("rovodev", ".rovodev/skills"),
-        ("iflow", ".iflow/skills"),
-        ("codebuddy", ".codebuddy/skills"),
-        ("zencoder", ".zencoder/skills"),
-    ),
-    HarnessFolder(harness="claude", path=".claude/commands", kind=RootKind.COMMANDS),
-    HarnessFolder(harness="cursor", path=".cursor/rules", kind=RootKind.RULES),
+PROJECT = _read(
+    """
+    claude:.claude/skills codex:.codex/skills cursor:.cursor/skills copilot:.github/skills
+    gemini:.gemini/skills opencode:.opencode/skills goose:.goose/skills
+    windsurf:.windsurf/skills roo:.roo/skills continue:.continue/skills augment:.augment/skills
+    crush:.crush/skills junie:.junie/skills kiro:.kiro/skills trae:.trae/skills
+    qwen:.qwen/skills qoder:.qoder/skills openhands:.openhands/skills hermes:.hermes/skills
+    pi:.pi/skills deepagents:.deepagents/skills vibe:.vibe/skills grok:.grok/skills
+    devin:.devin/skills tabnine:.tabnine/agent/skills rovodev:.rovodev/skills
+    iflow:.iflow/skills codebuddy:.codebuddy/skills zencoder:.zencoder/skills
+    claude:.claude/commands cursor:.cursor/rules
+    """
 )
 
 ALIASES = {

@@ -11,7 +11,7 @@ Which folders are searched, lowest precedence first: the eight sources of one wo
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prowess.errors import PathError
@@ -22,6 +22,7 @@ from prowess.host.sources.discovery import (
     FolderCache,
     Found,
     RootWalker,
+    SourceRoots,
     Walk,
     escape_target,
     is_inside,
@@ -149,17 +150,9 @@ class Folders:
         return os.path.join(self.tools, "bin")
 
 
-@dataclass(slots=True)
-class Roots:
-    """The roots of one workspace, existing or not, and problems with configured ones."""
-
-    sources: list[Source] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-
-
-def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Roots:
+def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> SourceRoots:
     """Return every root, lowest precedence first; a folder that is two counts as the higher."""
-    roots = Roots()
+    roots = SourceRoots()
     _add_extra(workspace, folders, settings, roots)
     roots.sources += [
         Source(tier=Tier.BUNDLED, root=folders.bundled),
@@ -190,7 +183,7 @@ def allowed_targets(settings: Settings, folders: Folders, workspace: str) -> tup
     )
 
 
-def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: Roots) -> None:
+def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: SourceRoots) -> None:
     for extra in settings.skills.load.extra_dirs:
         root = expand(extra, folders.home, workspace)
         if not os.path.isdir(root):
