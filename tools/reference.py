@@ -26,7 +26,7 @@ from prowess.gateway.methods.system import system_methods
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT
 from prowess.safety.hosts import read_installers
 from prowess.safety.model import Rule
-from prowess.safety.rules.levels import CONTEXTS
+from prowess.safety.rules.levels import read_contexts
 from prowess.safety.rules.table import read_rules
 from prowess.settings import SETTINGS
 from prowess.skills.diagnostics import read_codes
@@ -149,7 +149,7 @@ def rules_page() -> str:
         " reports and keeps nothing out). `prowess scan explain RULE` prints the same in a"
         " terminal."
     )
-    lowering = [(context, level.value, why) for context, (level, why) in CONTEXTS.items()]
+    lowering = [(context, level.value, why) for context, (level, why) in read_contexts().items()]
     installers = [(f"`{row.host}{row.prefix}`", row.who, row.why) for row in read_installers()]
     parts = [
         "# Rules of the scanner",

@@ -1,19 +1,18 @@
 """Reads every text of a skill in every way that matters, and gathers what is seen.
 
 One file is read by the reader of its language; what that finds inside (a command in a string, a
-fenced block, a decoded blob) is read in turn, a few levels deep and within the scan's time.
-
-Which language a text is in, and the readings of a piece of code: one reader, or each that fits.
-
-A file says its language by its first line or its name, a fence by the word behind it; a code span
-says nothing, so every reader for which it has a mark has a look.
+fenced block, a decoded blob) is read in turn, a few levels deep and within the scan's time. A file
+says its language by its first line or its name, a fence by the word behind it; a code span says
+nothing, so every reader for which it has a mark has a look.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 
+from prowess.data import read_table
 from prowess.reading.folding import fold, joined, leet
 from prowess.reading.views import Spot, View
 from prowess.safety.evidence import find_secrets
@@ -39,64 +38,10 @@ from prowess.safety.prose.patterns import (
     tongue_marks,
 )
 
-_ENDINGS = {
-    "markdown": (".md", ".mdx", ".markdown", ".mdc", ".rst"),
-    "shell": (".sh", ".bash", ".zsh", ".ksh", ".fish", ".command", ".envrc"),
-    "python": (".py", ".pyw", ".pyi", ".pth"),
-    "javascript": (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"),
-    "powershell": (".ps1", ".psm1", ".bat", ".cmd"),
-    "other": (".rb", ".pl", ".pm", ".php", ".lua", ".applescript", ".scpt", ".jxa"),
-}
-_BY_ENDING = {ending: language for language, endings in _ENDINGS.items() for ending in endings}
 _SHEBANG = re.compile(
     r"\A#![^\n]*?\b(bash|zsh|sh|dash|ksh|fish|python[\d.]*|node|deno|bun|perl|ruby|php|pwsh"
     r"|osascript)\b"
 )
-_BY_INTERPRETER = {
-    "python": "python",
-    "node": "javascript",
-    "deno": "javascript",
-    "bun": "javascript",
-    "pwsh": "powershell",
-    **dict.fromkeys(("perl", "ruby", "php", "osascript"), "other"),
-}
-_FENCES = {
-    "shell": (
-        "bash",
-        "sh",
-        "shell",
-        "zsh",
-        "console",
-        "shell-session",
-        "terminal",
-        "shellscript",
-        "fish",
-        "dockerfile-run",
-    ),
-    "python": ("python", "py", "python3", "ipython", "pycon"),
-    "javascript": ("javascript", "js", "jsx", "ts", "typescript", "tsx", "mjs", "node"),
-    "powershell": ("powershell", "ps1", "pwsh", "cmd", "bat", "batch", "dos"),
-    "other": ("perl", "ruby", "php", "lua", "applescript", "rb", "osascript"),
-    "data": (
-        "json",
-        "jsonc",
-        "json5",
-        "yaml",
-        "yml",
-        "toml",
-        "ini",
-        "xml",
-        "plist",
-        "dockerfile",
-        "makefile",
-        "env",
-        "cron",
-        "crontab",
-    ),
-    # Anything may stand there: it is guessed at.
-    "": ("", "text", "txt", "plaintext", "md", "markdown"),
-}
-_BY_FENCE = {name: language for language, names in _FENCES.items() for name in names}
 _WINDOWS = re.compile(
     r"\b(?:iwr|irm|iex|invoke-\w+|powershell|pwsh|certutil|mshta|[as]et-mppreference"
     r"|add-mppreference|reg\s+add|schtasks|sc\s+create|net\s+user|rundll32|regsvr32|bitsadmin"
@@ -113,15 +58,23 @@ _SCRIPT = re.compile(
 )
 
 
+@cache
+def _languages(group: str) -> dict[str, str]:
+    """Return the language that each name of a group stands for."""
+    rows = read_table("safety/languages_by_name.toml")[group].items()
+    return {
+        name: language for language, names in rows if language != "reason" for name in names.split()
+    }
+
+
 def language_of(path: str, text: str) -> str:
     """Return which reader a file of the skill is for: by what it says first, then by its name."""
     if found := _SHEBANG.match(text):
-        return _BY_INTERPRETER.get(found.group(1).rstrip("0123456789."), "shell")
+        return language_run_by(found.group(1))
     name = path.rpartition("/")[2].lower()
     ending = f".{name.rpartition('.')[2]}" if "." in name else ""
-    if ending in _BY_ENDING:
-        return _BY_ENDING[ending]
-    return "data" if is_data(path, text) else "text"
+    known = _languages("endings").get(ending)
+    return known or ("data" if is_data(path, text) else "text")
 
 
 def fence_language(info: str) -> str:
@@ -131,7 +84,8 @@ def fence_language(info: str) -> str:
     words = info.lstrip("{.").split(maxsplit=1)
     name = words[0].strip("}").lower() if words else ""
     # A named language that has no reader (C, SQL, Rust) is not guessed at.
-    return _BY_FENCE.get(name, "none")
+    language = _languages("fences").get(name, "none") if name else "guess"
+    return "" if language == "guess" else language
 
 
 def is_code(text: str) -> bool:
@@ -181,23 +135,7 @@ def _read(language: str, snippet: Snippet) -> Reading | None:
 def language_run_by(interpreter: str) -> str:
     """Return the language of a file that this program runs."""
     name = interpreter.rpartition("/")[2].rstrip("0123456789.")
-    return _RUN_BY.get(name, "shell")
-
-
-_RUN_BY = {
-    "python": "python",
-    "pypy": "python",
-    "node": "javascript",
-    "deno": "javascript",
-    "bun": "javascript",
-    "perl": "other",
-    "ruby": "other",
-    "php": "other",
-    "lua": "other",
-    "osascript": "other",
-    "pwsh": "powershell",
-    "powershell": "powershell",
-}
+    return _languages("interpreters").get(name, "shell")
 
 
 _DEPTH = 4

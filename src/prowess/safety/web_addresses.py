@@ -8,9 +8,20 @@ to is checked again; `host.downloads` then connects to exactly that.
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from functools import cache
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from urllib.parse import SplitResult, urlsplit
 
+from prowess.data import read_table
+
+_FILE = "safety/web_addresses.toml"
 MOST_URL_CHARACTERS = 8_192
 _MOST_SHOWN = 200
 _PORTS = {"https": 443, "http": 80}
@@ -20,52 +31,6 @@ _DOTTED = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
 # What some programs read as a number and thus as an address: 2130706433, 0x7f000001, 0177.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
-_INSIDE = (
-    "localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private",
-    "home.arpa",
-)  # fmt: skip
-_METADATA = frozenset({"metadata.google.internal", "metadata.goog"})
-
-# Each row: a network that is not the public internet, and what it is.
-_NETWORKS_4 = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("0.0.0.0/8", "an unspecified address"),
-        ("10.0.0.0/8", "a private address"),
-        ("100.64.0.0/10", "an address inside a provider's network"),
-        ("127.0.0.0/8", "this machine"),
-        ("168.63.129.16/32", "a cloud's metadata service"),
-        ("169.254.0.0/16", "a link-local address"),
-        ("172.16.0.0/12", "a private address"),
-        ("192.0.0.0/24", "a reserved address"),
-        ("192.0.2.0/24", "an address for documentation"),
-        ("192.88.99.0/24", "a reserved address"),
-        ("192.168.0.0/16", "a private address"),
-        ("198.18.0.0/15", "an address for benchmarks"),
-        ("198.51.100.0/24", "an address for documentation"),
-        ("203.0.113.0/24", "an address for documentation"),
-        ("224.0.0.0/4", "a multicast address"),
-        ("240.0.0.0/4", "a reserved address"),
-    )
-)
-_NETWORKS_6 = tuple(
-    (ip_network(network), what)
-    for network, what in (
-        ("::/128", "an unspecified address"),
-        ("::1/128", "this machine"),
-        ("::ffff:0:0/96", "an IPv4 address in disguise"),
-        ("64:ff9b::/96", "an IPv4 address in disguise"),
-        ("64:ff9b:1::/48", "an IPv4 address in disguise"),
-        ("2001::/23", "a reserved address"),
-        ("2001:db8::/32", "an address for documentation"),
-        ("2002::/16", "an IPv4 address in disguise"),
-        ("3fff::/20", "an address for documentation"),
-        ("fc00::/7", "a private address"),
-        ("fe80::/10", "a link-local address"),
-        ("fec0::/10", "a private address"),
-        ("ff00::/8", "a multicast address"),
-    )
-)
 _GLOBAL_6 = ip_network("2000::/3")
 
 
@@ -153,6 +118,19 @@ def _parts_problem(parts: SplitResult, port: int | None) -> str:
     return "has no usable host name" if unusable else ""
 
 
+@cache
+def _read_networks() -> tuple[tuple[IPv4Network | IPv6Network, str], ...]:
+    """Return the networks that are not the public internet, and what each is."""
+    rows = read_table(_FILE)["networks"].items()
+    return tuple((ip_network(network), what) for what, found in rows for network in found.split())
+
+
+def _is_inside(host: str) -> bool:
+    names = read_table(_FILE)["names"]
+    endings = tuple(f".{ending}" for ending in names["endings"].split())
+    return host in names["metadata"].split() or host.endswith(endings)
+
+
 def host_problem(host: str) -> str:
     """Return why a host, as written in a URL, is not one to reach; "" where it may be resolved."""
     host = host.lower()
@@ -166,7 +144,7 @@ def host_problem(host: str) -> str:
         return "names its host by an address in an unusual form"
     if not all(_LABEL.fullmatch(label) for label in labels):
         return "has no usable host name"
-    if len(labels) == 1 or host in _METADATA or host.endswith(tuple(f".{end}" for end in _INSIDE)):
+    if len(labels) == 1 or _is_inside(host):
         return f"names {host}, which is not on the public internet"
     return ""
 
@@ -184,12 +162,12 @@ def address_problem(address: str) -> str:
 
 
 def _network(address: IPv4Address | IPv6Address) -> str:
-    if isinstance(address, IPv4Address):
-        return next((what for network, what in _NETWORKS_4 if address in network), "")
-    if address.scope_id:
+    if isinstance(address, IPv6Address) and address.scope_id:
         return "a link-local address"
-    found = next((what for network, what in _NETWORKS_6 if address in network), "")
-    return found or ("" if address in _GLOBAL_6 else "a reserved address")
+    # A network of the other version holds no address of this one.
+    found = next((what for network, what in _read_networks() if address in network), "")
+    is_public = isinstance(address, IPv4Address) or address in _GLOBAL_6
+    return found or ("" if is_public else "a reserved address")
 
 
 def shown(url: str) -> str:

@@ -17,7 +17,7 @@ from prowess.errors import ProposalSecretError
 from prowess.reading.folding import fold
 from prowess.reading.views import Lines, View
 from prowess.secrets.cues import Cued, CueTable, Reading
-from prowess.secrets.formats import find_literal_secrets, mask, read_formats
+from prowess.secrets.formats import find_literal_secrets, mask, read_formats, read_patterns
 
 STARS = "****"
 Span = tuple[int, int]
@@ -47,75 +47,6 @@ _ASSIGNED = re.compile(
 _SAID = re.compile(
     rf"(?i)\b(?:{_NAMES})\b\s{{1,4}}(?:(?:is|to|of|as|ist|est|es|lautet|\u00e8|\u00e9)\b:?\s{{0,4}})?"
     r"[\"'`]?(?P<value>[^\s\"'`,;<>${}()/\\]{8,128})"
-)
-# Each with what a match begins with, in small letters.
-_CARRIED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (
-        ("://",),
-        re.compile(r"://[^\s/:@\"'<>`]{0,64}:(?P<value>[^\s/@\"'<>`]{3,256})@(?=[\w\[])"),
-    ),
-    (
-        ("authorization", "proxy-authorization"),
-        re.compile(
-            r"(?i)\b(?:proxy-)?authorization[\"'`]?\s{0,4}[:=]\s{0,4}[\"'`]?"
-            r"(?:(?:bearer|basic|token|digest)\s{1,4})?(?P<value>[^\s\"'`,;<>]{8,4096})"
-        ),
-    ),
-    (
-        ("bearer", "basic"),
-        re.compile(
-            r"(?i)\b(?:bearer|basic)[ \t]{1,4}(?P<value>(?=[^\s]{0,256}[0-9=])[^\s\"'`<>]{12,4096})"
-        ),
-    ),
-    (
-        ("curl", " --user", "\n--user", "\t--user"),
-        re.compile(
-            r"(?:\bcurl\b[^\n]{0,400}?\s(?:-u|--user|-U|--proxy-user)[ =]?|\s--user[ =])"
-            r"[\"'`]?[^\s:\"'`/]{1,64}:(?P<value>[^\s\"'`]{3,256})"
-        ),
-    ),
-    (
-        ("mysql", "mariadb"),
-        re.compile(
-            r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n]{0,400}?\s-p"
-            r"[\"'`]?(?P<value>[^\s\"'`-][^\s\"'`]{3,255})"
-        ),
-    ),
-    (("sshpass",), re.compile(r"\bsshpass\s{1,4}-p\s{0,4}[\"'`]?(?P<value>[^\s\"'`]{3,256})")),
-    (
-        ("-pass", "-token", "-api", "-secret"),
-        re.compile(
-            # The blank before it is looked back at, so that a match begins with its cue.
-            r"(?i)(?:(?<=\s)|(?<=\s-))-(?:password|passwd|pass|token|api-?key|secret)[ =][\"'`]?"
-            r"(?P<value>(?=[^\s]{0,255}[0-9])[^\s\"'`]{6,256})"
-        ),
-    ),
-)
-# Forms that need no name beside them, and are looser than those of the table.
-_FORMED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (
-        # A name that is joined to a bot's token hides nothing of it.
-        (":aa",),
-        re.compile(
-            r":(?<![0-9]{11}:)(?:(?<=[0-9]{8}:)|(?<=[0-9]{9}:)|(?<=[0-9]{10}:))"
-            r"AA[A-Za-z0-9_-]{30,40}(?![A-Za-z0-9])"
-        ),
-    ),
-    (
-        # A line break or a mark behind the beginning hides nothing from whoever puts it together.
-        ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_", "glpat-", "sk-"),
-        re.compile(
-            r"(?<![A-Za-z0-9])(?:(?:hf_|gh[pousr]_|npm_)[\s`\"'*+\\]{0,8}[A-Za-z0-9]{30,251}"
-            r"|(?:glpat-|sk-(?:ant|proj|svcacct|admin|or)-)[\s`\"'*+\\]{0,8}[A-Za-z0-9_-]{18,256})"
-            r"(?![A-Za-z0-9])"
-        ),
-    ),
-    (
-        ("key",),
-        re.compile(
-            r"(?i:\bkey\b[\"'`]?[ \t:=]{1,4}[\"'`]?(?P<value>[0-9a-f]{32,128})(?![0-9a-z]))"
-        ),
-    ),
 )
 _PLACEHOLDER = re.compile(
     r"(?i)[<$%{(\[*#].*|.*[>}\])]|.*(?:x{3,}|\*{3,}|\.{3}|\u2026|your[-_ ]?|example|placeholder"
@@ -240,8 +171,8 @@ def _looks() -> CueTable[_Look]:
     return CueTable(
         (
             *(Cued(_whole(row.pattern), row.marks, exact=True) for row in formats),
-            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in _FORMED),
-            *(Cued(_look(pattern, _is_given), cues) for cues, pattern in _CARRIED),
+            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in read_patterns("formed")),
+            *(Cued(_look(pattern, _is_given), cues) for cues, pattern in read_patterns("carried")),
             Cued(_look(_ASSIGNED, _is_made), _NAME_CUES),
             Cued(_look(_SAID, _is_word_like), _NAME_CUES),
         )

@@ -74,6 +74,14 @@ def read_formats() -> tuple[SecretFormat, ...]:
     return tuple(map(_read_format, read_table(_FILE)["formats"]))
 
 
+def read_patterns(group: str) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Return the patterns of a group of `patterns.toml`, each with what its matches begin with."""
+    return tuple(
+        (tuple(row["cues"]), re.compile(row["pattern"].replace("\n", "")))
+        for row in read_table("secrets/patterns.toml")[group]
+    )
+
+
 def _read_format(row: Mapping[str, str]) -> SecretFormat:
     marks = tuple(row["marks"].split())
     pattern = row.get("pattern", "").replace("\n", "")

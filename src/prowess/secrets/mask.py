@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from prowess.secrets.credentials import STARS, masked, spans_in
 from prowess.secrets.cues import Cued, CueTable, Reading
-from prowess.secrets.formats import read_addresses
+from prowess.secrets.formats import read_addresses, read_patterns
 from prowess.secrets.names import Find, find_named_values, is_odd, is_reference
 
 _WORD = (
@@ -165,8 +165,6 @@ _TABLE: CueTable[_Look] = CueTable(
 )
 
 
-_MaskLook = tuple[tuple[str, ...], re.Pattern[str]]
-
 _PASSWORD_IN_URL = re.compile(r"://[^\s/:@\"'<>`]{0,64}:(?P<value>[^\s/@\"'<>`]{1,256})@(?=[\w\[])")
 _TOKEN_IN_URL = re.compile(r"://(?P<value>[A-Za-z0-9_.-]{16,256})@(?=[\w\[])")
 _BEFORE_HOST = re.compile(
@@ -174,54 +172,6 @@ _BEFORE_HOST = re.compile(
     r"(?P<value>[^\s/@:\"'<>`]{6,128})\Z"
 )
 _HOST = re.compile(r"@(?!sha\d)[A-Za-z][\w-]*")
-# What needs nothing beside it to be one.
-_SURE: tuple[_MaskLook, ...] = (
-    (("/bot",), re.compile(r"/bot(?P<value>[0-9]{5,12}:[\w-]{16,64})", re.IGNORECASE)),
-    (("eyj",), re.compile(r"(?P<value>eyJ[\w-]{8,4000}\.eyJ[\w-]{4,8000}\.[\w-]{8,1000})")),
-    (
-        ("-----begin",),
-        re.compile(
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?P<value>[\sA-Za-z0-9+/=\\:,]{16,20000})"
-        ),
-    ),
-    (
-        ("cookie:",),
-        re.compile(r"cookie:[ \t]{0,4}(?P<value>[\w.-]{1,64}=[^\"'`\n]{1,4096})", re.IGNORECASE),
-    ),
-    (
-        ("authorization",),
-        re.compile(
-            r"authorization(?:\s{0,4}:\s{0,4}|[\"'`\\\]]{0,3}\s{0,4}[:=]\s{0,4}[\"'`\\]{1,3})"
-            r"(?:[A-Za-z]{3,20}[ \t]{1,4})?(?P<value>[^\s\"'`,;<>\\]{3,4096})",
-            re.IGNORECASE,
-        ),
-    ),
-    (("oauth2-bearer",), re.compile(r"oauth2-bearer[ =][\"']?(?P<value>[^\s\"']{3,4096})")),
-)
-_PARAMETERS = ("sig", "key", "code", "sid", "session", "signature", "auth", "ticket", "hash", "jwt")
-# What is one where it has letters and digits.
-_ODD: tuple[_MaskLook, ...] = (
-    (
-        tuple(f"{sign}{name}=" for sign in "?&" for name in _PARAMETERS),
-        re.compile(
-            rf"[?&](?:{'|'.join(_PARAMETERS)})=(?P<value>[^\s&#\"'<>`]{{8,4096}})", re.IGNORECASE
-        ),
-    ),
-    (
-        ("/reset", "/verify", "/confirm", "/activate", "/invite", "/magic"),
-        re.compile(r"/[a-z][\w-]{3,30}/(?P<value>[A-Za-z0-9_-]{20,256})", re.IGNORECASE),
-    ),
-    (
-        ("log in", "login", "sign in", "anmeld", "credentials"),
-        re.compile(
-            r"(?:log ?in|sign ?in|anmeld\w*|credentials)\b[^\n]{0,60}?"
-            r"(?:\b(?:user(?:name)?|as|with|mit|als)\s{1,3}|:\s{0,3})[\w.@+-]{1,64}"
-            r"(?:\s{0,2}[/:,]\s{0,2}|\s(?:and|und|with)\s)(?P<value>[^\s\"'`/]{6,128})",
-            re.IGNORECASE,
-        ),
-    ),
-)
 _CODE_NAMES = (
     r"(?:verification|security|confirmation|one[- ]time|login|sms|auth\w*|access|2fa|your|ihr|dein"
     r"|best\u00e4tigungs|sicherheits|einmal|votre|tu|su|il tuo|seu)[- ]?(?:c[o\u00f3]d[eio]\w*|kod)"
@@ -366,11 +316,11 @@ _Finder = Callable[[str, int], Iterator[Find]]
 
 @cache
 def _mask_table() -> CueTable[_Finder]:
-    sure = (*(((row.mark,), row.pattern) for row in read_addresses()), *_SURE)
+    sure = (*(((row.mark,), row.pattern) for row in read_addresses()), *read_patterns("sure"))
     return CueTable(
         (
             *(Cued(_look(pattern, _is_any), cues) for cues, pattern in sure),
-            *(Cued(_look(pattern, is_odd), cues) for cues, pattern in _ODD),
+            *(Cued(_look(pattern, is_odd), cues) for cues, pattern in read_patterns("odd")),
             Cued(_in_address, ("://",)),
             Cued(_before_host, ("@",)),
             Cued(_code, _CODE_CUES),

@@ -6,7 +6,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import Spot, View
 from prowess.safety.model import Level, Profile, Sighting
-from prowess.safety.rules.levels import CONTEXTS, level_of
+from prowess.safety.rules.levels import level_of, read_contexts
 from prowess.safety.rules.table import read_rules
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
@@ -28,13 +28,13 @@ def test_a_sighting_may_say_its_own_level() -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, level=Level.INFO) is Level.INFO
 
 
-@each_row("context", CONTEXTS)
+@each_row("context", read_contexts())
 def test_each_context_lowers_a_critical_finding_to_its_limit(context: str) -> None:
-    assert weigh(OTHER.id, Profile.PACKAGE, context) is CONTEXTS[context][0]
-    assert CONTEXTS[context][1].endswith(".")
+    assert weigh(OTHER.id, Profile.PACKAGE, context) is read_contexts()[context][0]
+    assert read_contexts()[context][1].endswith(".")
 
 
-@each_row("context", CONTEXTS)
+@each_row("context", read_contexts())
 def test_no_context_raises_a_light_finding(context: str) -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, context, level=Level.INFO) is Level.INFO
 
@@ -47,7 +47,7 @@ def test_a_context_may_carry_a_detail_behind_a_colon() -> None:
     assert weigh(OTHER.id, Profile.PACKAGE, "official installer: rustup") is Level.WARN
 
 
-@each_row("context", CONTEXTS)
+@each_row("context", read_contexts())
 def test_the_original_rules_hold_literally_in_a_proposal(context: str) -> None:
     plain = weigh(PIPE.id, Profile.PROPOSAL)
 

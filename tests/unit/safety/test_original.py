@@ -3,7 +3,7 @@
 from tests.rows import each_row
 
 from prowess.reading.views import View
-from prowess.safety.rules.levels import SEVEN, literal_hits
+from prowess.safety.rules.levels import literal_hits, read_seven
 
 WORDINGS = {
     "prompt-injection-ignore-instructions": "ignore all previous instructions",
@@ -23,10 +23,10 @@ def hits(text: str) -> list[tuple[str, int, str]]:
 
 
 def test_each_of_the_seven_has_its_wording_here() -> None:
-    assert set(WORDINGS) == set(SEVEN)
+    assert set(WORDINGS) == set(read_seven())
 
 
-@each_row("rule", SEVEN)
+@each_row("rule", read_seven())
 def test_the_wording_is_found_where_it_stands(rule: str) -> None:
     words = WORDINGS[rule]
 

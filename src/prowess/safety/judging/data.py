@@ -3,39 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from prowess.data import read_table
 from prowess.safety.facts import Act, Fact, Noted, Scene, secrets_in, variables_in
 from prowess.safety.hosts import drop_host, host_of, is_local, known_service, raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.secrets.names import is_secret_name
 
-# A key with this word in its name belongs to hosts with one of these words in theirs.
-_OWNERS: dict[str, tuple[str, ...]] = {
-    "AWS": ("amazonaws", "aws"),
-    "GITHUB": ("github", "ghcr"),
-    "GH": ("github", "ghcr"),
-    "GITLAB": ("gitlab",),
-    "OPENAI": ("openai", "azure"),
-    "ANTHROPIC": ("anthropic", "claude"),
-    "GEMINI": ("google",),
-    "GOOGLE": ("google",),
-    "AZURE": ("azure", "microsoft", "windows"),
-    "SLACK": ("slack",),
-    "STRIPE": ("stripe",),
-    "NPM": ("npm",),
-    "PYPI": ("pypi",),
-    "HF": ("huggingface",),
-    "DOCKER": ("docker",),
-    "SSH": (),
-    "KUBECONFIG": (),
-}
-# Credential files and the services that they are for.
-_OWN_FILES = (
-    ("/.aws", "amazonaws.com"),
-    ("gcloud", "googleapis.com"),
-    (".npmrc", "npmjs.org"),
-    ("/gh/", "github.com"),
-    (".docker", "docker"),
-)
+_FILE = "safety/judging/owners.toml"
 # So many keys of one machine are no longer one service's.
 _MANY = 3
 # So many reads are set beside so many sends; a skill with more has other findings.
@@ -165,16 +139,16 @@ def _is_own(name: str, host: str) -> bool:
 
 
 def _belongs_elsewhere(name: str, host: str) -> bool:
-    for word in name.upper().split("_"):
-        if word in _OWNERS:
-            return not any(owner in host for owner in _OWNERS[word])
-    return False
+    owners = read_table(_FILE)["variables"]
+    word = next((word for word in name.upper().split("_") if word in owners), None)
+    return word is not None and not any(owner in host for owner in owners[word].split())
 
 
 def _is_owner(labels: tuple[str, ...], host: str) -> bool:
     """Whether a credential file goes to the service that it is for."""
     text = " ".join(labels)
-    return bool(host) and any(path in text and service in host for path, service in _OWN_FILES)
+    owned = ((path, to) for path, to in read_table(_FILE)["files"].items() if path != "reason")
+    return bool(host) and any(path in text and to in host for path, to in owned)
 
 
 def _paths_beside_sends(sends: list[Noted]) -> _Judged:

@@ -76,44 +76,6 @@ _INSTALL_WORD = re.compile(
     r"(-[\w-][^\s\"',\]]{0,400}|[^\s\"',\]]{0,400}\.\./[^\s\"',\]]{0,400})"
 )
 _CHECK_SITE = re.compile(r"^metadata\s*:|install", re.IGNORECASE | re.MULTILINE)
-_PASSWORD_TRAP = re.compile(
-    r"\bdscl\b[^\n]{1,60}-authonly\b"
-    r"|display dialog[^\n]{0,200}(?:password|passcode)[^\n]{0,200}hidden answer"
-    r"|hidden answer[^\n]{0,200}password",
-    re.IGNORECASE,
-)
-_OPEN_INDEX = re.compile(
-    r"\bdeb\s+\[[^\]\n]{0,80}trusted=yes[^\]\n]{0,80}\]\s+http://[^\s\"']+"
-    r"|\bregistry\s*=\s*[\"'](?:sparse\+)?http://(?!localhost|127\.)[^\"'\s]+"
-    r"|npmRegistryServer[\s=:\"']+http://(?!localhost|127\.)\S+"
-    r"|AllowInsecureRepositories=true"
-    r"|^[^\S\n]*(?:extra-)?index-url\s*=\s*http://(?!localhost|127\.)\S+",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ENDLESS = re.compile(
-    r"\bwhile\s+(?:true|:|1)\b[^\n]{0,80}(?:/dev/(?:urandom|zero)|fork)"
-    r"|while\s+True:[^\S\n]*\n\s*(?:os\.fork|subprocess|multiprocessing)|for\s*\(;;\)[^\n]{0,40}fork",
-)
-_CLIPBOARD = re.compile(
-    r"\bwhile\b[^\n]{0,80}(?:pbpaste|xclip[^\n]{0,12}-o|wl-paste|Get-Clipboard)"
-    r"[^\n]{0,80}(?:>>|curl|nc\b)"
-)
-# Tools that rewrite a file in place, on the settings by which an agent asks for permission.
-_LOOSENED = re.compile(
-    r"\b(?:sed|perl|awk|jq|ruby|python3?)\b[^\n]{0,200}(?:approval_policy|approval-mode|defaultMode"
-    r"|permissions?|sandbox_mode)[^\n]{0,200}\.(?:codex|claude|gemini|cursor|openclaw)/[^\n]{0,40}",
-)
-# An address of a coin, near code that reads the clipboard and writes it.
-_SWAPPED = re.compile(
-    r"(?:bc1q|0x[0-9a-fA-F]{40})(?=[\s\S]{0,1500}(?:pyperclip\.copy|clipboard\.set|writeText\("
-    r"|Set-Clipboard))(?=[\s\S]{0,1500}(?:pyperclip\.paste|clipboard\.get|readText\(|Get-Clipboard))"
-)
-# In files that no reader knows, the words themselves.
-_PIPED = re.compile(
-    r"\b(?:curl|wget)\b[^\n|]{0,300}https?://(?!localhost|127\.)[\w.-]+\.\w[^\n|]{0,300}\|[ \t]*"
-    r"(?:sudo[ \t]+)?(?:(?:/usr)?/bin/)?(?:ba|z|da|k)?sh\b",
-)
-_POOL = re.compile(r"\bstratum\+(?:tcp|ssl|tls)://[\w.-]+:\d{2,5}\b")
 _LINE = 400
 _SIGNATURE = re.compile(r"^\s*\$\w+\s*=|\b(?:ascii|nocase|wide)\b")
 
@@ -126,80 +88,46 @@ def text_marks(view: View) -> Iterator[Sighting]:
         yield from _render_marks(view)
 
 
-class _Rare(NamedTuple):
+class _RareMark(NamedTuple):
     """A pattern, what to say of it, and the words without one of which it need not be tried."""
 
+    name: str
     pattern: re.Pattern[str]
     rule: str
     message: str
     words: tuple[str, ...]
-    confidence: Confidence = Confidence.HIGH
+    confidence: Confidence
 
 
-_RARE: tuple[_Rare, ...] = (
-    _Rare(
-        _PIPED,
-        "shell-pipe-to-shell",
-        "runs a script straight from the network",
-        ("curl", "wget"),
-        Confidence.MEDIUM,
-    ),
-    _Rare(
-        _SWAPPED,
-        "wallet-secrets",
-        "puts another address in the place of one that was copied",
-        ("pyperclip", "clipboard", "readtext("),
-    ),
-    _Rare(
-        _ENDLESS,
-        "resource-abuse",
-        "uses up the machine without end",
-        ("fork", "/dev/urandom", "/dev/zero", "subprocess", "multiprocessing"),
-    ),
-    _Rare(
-        _CLIPBOARD,
-        "surveillance",
-        "keeps what passes through the clipboard",
-        ("pbpaste", "xclip", "wl-paste", "get-clipboard"),
-    ),
-    _Rare(
-        _LOOSENED,
-        "agent-config-tamper",
-        "changes when an agent asks for permission",
-        (".codex/", ".claude/", ".gemini/", ".cursor/", ".openclaw/"),
-        Confidence.MEDIUM,
-    ),
-    _Rare(
-        _OPEN_INDEX,
-        "registry-redirect",
-        "takes packages over a line that anybody can change",
-        ("trusted=yes", "registry", "insecurerepositories", "index-url"),
-    ),
-    _Rare(
-        _PASSWORD_TRAP,
-        "credential-request",
-        "asks for the password of the machine and tries it",
-        ("dscl", "hidden answer"),
-    ),
-    _Rare(_POOL, "crypto-mining", "names a pool to mine for", ("stratum+",), Confidence.MEDIUM),
-)
+@cache
+def _read_rare_marks() -> tuple[_RareMark, ...]:
+    return tuple(
+        _RareMark(
+            name,
+            re.compile(row["pattern"].replace("\n", "")),
+            row["rule"],
+            row["message"],
+            tuple(row["words"]),
+            Confidence(row.get("confidence", "high")),
+        )
+        for name, row in read_table("safety/prose/rare_marks.toml").items()
+    )
 
 
 def _rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
     # In prose a pool may be what a monitor watches; in a script or a setting it is used.
     is_prose = view.path.endswith((".md", ".txt"))
-    for rare in _RARE:
-        if not any(word in lowered for word in rare.words):
+    for mark in _read_rare_marks():
+        if not any(word in lowered for word in mark.words):
             continue
-        for found in rare.pattern.finditer(view.text):
-            if rare.pattern is _PIPED and _is_read_elsewhere(view.path, found.group()):
+        level = Level.INFO if mark.name == "pool" and is_prose else None
+        for found in mark.pattern.finditer(view.text):
+            if mark.name == "piped" and _is_read_elsewhere(view.path, found.group()):
                 continue
-            is_trap = rare.pattern is _PASSWORD_TRAP
-            if is_trap and _SIGNATURE.search(_line_around(view.text, found)):
+            if mark.name == "password-trap" and _SIGNATURE.search(_line_around(view.text, found)):
                 continue
-            level = Level.INFO if rare.pattern is _POOL and is_prose else None
             spot = Spot(view, found.start(), found.end())
-            yield Sighting(rare.rule, spot, rare.message, rare.confidence, level)
+            yield Sighting(mark.rule, spot, mark.message, mark.confidence, level)
 
 
 _READ = (".md", ".mdx", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".tsx")

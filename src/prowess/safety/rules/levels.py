@@ -1,21 +1,21 @@
-"""The seven rules as first written down, by their wording alone.
+"""What a sighting weighs: its rule's level, the profile's column, what lowers it, and a yes to it.
 
-Texts that an agent wrote are held to them literally, whatever stands around the words; and they
-are the baseline that the benchmark sets the scanner beside.
+The seven rules as first written down stand here too, by their wording alone: texts that an agent
+wrote are held to them literally, whatever stands around the words, and they are the baseline that
+the benchmark sets the scanner beside.
 
-An operator's yes to one finding: what it covers, and when it lapses.
-
-It names the skill, the rule and the very evidence, and it is void as soon as the content of the
-skill or the scanner changes. It comes from the operator's own file, never from the skill.
-
-What a sighting weighs: the rule's level, the profile's column, and what lowers it.
+An operator's yes names the skill, the rule and the very evidence, and it is void as soon as the
+content of the skill or the scanner changes. It comes from the operator's own file, never from the
+skill.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 
+from prowess.data import read_table
 from prowess.reading.views import Spot, View
 from prowess.safety.model import Finding, Level, Profile, Rule, Sighting
 
@@ -53,104 +53,37 @@ def accepted_by(
     return finding
 
 
-_SEVEN: tuple[tuple[str, str, str], ...] = (
-    (
-        "prompt-injection-ignore-instructions",
-        "tells the agent to set aside the instructions that it was given",
-        (
-            r"\b(?:ignore|disregard|forget|override|bypass)\b[\w\s,']{0,40}?"
-            r"\b(?:previous|prior|above|earlier|preceding|higher|all|any|existing|system|other)\b"
-            r"[\w\s,'-]{0,30}?\b(?:instructions?|rules|directions|guidelines|prompts?)\b"
-        ),
-    ),
-    (
-        "prompt-injection-system",
-        "speaks of a system prompt, a developer message or hidden instructions",
-        (
-            r"\b(?:system|developer)[ \t_-]+(?:prompts?|messages?|instructions?)\b"
-            r"|\bhidden[ \t_-]+(?:instructions?|prompts?|messages?)\b"
-        ),
-    ),
-    (
-        "prompt-injection-tool",
-        "encourages going around a tool's permission or approval",
-        (
-            r"\b(?:bypass|skip|circumvent|disable|ignore|avoid|without)\b[^.\n]{0,60}?"
-            r"\b(?:approvals?|permissions?|confirmations?|confirm(?:ing)?|consent"
-            r"|authori[sz]ation)\b"
-        ),
-    ),
-    (
-        "shell-pipe-to-shell",
-        "pipes a download into a shell",
-        (
-            r"\b(?:curl|wget)\b[^\n|]{0,400}\|[ \t]*(?:sudo[ \t]+(?:-\w+[ \t]+)*)?"
-            r"(?:/(?:usr/)?bin/)?(?:env[ \t]+)?(?:ba|z|da|k)?sh\b"
-        ),
-    ),
-    (
-        "secret-exfiltration",
-        "sends environment data over the network",
-        (
-            r"\b(?:process\.env|os\.environ|printenv|env)\b[^\n]{0,200}?"
-            r"\b(?:curl|wget|fetch|https?\.request|requests\.post|axios|nc|POST)\b"
-            r"|\b(?:curl|wget|fetch|requests\.post|axios(?:\.post)?|nc)\b[^\n]{0,200}?"
-            r"(?:process\.env\b(?!\.\w)|os\.environ\b(?![\[.]\w)|\$\(\s*(?:env|printenv)\b)"
-        ),
-    ),
-    (
-        "destructive-delete",
-        "deletes folders with all they hold",
-        (
-            r"\brm[ \t]+(?:-{1,2}[\w-]+[ \t]+){0,4}-(?:\w{0,6}r\w{0,6}f|\w{0,6}f\w{0,6}r)\w{0,6}\b"
-            r"|\brm[ \t]+(?:-r[ \t]+-f|-f[ \t]+-r|--recursive[ \t]+--force"
-            r"|--force[ \t]+--recursive)\b"
-        ),
-    ),
-    (
-        "unsafe-permissions",
-        "opens files to everybody",
-        r"\bchmod[ \t]+(?:-{1,2}[\w-]+[ \t]+){0,3}(?:[0-7]?777|a\+rwx|ugo\+rwx|o\+w)\b",
-    ),
-)
 # A text that repeats itself is reported on a few times; the verdict needs one.
 _PER_RULE = 5
-_RULES = tuple((rule, message, re.compile(text, re.IGNORECASE)) for rule, message, text in _SEVEN)
-SEVEN = tuple(rule for rule, _, _ in _SEVEN)
+
+
+@cache
+def read_seven() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Return the seven first rules: what each says, and its wording."""
+    rows = read_table("safety/rules/levels.toml")["seven"].items()
+    return {
+        rule: (row["message"], re.compile(row["pattern"].replace("\n", ""), re.IGNORECASE))
+        for rule, row in rows
+    }
+
+
+@cache
+def read_contexts() -> dict[str, tuple[Level, str]]:
+    """Return the contexts in which a finding stands: the most that is left of it, and why."""
+    rows = read_table("safety/rules/levels.toml")["contexts"].items()
+    return {context: (Level(row["level"]), row["reason"]) for context, row in rows}
 
 
 def literal_hits(view: View) -> Iterator[Sighting]:
     """Yield where `view` has the wording of one of the seven rules, the first few times each."""
-    for rule, message, pattern in _RULES:
+    for rule, (message, pattern) in read_seven().items():
         for found in islice(pattern.finditer(view.text), _PER_RULE):
             yield Sighting(rule, Spot(view, found.start(), found.end()), message)
 
 
-# Each context: the most that is left of a finding in it, and why that is right.
-CONTEXTS: dict[str, tuple[Level, str]] = {
-    "negated": (Level.INFO, "The text says not to do it."),
-    "quoted": (Level.WARN, "The words stand in quotation marks."),
-    "quoted, among talk of attacks": (
-        Level.INFO,
-        "The words are quoted where attacks are explained.",
-    ),
-    "about attacks": (Level.INFO, "The section explains attacks."),
-    "reported": (Level.INFO, "The text says that others write this."),
-    "shown as a bad example": (Level.WARN, "The code is shown as what not to do."),
-    "official installer": (Level.WARN, "The maker of the tool documents this very command."),
-    "a checkout of a public repository": (Level.INFO, "Tools are built from their repositories."),
-    "a build from source": (Level.WARN, "A release is unpacked and built as its makers say."),
-    "egress allowed by the operator": (
-        Level.INFO,
-        "The operator lets this secret go to this host.",
-    ),
-    "accepted": (Level.INFO, "The operator looked at exactly this finding and accepted it."),
-}
-
-
 def level_of(seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]) -> Level:
     """Return what `seen` weighs under `profile`, after the contexts it stands in."""
-    literal = profile is Profile.PROPOSAL and rule.id in SEVEN
+    literal = profile is Profile.PROPOSAL and rule.id in read_seven()
     level = seen.level or rule.level
     if profile is Profile.PROPOSAL and rule.proposal is not None:
         level = rule.proposal
@@ -158,6 +91,6 @@ def level_of(seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[
         # What an agent writes about itself is held to the words, whatever stands around them.
         return level
     for context in lowered_by:
-        limit, _ = CONTEXTS[context.partition(":")[0]]
+        limit, _ = read_contexts()[context.partition(":")[0]]
         level = max(level, limit, key=lambda candidate: candidate.rank)
     return level
