@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Snippet
 from prowess.safety.languages.code.values import (
     MAX_TEXT,
@@ -18,7 +19,6 @@ from prowess.safety.languages.code.values import (
     labels_of,
     public,
 )
-from prowess.safety.views import Spot, View
 
 _OPENING = re.compile(r"[A-Za-z]{0,2}(?:\"\"\"|'''|\"|')")
 # What stands for one letter, or for none where a line is continued.

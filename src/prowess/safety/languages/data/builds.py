@@ -5,6 +5,7 @@ Manifests of packages: what is installed, from where, and what runs while it is.
 
 import re
 
+from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
     Collector,
@@ -18,7 +19,6 @@ from prowess.safety.languages.data.tree import (
     set_variables,
     spot_of,
 )
-from prowess.safety.views import Spot, View
 
 _UNTRUSTED = re.compile(
     r"\$\{\{[^}]{0,200}?(?:github\.event\.(?:issue|pull_request|comment|review|review_comment|discussion|head_commit"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import yaml
 
+from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.data import builds as ci
 from prowess.safety.languages.data import builds as manifests
@@ -27,7 +28,6 @@ from prowess.safety.languages.data.tree import (
     put_field,
     read_scalar,
 )
-from prowess.safety.views import Spot, View
 
 _SECTION = re.compile(r"[ \t]*(\[\[?)[ \t]*([^\]\n]{1,300})\]\]?")
 # Possessive: what a part took it does not give back, so that time stays linear.

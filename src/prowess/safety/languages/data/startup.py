@@ -6,6 +6,7 @@ Settings of agents and editors: what they start, and approvals that they switch 
 import re
 from html import unescape
 
+from prowess.reading.views import Spot, View
 from prowess.safety import sensitive
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
@@ -20,7 +21,6 @@ from prowess.safety.languages.data.tree import (
     set_variables,
     spot_of,
 )
-from prowess.safety.views import Spot, View
 
 _SERVERS = frozenset(("mcpservers", "mcp_servers", "context_servers", "mcp.servers", "mcp"))
 _AGENT_FILE = re.compile(

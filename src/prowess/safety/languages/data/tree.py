@@ -12,8 +12,8 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
-from prowess.safety.views import Spot, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

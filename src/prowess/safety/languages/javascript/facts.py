@@ -5,6 +5,7 @@ What a JavaScript or TypeScript text does.
 
 from collections.abc import Mapping
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.javascript import constants as fold
 from prowess.safety.languages.javascript import effects, expressions
@@ -23,7 +24,6 @@ from prowess.safety.languages.javascript.values import (
     literal,
     parse,
 )
-from prowess.safety.views import View
 
 
 def join_path(_machine: Machine, call: Call) -> Value:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
+from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Snippet
 from prowess.safety.languages.javascript import constants as fold
 from prowess.safety.languages.javascript.values import (
@@ -30,7 +31,6 @@ from prowess.safety.languages.javascript.values import (
     relabel,
     same,
 )
-from prowess.safety.views import Spot, View
 
 # Another spelling of a name, longest part first; what follows it stays.
 _ALIASES: dict[str, str] = {

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import tree_sitter_javascript
 from tree_sitter import Language, Parser, Tree
 
-from prowess.safety.views import View
+from prowess.reading.views import View
 
 # Spaces that are not ASCII, and characters that show nothing: none may split or join a name.
 _BLANK = re.compile(

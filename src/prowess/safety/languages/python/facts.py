@@ -5,13 +5,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from prowess.reading.views import View
 from prowess.safety.facts import Reading, Snippet
 from prowess.safety.languages.code.functions import PYTHON
 from prowess.safety.languages.code.state import Source, State, literal_view
 from prowess.safety.languages.code.statements import run_function, walk
 from prowess.safety.languages.code.values import Scope
 from prowess.safety.languages.python.source import read_source
-from prowess.safety.views import View
 
 _MIN_LENGTH = 40
 _MAX_TEXTS = 2000

@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from prowess.reading.views import View
 from prowess.safety.languages.code.state import Source
-from prowess.safety.views import View
 
 MAX_SOURCE = 1 << 18
 _MAX_REPAIRS = 6

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 
+from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
 from prowess.safety.languages.shell import development, interpreters, network, system
 from prowess.safety.languages.shell import text as texts
@@ -34,7 +35,6 @@ from prowess.safety.languages.shell.state import (
 from prowess.safety.languages.shell.syntax import parse
 from prowess.safety.languages.shell.words import Assignment, Command, Group, Pipeline
 from prowess.safety.languages.tables import load_table
-from prowess.safety.views import View
 
 _STANDARD = re.compile(
     r"(?:/usr(?:/local)?|/opt/homebrew|/system|)/s?bin/([^/]+)$|/mnt/c/.*/([^/]+)$"
