@@ -30,6 +30,12 @@ def read_text(name: str) -> str:
         return file.read()
 
 
+@cache
+def read_word_group(name: str, group: str) -> frozenset[str]:
+    """Return the `words` of one group of a TOML file of the package."""
+    return read_words(read_table(name)[group]["words"])
+
+
 def read_words(text: str) -> frozenset[str]:
     """Return the words of a list that is written as one string."""
     return frozenset(text.split())

@@ -5,7 +5,6 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -115,7 +114,6 @@ def test_workspaces_do_not_mix(tmp_path: Path) -> None:
 
 def test_without_any_nothing_is_read_or_made(tmp_path: Path) -> None:
     assert kept(tmp_path).all() == ()
-    assert kept(tmp_path).forget(["0" * 16]) == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -205,31 +203,6 @@ def test_a_trace_that_is_too_large_is_not_kept(
     assert not kept(tmp_path).add(trace("a", result="x" * 2_000))
 
     assert kept(tmp_path).all() == ()
-
-
-def test_traces_are_forgotten_by_their_ids(tmp_path: Path) -> None:
-    memory = kept(tmp_path)
-    memory.add(trace("a"))
-    memory.add(trace("b"))
-
-    gone = memory.forget([trace("a").id, "../../x", "0" * 16])
-
-    assert gone == 1
-    assert [one.task for one in memory.all()] == ["b"]
-
-
-def test_a_reader_of_ones_own_can_be_given(tmp_path: Path) -> None:
-    def parse(value: object, path: str) -> Sequence[Trace]:
-        assert isinstance(value, dict)
-        return (Trace(task=value["task"].upper(), ok=True, steps=(), session_path=path),)
-
-    memory = KeptTraces(str(tmp_path / "work"), str(tmp_path / "state"), parse)
-    memory.add(trace("a"))
-
-    (found,) = memory.all()
-    assert (found.task, found.session_path) == ("A", str(files(tmp_path)[0]))
-    # Known by what it says now, not by the name of its file.
-    assert memory.forget([found.id]) == 1
 
 
 def test_a_state_folder_that_cannot_be_used_is_a_clear_error(tmp_path: Path) -> None:

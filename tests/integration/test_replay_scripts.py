@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
-from prowess.experience.commands import quoted
+from prowess.experience.replay.bash import quoted
 from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
 

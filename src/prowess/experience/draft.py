@@ -1,36 +1,15 @@
 """The draft of a skill: one run of an agent, written down for a person to review.
 
-Nothing in it is proven by more than one run, and every value in it is quoted from a trace. So each
-text is one line, cut and inert, and what a program must know of the draft stands in the
-frontmatter (see `draft_facts`). In the strict layout the frontmatter keeps to the standard: only
-its keys, metadata as text. Not being shown to a model follows from where the draft lies.
+Nothing in it is proven by more than one run, and every value in it is quoted from a trace, so each
+text is one line, cut and inert. In the strict layout the frontmatter keeps to the standard.
 
-A reviewed draft as the text of a skill: what spoke of the draft is gone, the rest stays.
+Promoted, it goes by its headings and loses only what every draft has: the labels below the title,
+the outcome of the one run, and the checklist. Anything else may be a person's, and is kept.
 
-A person may have edited the draft, so this goes by its headings and takes out only what every
-draft has: the labels below the title, the outcome of the one run, and the checklist. Anything else
-is the person's, and is kept. The replay comes along under another name, so its label is written
-anew; a skill's files are not written as programs, so the line says what runs it.
-
-Whether a run touched a person's data without asking that person.
-
-A harness that watches a device writes a line of its own into the result of a step when a program
-reaches for the camera, photos, a payment and the like: a probe. The same words can stand in what
-was typed, in a page, or in what a program printed, so only a line that begins with the marker
-counts, and only behind an action whose result the harness writes itself: a touch, a key, a launch,
-a wait, a question. A command on the device can open a program as well, so its lines count unless
-the command spells the marker itself. Never counted: typed text, an agent's closing words, files,
-commands off the device, and tools that fetch what others wrote.
-
-A warning too many costs a sentence, a missing one costs a person's photos: in doubt it is written.
-So an authorisation counts only where its own step shows, in the part of the run that a draft
-shows, and where its result does not say that it was refused.
-
-One step in a few words: what was done, to what, and what was seen.
-
-Everything here is quoted from a trace, so it comes out on one line and cut (see `plain_words`).
-What was typed into a password's field is known only to the whole trace: give `without_secrets`
-the trace first, and ask here about the steps of what it returns.
+It warns where a device was asked for a person's data (a probe) and nobody agreed. Only a line of a
+result that begins with the marker counts, behind an action whose result the harness writes itself:
+the same words can stand in what was typed, in a page, or in what a program printed. A warning too
+many costs a sentence, a missing one costs a person's photos: in doubt it is written.
 """
 
 import json

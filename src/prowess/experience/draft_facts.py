@@ -1,20 +1,11 @@
-"""What a draft says about itself, written into its frontmatter and read back from there alone.
+"""What a draft says about itself, how it is named, and how it quotes a stranger's words.
 
-The text of a draft quotes what strangers wrote, also lines that look like a fingerprint. So the
-body is never searched. A draft of OpenPocket has no such frontmatter: of it only the list right
-below the title counts, which nothing quoted can reach.
-
-A stranger's text as a few words on one line of a Markdown page, where it can do nothing.
-
-What a trace quotes may hold anything: fences, tags, comments, links, marks that turn a line around.
-Two forms come out of here. `plain` reads like prose and changes what could begin something;
-`in_quotes` is JSON, which reads back as exactly the text that was shown. Both are cut to a length
-and hold no credential.
-
-Names of drafts, made from the task: one for any script, one for the standard.
-
-A slug is no identity. It is cut, and two tasks can have the same one, so nothing is ever removed
-because of a slug alone. A credential in a task never becomes part of a file's name.
+Facts are written into the frontmatter and read back from there alone: the text of a draft quotes
+what strangers wrote, also lines that look like a fingerprint. A draft of OpenPocket has no such
+frontmatter; of it only the list right below the title counts, which nothing quoted can reach. Names
+are made from the task, for any script or for the standard. A slug is no identity, so nothing is
+removed because of a slug alone. What is quoted (`plain` as prose, `in_quotes` as JSON) is cut,
+holds no credential, and can begin neither a fence, a tag, a link nor a placeholder.
 """
 
 import hashlib
@@ -85,7 +76,6 @@ MOST_SLUG = 42
 _NOTHING = "task"
 _HASH_DIGITS = 8
 _OTHERS = re.compile(r"[^a-z0-9]+")
-_STEM = re.compile(r"(?P<timestamp>[0-9]{8}-[0-9]{6})-(?P<slug>[^/\\\0]+)")
 
 
 def mixed_slug(task: str) -> str:
@@ -116,12 +106,6 @@ def strict_slug(task: str) -> str:
 def stem(timestamp: str, slug: str) -> str:
     """Return the name that a draft and its script share."""
     return f"{timestamp}-{slug}"
-
-
-def split_stem(name: str) -> tuple[str, str] | None:
-    """Return the timestamp and the slug of a stem, or None where a name is none."""
-    found = _STEM.fullmatch(name)
-    return (found["timestamp"], found["slug"]) if found else None
 
 
 def _sayable(task: str) -> str:

@@ -1,20 +1,12 @@
-"""Which field has the focus while a trace goes on, as far as its steps tell, and what keys spell.
-
-A step that types seldom names its field: the touch before it does, or the key that went on from the
-name of a user to what is mostly a password. Every harness has its own words for a touch, a text and
-a key; a tool is known by the word in its name.
-
-Which fields of a screen, a form or a call hold what nobody else may read, by their names.
+"""Which fields hold a secret, and which one has the focus while a trace goes on.
 
 A name is judged by its words, however they are written together: `etPassword`, `otp_code`, `PIN`.
 Short words count only as words of their own, since `pin` is also a part of `shopping`. To take a
 field for a secret one costs a readable draft; to miss one shows a password. So doubt hides.
 
-Which element a text was typed into, as far as taps tell it.
-
-What was tapped last before a text was typed is often its field, and often only what led there: the
-row of a conversation, a button. Such an element gives its name to no text. A secret field is one
-whatever else it looks like, since what is typed into it is never shown.
+A step that types seldom names its field: the touch before it does, or the key that went on from the
+name of a user to what is mostly a password. What was touched last is often only what led there (the
+row of a conversation, a button), and such an element gives its name to no text.
 """
 
 import re

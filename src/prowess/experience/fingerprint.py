@@ -1,12 +1,8 @@
-"""Two hashes by which one way of doing a thing is known again.
+"""Two hashes by which one way of doing a thing is known again, and what a patch does to files.
 
 `behaviour` is the coarse one, which other tools compute too: apps and kinds of actions, nothing
-else. Two flows in one app can share it. `flow` also covers what was touched, read, run and filled
-in; where a trace says too little of that, it is empty and must not be compared. Neither depends on
-coordinates, typed text or results. Off a device even equal flows can be different work: most of
-what an agent does there is to look at files and to commit them.
-
-A patch as `apply_patch` takes it: which files it names, and what it does to each.
+else. `flow` also covers what was touched, read, run and filled in; where a trace says too little of
+that, it is empty and must not be compared. Neither depends on coordinates, typed text or results.
 
 A patch is read whole or not at all: a line that means nothing here could mean anything to whoever
 applied it. Lines of an update stand for whole lines of the file, so the texts that they become end

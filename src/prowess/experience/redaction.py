@@ -1,19 +1,10 @@
 """What of a trace nobody may read again: credentials, and what was typed into a password's field.
 
-`without_secrets` is the one to ask first. The step that types seldom knows its field: the tap
-before it does, so only the whole trace tells. What it takes out is gone from every text of the
-trace, also where a thought or a result repeats it. In its place stands `HIDDEN` (or stars, for a
-credential in the middle of a text), by which `is_secret_step` knows the step again.
-
-What was hidden once is hidden wherever a trace repeats it, also in other spellings.
-
-A short or plain word is looked for as a word of its own: a password `123` is no part of `91234`,
-and one that is a word of a language stands in many others.
-
-Which steps show a secret because that is what they are for: a password manager, a vault, a file.
-
-Of their results nothing is kept. What stands in them is taken word by word, so that it is found
-again where the trace uses it.
+`without_secrets` is the one to ask first. The step that types seldom knows its field, so only the
+whole trace tells. What it takes out is gone from every text of the trace, also where a thought or a
+result repeats it in another spelling; a short or plain word is looked for as a word of its own. In
+its place stands `HIDDEN` (or stars, for a credential in the middle of a text), by which
+`is_secret_step` knows the step again. Of what a password manager or a vault shows nothing is kept.
 """
 
 import base64
@@ -48,7 +39,6 @@ from prowess.transcripts.traces import (
     Json,
     Step,
     Trace,
-    UiTarget,
     command_of,
     deed_of,
     path_of,
@@ -418,7 +408,7 @@ def _clean_step(step: Step, clean: Change) -> Step:
         result=clean(step.result),
         thought=clean(step.thought),
         app=clean(step.app),
-        target=None if step.target is None else _clean_target(step.target, clean),
+        target=None if step.target is None else step.target.change_texts(clean),
     )
 
 
@@ -431,15 +421,3 @@ def _clean_fields(fields: Mapping[str, Json], clean: Change) -> dict[str, Json]:
         return [changed(inner) for inner in value] if isinstance(value, Sequence) else value
 
     return {clean(name): changed(value) for name, value in fields.items()}
-
-
-def _clean_target(target: UiTarget, clean: Change) -> UiTarget:
-    return replace(
-        target,
-        element_id=clean(target.element_id),
-        label=clean(target.label),
-        resource_id=clean(target.resource_id),
-        text=clean(target.text),
-        content_desc=clean(target.content_desc),
-        class_name=clean(target.class_name),
-    )

@@ -13,8 +13,8 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
@@ -63,6 +63,18 @@ class UiTarget:
     def is_known(self) -> bool:
         """True where it says enough to find the element again."""
         return bool(self.resource_id or self.text or self.content_desc)
+
+    def change_texts(self, change: Callable[[str], str]) -> "UiTarget":
+        """Return the element with each of its texts changed."""
+        return replace(
+            self,
+            element_id=change(self.element_id),
+            label=change(self.label),
+            resource_id=change(self.resource_id),
+            text=change(self.text),
+            content_desc=change(self.content_desc),
+            class_name=change(self.class_name),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.rows import each_row
 
-from prowess.experience.commands import comment_word, quoted, visible
+from prowess.experience.replay.bash import comment_word, quoted, visible
 from prowess.experience.replay.script import replay_script
 from prowess.transcripts.traces import MOST_FIELD, Action, Json, Step, Trace, UiTarget
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.experience.draft_facts import MOST_SLUG, mixed_slug, split_stem, stem, strict_slug
+from prowess.experience.draft_facts import MOST_SLUG, mixed_slug, stem, strict_slug
 from prowess.skills.parse import is_name, slug
 
 CHINESE = "\u6253\u5f00\u8bbe\u7f6e"
@@ -73,19 +73,6 @@ def test_a_credential_does_not_become_a_file_name() -> None:
 
     assert "ghp" not in mixed_slug(task)
     assert "ghp" not in strict_slug(task)
-
-
-def test_a_stem_is_taken_apart_again() -> None:
-    name = stem("20250102-030405", "turn-on-20250102-030405-x")
-
-    assert split_stem(name) == ("20250102-030405", "turn-on-20250102-030405-x")
-
-
-@each_row(
-    "name", ["", "turn-on", "20250102-030405", "20250102-030405-", "20250102-030405-a/b", "x/SKILL"]
-)
-def test_other_names_are_no_stems(name: str) -> None:
-    assert split_stem(name) is None
 
 
 @given(st.text(max_size=120))

@@ -6,7 +6,8 @@ from markdown_it import MarkdownIt
 from tests.rows import each_row
 from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
 
-from prowess.experience.lessons.moves import Move, Shape, code, fenced, moves_of, order_of
+from prowess.experience.lessons.moves import Move, Shape, moves_of
+from prowess.experience.lessons.orders import code, fenced, order_of
 from prowess.skills.invocation import COMMANDS_NOT_RUN, fill
 from prowess.transcripts.traces import Deed, Step
 

@@ -1,14 +1,10 @@
 """Several traces of one goal as one procedure: what all did, what some did, and what varied.
 
-Columns that every trace has are the procedure, those that several have are optional, and what only
-one did is a detour. Nothing of it depends on the order of the traces, and no secret of theirs is
-in it: what is shown was taken from traces without them.
-
-Several sequences of moves side by side: each column holds what is the same move in each trace.
-
-One trace, the most typical one, is laid out first and the others are laid against it, the nearest
-first. A move that one trace made earlier or later than the others is still the same move. What is
-equal is decided by the kind of a move; its values only decide between several that could be meant.
+The most typical trace is laid out first and the others are laid against it, the nearest first. What
+is equal is decided by the kind of a move; its values only decide between several that could be
+meant. Columns that every trace has are the procedure, those that several have are optional, and
+what only one did is a detour. Nothing of it depends on the order of the traces, and no secret of
+theirs is in it.
 """
 
 import math
@@ -17,14 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from prowess.experience.commands import (
-    Kind,
-    options_of,
-    plain_operands,
-    programs_of,
-    script_of,
-    values_in,
-)
+from prowess.experience.commands import options_of, plain_operands, programs_of, script_of
 from prowess.experience.fields import is_secret_target, target_of
 from prowess.experience.lessons.goals import goal_words, masked_task, stems_of, words_alike
 from prowess.experience.lessons.moves import (
@@ -34,9 +23,9 @@ from prowess.experience.lessons.moves import (
     Shape,
     failures_of,
     moves_of,
-    order_of,
     shortened,
 )
+from prowess.experience.lessons.orders import order_of
 from prowess.experience.lessons.parameter_names import Source
 from prowess.experience.lessons.parameters import (
     GAP,
@@ -48,6 +37,7 @@ from prowess.experience.lessons.parameters import (
 )
 from prowess.experience.lessons.templates import MOST
 from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.experience.values import Kind, values_in
 from prowess.language.opposites import find_undone
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed, Trace, UiTarget

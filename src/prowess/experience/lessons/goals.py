@@ -2,15 +2,12 @@
 
 What varies from run to run (names, dates, addresses) is taken out of a task before it is compared.
 The same words with other steps are another task, and other words with the same telling steps are
-the same one, unless they ask for the opposite, or go together with other options, modes or elements
-(see `opposites` and `goal_splits`). A group does not depend on the order of its traces.
+the same one, unless they ask for the opposite. A group does not depend on the order of its traces.
 
-One group of traces taken apart where it holds several goals: to add a user and to remove one.
-
-Such tasks share most of their words and nearly all of their steps. What tells them apart is that a
-word of the task goes together with how a step was taken: an option, a mode, an element. A word that
-the steps use is a value and tells nothing, but for the first one, which says what to do. What only
-varies by the habits of whoever did it goes together with no word, and takes nothing apart.
+To add a user and to remove one share most of their words and nearly all of their steps. Such a
+group is taken apart where a word of the task goes together with how a step was taken: an option, a
+mode, an element. A word that the steps use is a value and tells nothing, but for the first one,
+which says what to do; and what varies by the habits of whoever did it takes nothing apart.
 """
 
 import json
@@ -18,20 +15,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import combinations, combinations_with_replacement, product
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import (
-    Kind,
-    ending_of,
-    options_of,
-    plain_operands,
-    script_of,
-    values_in,
-)
+from prowess.data import read_word_group
+from prowess.experience.commands import options_of, plain_operands, script_of
 from prowess.experience.lessons.moves import Move, Shape, moves_of
+from prowess.experience.values import Kind, ending_of, values_in
 from prowess.language.opposites import Sides, are_opposed, find_sides, join_sides
 from prowess.transcripts.traces import Action, Deed, Trace, command_of
 
@@ -232,28 +224,14 @@ _ONLY_ONCE = re.compile(
     r"|(?<!\w)(?=[a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}(?!\w)|(?<![\w.-])\d{6,}(?![\w.-])"
 )
 
-# Scripts that put no space between words.
-# Words that carry no goal: politeness, articles, and what one says to go on.
-_SMALL = frozenset(
-    _WORD.findall(
-        "a an and are as at be by can continue could do does done for from go going have hello"
-        " help hi i if in into is it its just keep let lets like me my need next no now of ok"
-        " okay on one or our out over please so some sure than thank thanks that the then there"
-        " these this those to too try up us want we what with would yes yet you your again also"
-        " all any proceed retry right bitte das dem den der die ein eine einen einer es f\u00fcr"
-        " ich im mir mit nach und von zu zum avec de des du en et la le les pour un une el"
-        " los las por para con una que"
-    )
-)
-# Small words that may turn a goal round.
-_WAYS = frozenset(
-    ("on", "off", "up", "down", "in", "out", "into", "to", "from", "no", "not", "all")
-)
 # Kinds stand for themselves in a task, and say little.
 _KIND_WORDS = frozenset(kind.value for kind in Kind)
 _KIND_WEIGHT = 0.3
 # The simplest of stems: `files` and `file`.
 _PLURAL = 4
+
+
+_words = partial(read_word_group, "experience/lessons/words.toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +295,7 @@ def _features_goals(text: str) -> Mapping[str, float]:
     for word in _WORD.findall(text.casefold()):
         if _WIDE.match(word):
             found |= {word[at : at + 2]: 1.0 for at in range(max(len(word) - 1, 1))}
-        elif word not in _SMALL:
+        elif word not in _words("small"):
             stem = word[:-1] if word.endswith("s") and len(word) >= _PLURAL else word
             found[stem] = _KIND_WEIGHT if word in _KIND_WORDS else 1.0
     return MappingProxyType(found)
@@ -352,7 +330,7 @@ def _told_words(masked: str) -> tuple[str, ...]:
     """Return the words of a task that can tell what to do: `off` can, `please` cannot."""
     found: dict[str, None] = {}
     for word in _WORD.findall(masked.casefold()):
-        if word in _WAYS:
+        if word in _words("ways"):
             found[word] = None
         elif word not in _KIND_WORDS:
             found |= dict.fromkeys(_features_goals(word))

@@ -2,30 +2,20 @@
 
 A move is one step, one of the commands that a step chains, or one action of a batch. What failed,
 what only keeps a list of things to do, and the end itself are no moves. Texts are bounded and paths
-are told from the folder of the work, so that two runs in two folders say the same.
-
-Ask with a trace of `without_secrets` where anything of a move will be shown.
-
-Traces cut to what is compared and shown, with a few letters kept free for marks.
-
-A trace can hold megabytes. What is longer than a screen is never quoted, so of it only the first
-line stays, and a hash by which it equals itself alone.
-
-What to do, in words: one order for each move, with names in place of what varies.
-
-Whatever comes from a trace stands in a code span or in a fenced block, on its own line or lines and
-cleaned, so that it can break out of neither.
+are told from the folder of the work, so that two runs in two folders say the same. Of a text that
+is longer than a screen only the first line stays, and a hash by which it equals itself alone. Ask
+with a trace of `without_secrets` where anything of a move will be shown.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import command_at_heart, command_parts, ending_of
-from prowess.skills.text import clean, one_line
+from prowess.experience.commands import command_at_heart, command_parts
+from prowess.experience.values import ending_of
 from prowess.transcripts.traces import (
     Action,
     Deed,
@@ -110,15 +100,7 @@ def _short_step(step: Step) -> Step:
 
 
 def _short_target(target: UiTarget) -> UiTarget:
-    return replace(
-        target,
-        element_id=_plain(target.element_id),
-        label=bounded(_plain(target.label)),
-        resource_id=bounded(_plain(target.resource_id)),
-        text=bounded(_plain(target.text)),
-        content_desc=bounded(_plain(target.content_desc)),
-        class_name=_plain(target.class_name),
-    )
+    return target.change_texts(lambda text: bounded(_plain(text)))
 
 
 def _some(action: Action) -> list[tuple[str, Json]]:
@@ -148,7 +130,7 @@ def _plain(text: str) -> str:
 MOST_MOVES = 100
 _HOME = re.compile(r"(?<![\w./~-])(?:/home/[\w.-]{1,64}|/Users/[\w.-]{1,64}|/root)(?=/|(?![\w.-]))")
 _DATA_HOME = re.compile(r"(?i)(?<![\w./~-])[A-Z]:\\Users\\[\w.-]{1,64}(?=\\)")
-_MOVES_MOST_FIELDS, _MOST_BATCH = 12, 20
+_MOST_SCALARS, _MOST_BATCH = 12, 20
 
 _NO_MOVE = frozenset(
     ("todowrite", "todoread", "update_plan", "exitplanmode", "enterplanmode", "taskcreate",
@@ -406,192 +388,8 @@ def _fields(deed: Deed, step: Step, path: str, place: _Place) -> dict[str, str]:
 
 
 def _scalars(fields: Mapping[str, Json], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in sorted(fields.items())[:_MOVES_MOST_FIELDS]:
+    for name, value in sorted(fields.items())[:_MOST_SCALARS]:
         if isinstance(value, Mapping) and not before:
             yield from _scalars(value, f"{name}.")
         elif isinstance(value, str) or (isinstance(value, int | float) and value is not True):
             yield before + name, str(value)
-
-
-_LONGEST_SPAN, _LONGEST_BLOCK, _MOST_LINES = 300, 1_500, 40
-_SHORT_TEXT = 120
-_ORDERS_MOST_FIELDS = 6
-_TICKS = re.compile(r"`+")
-_LONGER = re.compile(rf"\s*{TOO_LONG}[0-9a-f]*")
-_ONE_NAME = re.compile(r"\{[a-z][a-z0-9_]*\}")
-# A bang before backticks is a command that some harness runs while it reads a skill.
-_BANG = re.compile(r"!(?=`)")
-_FENCE_BANG = re.compile(r"(?<=```)!")
-_COMMENT = re.compile(r"<(?=!--)|--(?=>)")
-# What is filled in when a skill is called. One backslash more and it comes out as it was.
-_PLACEHOLDER = re.compile(r"\$(?=ARGUMENTS(?!\w)|[0-9]|\{CLAUDE_[A-Z_]+\})")
-Texts = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One thing to do, and the text that it needs word for word."""
-
-    text: str
-    block: str = ""
-
-
-def order_of(move: Move, texts: Texts) -> Order:
-    """Return what to do for a move; `texts` are its fields with names in them."""
-    return _ORDERS.get(move.shape.deed, _tool)(move, texts)
-
-
-def code(text: str, longest: int = _LONGEST_SPAN) -> str:
-    """Return a text as a code span that ends where it should."""
-    line = _harmless(one_line(_LONGER.sub(" ...", text)))
-    if len(line) > longest:
-        line = f"{line[: longest - 3]}..."
-    if not line:
-        return '`""`'
-    longest_run = max((len(hit) for hit in _TICKS.findall(line)), default=0)
-    fence = "`" * (longest_run + 1)
-    # A bang at the end would stand before the closing backtick.
-    is_apart = longest_run or line.endswith("!")
-    line = unfilled(line)
-    return f"{fence} {line} {fence}" if is_apart else f"`{line}`"
-
-
-def unfilled(text: str) -> str:
-    """Return a text so that a call of the skill leaves it as it is, `$1` and all."""
-    return _PLACEHOLDER.sub(r"\\$", text)
-
-
-def fenced(text: str, indent: str = "   ") -> str:
-    """Return a text as a block of code inside a list."""
-    longest_run = max((len(hit) for hit in _TICKS.findall(text)), default=0)
-    fence = "`" * max(longest_run + 1, 3)
-    lines = [
-        unfilled(_harmless(clean(line)))
-        for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text)
-    ]
-    return "\n".join(f"{indent}{line}".rstrip() for line in (f"{fence}text", *lines, fence))
-
-
-def _harmless(text: str) -> str:
-    text = _COMMENT.sub(lambda hit: f"{hit[0]} ", text)
-    return _FENCE_BANG.sub(" !", _BANG.sub("! ", text))
-
-
-def _is_quotable(text: str) -> bool:
-    is_short = len(text) <= _LONGEST_BLOCK and text.count("\n") < _MOST_LINES
-    return is_short and TOO_LONG not in text
-
-
-def _fits_span(text: str) -> bool:
-    return "\n" not in text.strip() and len(text) <= _LONGEST_SPAN
-
-
-def _run(move: Move, texts: Texts) -> Order:
-    where = "On the device, run" if move.shape.deed is Deed.DEVICE_SHELL else "Run"
-    command = texts.get("command", "")
-    if _fits_span(command) or not _is_quotable(command):
-        return Order(f"{where} {code(command)}.")
-    return Order(f"{where}:", command.strip("\n"))
-
-
-def _script(_move: Move, texts: Texts) -> Order:
-    script = texts.get("content", "")
-    if _fits_span(script) or not _is_quotable(script):
-        return Order(f"Run the script {code(script)}.")
-    return Order("Run this script:", script.strip("\n"))
-
-
-def _read(_move: Move, texts: Texts) -> Order:
-    return Order(f"Read {code(texts.get('path', 'the file'))}.")
-
-
-def _write(_move: Move, texts: Texts) -> Order:
-    path, content = code(texts.get("path", "a file")), texts.get("content", "")
-    if not content:
-        return Order(f"Write {path}.")
-    if _ONE_NAME.fullmatch(content) or _fits_span(content) or not _is_quotable(content):
-        return Order(f"Write {path} with {code(content, _SHORT_TEXT)}.")
-    return Order(f"Write {path} with this text:", content.strip("\n"))
-
-
-def _edit(_move: Move, texts: Texts) -> Order:
-    path, old, new = code(texts.get("path", "the file")), texts.get("old", ""), texts.get("new", "")
-    if not old and not new:
-        return Order(f"Edit {path}.")
-    if _fits_span(new) or not _is_quotable(new):
-        change = f"replace {code(old, _SHORT_TEXT)} with {code(new, _SHORT_TEXT)}"
-        return Order(f"In {path}, {change if old else f'put {code(new)}'}.")
-    return Order(f"In {path}, put this in place of {code(old, _SHORT_TEXT)}:", new.strip("\n"))
-
-
-def _patch(_move: Move, texts: Texts) -> Order:
-    patch = texts.get("content", "")
-    if _fits_span(patch) or not _is_quotable(patch):
-        return Order(f"Apply the patch {code(patch, _SHORT_TEXT)}.")
-    return Order("Apply this patch:", patch.strip("\n"))
-
-
-def _gesture_orders(move: Move, texts: Texts) -> Order:
-    verb = move.shape.name.split(" ", 1)[0] or "tap"
-    if verb == "swipe":
-        way = move.shape.name.split(" ")[1:2]
-        return Order(f"Swipe {''.join(way)}.".replace(" .", "."))
-    said = {"tap": "Tap", "drag": "Drag", "long_press_drag": "Press, hold and drag"}.get(
-        verb, "Tap"
-    )
-    label, known = texts.get("element", ""), move.target.resource_id if move.target else ""
-    if label:
-        return Order(
-            f"{said} {code(label, _SHORT_TEXT)}" + (f" ({code(known)})." if known else ".")
-        )
-    if known or element_name(move.target):
-        return Order(f"{said} the element {code(known or element_name(move.target))}.")
-    return Order(f"{said} at about {move.place}." if move.place else f"{said} the screen.")
-
-
-def _type(_move: Move, texts: Texts) -> Order:
-    return Order(f"Type {code(texts.get('text', ''))}.")
-
-
-def _key(move: Move, _texts: Texts) -> Order:
-    return Order(f"Press {code(move.shape.name)}.")
-
-
-def _launch(move: Move, _texts: Texts) -> Order:
-    return Order(f"Open the app {code(move.shape.name)}.")
-
-
-def _wait(_move: Move, _texts: Texts) -> Order:
-    return Order("Wait until it is ready.")
-
-
-def _ask(move: Move, texts: Texts) -> Order:
-    question = texts.get("question") or texts.get("instruction") or move.shape.name
-    return Order(f"Ask the person: {code(question)}." if question else "Ask the person.")
-
-
-def _tool(move: Move, texts: Texts) -> Order:
-    name = move.shape.name or move.shape.deed.value
-    given = [
-        f"{code(field)} = {code(text)}" for field, text in list(texts.items())[:_ORDERS_MOST_FIELDS]
-    ]
-    return Order(f"Call {code(name)}" + (f" with {', '.join(given)}." if given else "."))
-
-
-_ORDERS: Mapping[Deed, Callable[[Move, Texts], Order]] = MappingProxyType(
-    {
-        Deed.SHELL: _run,
-        Deed.DEVICE_SHELL: _run,
-        Deed.SCRIPT: _script,
-        Deed.READ: _read,
-        Deed.WRITE: _write,
-        Deed.EDIT: _edit,
-        Deed.PATCH: _patch,
-        Deed.GESTURE: _gesture_orders,
-        Deed.TYPE: _type,
-        Deed.KEY: _key,
-        Deed.LAUNCH: _launch,
-        Deed.WAIT: _wait,
-        Deed.ASK: _ask,
-    }
-)

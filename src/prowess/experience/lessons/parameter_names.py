@@ -1,11 +1,8 @@
-"""What a parameter is called, in a word or two.
+"""What a parameter is called, and how one value follows from another.
 
-By the option, the field or the program that takes it, by the word that stands beside it in the
-task, or by its kind: the surest of these that there is.
-
-How one value follows from another: a file's name without its ending, a title as a slug.
-
-Only what is certain counts: a derivation holds for a parameter where it holds in every trace.
+A name is made of the option, the field or the program that takes the value, of the word beside it
+in the task, or of its kind: the surest of these that there is. A derivation (a file's name without
+its ending, a title as a slug) holds for a parameter where it holds in every trace.
 """
 
 import re
@@ -14,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
-from prowess.experience.commands import Kind, ending_of, kind_of, without_ending
+from prowess.data import read_table, read_word_group
+from prowess.experience.values import Kind, ending_of, kind_of, without_ending
 from prowess.transcripts.traces import Deed, UiTarget
 
 
@@ -119,62 +117,23 @@ _NAMES_LONGEST = 30
 _LONG_OPTION = re.compile(r"--([A-Za-z][\w-]{1,30})[= ]*[\"']?\Z")
 _SHORT_OPTION = re.compile(r"(?:\A|\s)(-[A-Za-z]) ?[\"']?\Z")
 _ASSIGNED = re.compile(r"[\"']?([A-Za-z_][\w-]{1,30})[\"']?\s?[=:]\s?[\"']?\Z")
-_SHORT: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("git commit", "-m"): "message",
-        ("git tag", "-m"): "message",
-        ("git checkout", "-b"): "branch",
-        ("git switch", "-c"): "branch",
-        ("docker build", "-t"): "image",
-        ("gh pr create", "-t"): "title",
-        ("gh pr create", "-b"): "body",
-    }
-)
-_TAKEN_BY: Mapping[str, str] = MappingProxyType(
-    {
-        "git checkout": "branch", "git switch": "branch", "git merge": "branch",
-        "git branch": "branch", "git push": "branch", "git tag": "tag", "git clone": "repository",
-        "mkdir": "folder", "cd": "folder", "rm": "path", "docker run": "image",
-        "docker push": "image", "docker pull": "image", "docker build": "image",
-        "npm install": "package", "pip install": "package", "brew install": "package",
-        "apt install": "package", "apt-get install": "package", "uv add": "package",
-        "cargo add": "package", "systemctl restart": "service", "systemctl status": "service",
-        "gh issue view": "issue", "gh pr view": "pull_request", "gh pr checkout": "pull_request",
-        "ssh": "host", "ping": "host",
-    }
-)  # fmt: skip
 _SURE_KINDS = frozenset((Kind.URL, Kind.EMAIL, Kind.DATE, Kind.VERSION, Kind.FOLDER, Kind.PACKAGE))
 _KIND_NAMES: Mapping[Kind, str] = MappingProxyType(
     {kind: kind.value for kind in Kind} | {Kind.TEXT: "text", Kind.HASH: "commit"}
 )
-_IN_AND_OUT = frozenset(("input", "output", "out", "in", "source", "target", "dest", "config"))
-# Fields that every tool has, and parts of an element's id that say nothing about it.
-_PLAIN_FIELDS = frozenset(
-    ("path", "file_path", "filepath", "file", "text", "value", "content", "input", "command",
-     "absolute_path", "notebook_path", "element", "old", "new")
-)  # fmt: skip
-_PLAIN_PARTS = frozenset(
-    ("et", "edit", "src", "input", "field", "box", "view", "id", "text", "txt", "bar", "plate",
-     "tv", "btn", "button", "container", "widget", "main", "item", "layout", "edittext", "menu",
-     "query", "icon", "action")
-)  # fmt: skip
-_ARTICLES = frozenset(("the", "a", "an", "my", "our", "this", "that", "new"))
-_NO_NAMES = frozenset(
-    re.findall(
-        r"\w+",
-        "about after and as at before by call called find for from get in into is it make"
-        " named of on only open or play please put read run saying search see send set show take"
-        " text than them then to type use using want with word words write",
-    )
-)
 _SHORTEST, _MOST_WORD = 3, 20
-# Between a thing and what it is: `a message saying X`, `a list called X`.
-_BETWEEN = frozenset(("saying", "says", "reading", "called", "named", "titled"))
-# Whoever is named right behind these, or behind a `to` after them, is who gets it.
-_GIVING = frozenset(("send", "text", "message", "email", "mail", "write", "tell", "forward"))
-_CALLING = frozenset(("call", "phone", "dial", "ring"))
 # What a field is called that takes anything.
 _ANY_TEXT = "search_text"
+
+
+_TABLE = "experience/lessons/words.toml"
+_words = partial(read_word_group, _TABLE)
+
+
+@cache
+def _taken_by() -> Mapping[str, str]:
+    named = read_table(_TABLE)["taken_by"].items()
+    return {program: name for name, programs in named for program in programs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +160,7 @@ def name_of(values: Sequence[str], sources: Iterable[Source], tasks: Sequence[st
     rank, name = ranked[0][1] if ranked else (9, "")
     if kind is Kind.FILE:
         ending = common_ending(values)
-        given = f"{name}_file" if rank == 0 and name in _IN_AND_OUT else ""
+        given = f"{name}_file" if rank == 0 and name in _words("in_and_out") else ""
         return given or (f"{snake(ending)}_file" if ending else "file")
     if name and rank <= 1:
         return (_beside(values, tasks, _person) if name == _ANY_TEXT else "") or name
@@ -215,7 +174,7 @@ def secret_name(source: Source) -> str:
     """Return the name of a secret by the field that takes it."""
     named = _by_element(source.target) if source.deed is Deed.TYPE else ""
     named = named or (snake(source.field.rsplit(".", 1)[-1]) if source.deed is Deed.TOOL else "")
-    return named if named and named not in _PLAIN_FIELDS else "secret"
+    return named if named and named not in _words("plain_fields") else "secret"
 
 
 def derived_name(name: str, way: Derivation) -> str:
@@ -289,10 +248,10 @@ def _by_source(source: Source, kind: Kind) -> tuple[int, str]:
     elif source.deed in (Deed.TOOL, Deed.ASK):
         name = snake(source.field.rsplit(".", 1)[-1])
     elif not source.before or source.before[-1] in " \"'":
-        name = _TAKEN_BY.get(source.name, "")
+        name = _taken_by().get(source.name, "")
     is_whole = source.deed in (Deed.TOOL, Deed.ASK) and not source.before.strip()
     rank = 1 if is_whole else 2
-    return (rank, name) if name and name not in _PLAIN_FIELDS else (9, "")
+    return (rank, name) if name and name not in _words("plain_fields") else (9, "")
 
 
 def _by_option(source: Source) -> str:
@@ -301,7 +260,8 @@ def _by_option(source: Source) -> str:
     found = _SHORT_OPTION.search(source.before)
     if found is None:
         return ""
-    return _SHORT.get((source.name, found[1]), "output" if found[1] == "-o" else "")
+    options: Mapping[str, str] = read_table(_TABLE)["options"].get(source.name, {})
+    return options.get(found[1], "output" if found[1] == "-o" else "")
 
 
 def _by_element(target: UiTarget | None) -> str:
@@ -309,7 +269,7 @@ def _by_element(target: UiTarget | None) -> str:
         return ""
     tail = target.resource_id.rsplit("/", 1)[-1]
     for named in (tail, target.content_desc, target.label, target.text):
-        words = [word for word in snake(named).split("_") if word and word not in _PLAIN_PARTS]
+        words = [one for one in snake(named).split("_") if one not in {"", *_words("plain_parts")}]
         if words:
             return _ANY_TEXT if "search" in words else "_".join(words[:3])
     return ""
@@ -334,9 +294,9 @@ def _beside(
         after = re.match(r"[\"'\u201d]?\s+([^\W\d_]+)", task[hit.end() :])
         if person := person_of(before):
             found[person] += 1
-        elif len(before) > 1 and before[-1] not in _ARTICLES:
+        elif len(before) > 1 and before[-1] not in _words("articles"):
             found[_thing(before)] += 1
-        elif before and before[-1] in _ARTICLES and after:
+        elif before and before[-1] in _words("articles") and after:
             found[after[1].lower()] += 1
     best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:1]
     return next((name for word, count in best if (name := _named(word, count, len(values)))), "")
@@ -344,18 +304,18 @@ def _beside(
 
 def _thing(before: Sequence[str]) -> str:
     """Return what a value is, of the words before it."""
-    near = [word for word in before if word not in _BETWEEN and word != "that"]
-    return near[-1] if near and before[-1] in _BETWEEN else before[-1]
+    near = [word for word in before if word not in _words("between") and word != "that"]
+    return near[-1] if near and before[-1] in _words("between") else before[-1]
 
 
 def _person(before: Sequence[str]) -> str:
     """Return what somebody is who is named behind these words: of a call or of a message."""
-    if before and before[-1] in _GIVING | _CALLING:
-        return "contact" if before[-1] in _CALLING else "recipient"
-    is_to = before[-1:] == ["to"] and bool(_GIVING.intersection(before))
+    if before and before[-1] in _words("giving") | _words("calling"):
+        return "contact" if before[-1] in _words("calling") else "recipient"
+    is_to = before[-1:] == ["to"] and bool(_words("giving").intersection(before))
     return "recipient" if is_to else ""
 
 
 def _named(word: str, count: int, of: int) -> str:
     is_name = word.isascii() and _SHORTEST <= len(word) <= _MOST_WORD and word.isalpha()
-    return word if is_name and word not in _NO_NAMES and 2 * count > of else ""
+    return word if is_name and word not in _words("no_names") and 2 * count > of else ""

@@ -1,14 +1,10 @@
-"""What varies between traces of one goal, as named parameters.
+"""What varies between traces of one goal, as named parameters, and the goal in plain words.
 
 The same values over the traces are the same parameter wherever they stand, and a value that follows
 from another is told through it. How a program is called may be a habit, which stays as most had it;
 `otherwise` has who did not. Give it traces without secrets: what is hidden there becomes a
-parameter that shows no value.
-
-A goal in plain words: a title, a phrase for a description, and the name of a skill.
-
-The words are a person's own, so whatever has a meaning in Markdown or HTML is taken out. A goal in
-a script that a name cannot hold is told apart by a hash.
+parameter that shows no value. The words of a goal are a person's own, so whatever has a meaning in
+Markdown or HTML is taken out; one in a script that a name cannot hold is told apart by a hash.
 """
 
 import hashlib
@@ -17,10 +13,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
-from prowess.experience.commands import Kind, ending_of, values_in
-from prowess.experience.lessons.moves import unfilled
+from prowess.data import read_word_group
+from prowess.experience.lessons.orders import unfilled
 from prowess.experience.lessons.parameter_names import (
     Derivation,
     Source,
@@ -33,6 +30,7 @@ from prowess.experience.lessons.parameter_names import (
 )
 from prowess.experience.lessons.templates import Entry, ParameterBook, Values, marks_in, usual_value
 from prowess.experience.redaction import HIDDEN
+from prowess.experience.values import Kind, ending_of, values_in
 from prowess.skills.parse import MAX_NAME
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed
@@ -41,6 +39,9 @@ _MOST_EXAMPLES, _LONGEST_EXAMPLE = 3, 60
 _MOST_OF_A_KIND = 4
 _NOWHERE = Source(deed=Deed.READ, field="path")
 _Use = tuple[int, Derivation]
+
+
+_words = partial(read_word_group, "experience/lessons/words.toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,17 +265,13 @@ _KINDS: Mapping[Kind, str] = MappingProxyType(
 )
 
 
-# Options that are no noun: `--to`.
-_NO_NOUNS = frozenset(("to", "from", "in", "out", "of", "for", "with", "at", "by", "as", "on"))
-
-
 def _about(values: Sequence[str], name: str, *, is_asked: bool) -> str:
     kind, ending = common_kind(values), common_ending(values)
     what = _KINDS.get(kind, f"a {kind.value}")
     if kind is Kind.FILE and ending:
         what = f"a {ending} file"
     words = name.rstrip("0123456789").strip("_").replace("_", " ")
-    if words not in what and words not in _NO_NOUNS:
+    if words not in what and words not in _words("no_nouns"):
         is_said = words.endswith((kind.value, "text")) or kind is Kind.TEXT
         what = f"the {words}" if is_said else f"the {words}, {what}"
     return f"{what}; the task names it" if is_asked else f"{what}; the task may not name it"
@@ -317,18 +314,9 @@ _SENTENCE = re.compile(r"(?<=[^\s.]{2})[.!?;](?=\s|\Z)|[\u3002\uff01\uff1f\uff1b
 # Scripts that put no space between words: an English word among them would say nothing.
 _NO_SPACES = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
 _SIGNS = re.compile(r"[`<>\[\]{}*#|\\_~\"\u201c\u201d]+")
-_NO_PART = frozenset(("a", "an", "the", "my", "our", "your", "me", "us", "please", "this", "that"))
-_NO_END = frozenset(
-    ("to", "in", "of", "for", "and", "with", "from", "on", "at", "by", "as", "into", "or", "then")
-)
-_SAYING = frozenset(("saying", "says", "called", "named", "titled", "reading"))
 _RESERVED = re.compile(r"anthropic|claude")
 # What stands for a word that was another one in each run, and says nothing by itself.
 GAP = "\u2026"
-# Names of parameters that say no more than that something is given.
-_NO_NAMES = _NO_END | {
-    "text", "word", "words", "value", "content", "input", "string", "argument", "parameter", "field"
-}  # fmt: skip
 _TOKEN = re.compile(r"\{[a-z][a-z0-9_]*\}|[^\W_]+(?:[.-][^\W_]+)*")
 _NAME_OF_ONE = re.compile(r"[^\W\d_]*\d.*|[A-Z][^\W\dA-Z_]+")
 _FEWEST_ALIKE, _MOST_APART = 0.6, 0.34
@@ -371,7 +359,7 @@ def _can_be_value(hit: re.Match[str]) -> bool:
     """Return whether a word could be a value; the first says what to do, however it is said."""
     word = hit[0].casefold()
     is_first = not _TOKEN.search(hit.string, _lead_end(hit.string), hit.start())
-    is_small = word in _NO_END or word in _NO_PART
+    is_small = word in _words("no_end") or word in _words("no_part")
     return not (is_first or is_small or word.startswith("{") or _NO_SPACES.search(word))
 
 
@@ -430,12 +418,12 @@ def plain_goal(goal: str, parameters: Sequence[Parameter]) -> str:
 
 def _says_nothing(parameter: Parameter | None, name: str) -> bool:
     base = parameter.derived_from or name if parameter else name
-    return base.rstrip("_0123456789") in _NO_NAMES
+    return base.rstrip("_0123456789") in _words("any_value") | _words("no_end")
 
 
 def _close(words: list[str]) -> None:
     """Take away what led to a word that is left out: `to`, `as the`, `saying`."""
-    for small in (_SAYING, _NO_PART, _NO_END):
+    for small in (_words("saying"), _words("no_part"), _words("no_end")):
         if len(words) > 1 and words[-1].casefold() in small:
             words.pop()
 
@@ -449,12 +437,12 @@ def name_of_skill(phrase: str) -> str:
     """Return a valid name for a skill: ASCII, short, and its own where letters were lost."""
     letters = unicodedata.normalize("NFKD", phrase.casefold())
     ascii_only = re.sub(r"[^\x00-\x7f]+", " ", re.sub(r"[\u0300-\u036f]", "", letters))
-    words = [one for one in re.findall(r"[a-z0-9]+", ascii_only) if one not in _NO_PART]
+    words = [one for one in re.findall(r"[a-z0-9]+", ascii_only) if one not in _words("no_part")]
     words = [one for one in words if not _RESERVED.search(one)][:_NAME_WORDS]
     name = "-".join(words)[:_NAME_LENGTH].strip("-")
     if len("-".join(words)) > _NAME_LENGTH:
         name = name.rpartition("-")[0] or name
-    while name.rpartition("-")[2] in _NO_END:
+    while name.rpartition("-")[2] in _words("no_end"):
         name = name.rpartition("-")[0]
     is_whole = not re.search(r"[^\W\d_]", re.sub(r"[\x00-\x7f]", "", letters))
     if is_whole and len(name) >= _SHORTEST_NAME:

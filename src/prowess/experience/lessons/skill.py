@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from prowess.experience.commands import is_general
 from prowess.experience.lessons.alignment import Aligned, AlignedStep
-from prowess.experience.lessons.moves import code, fenced, unfilled
+from prowess.experience.lessons.orders import code, fenced, unfilled
 from prowess.experience.lessons.parameters import (
     Parameter,
     name_of_skill,

@@ -1,19 +1,10 @@
-"""The parameters found so far, and texts of several traces made into one text with marks in it.
+"""Texts of several traces made into one text with marks in it, and the parameters found so far.
 
 A mark names an entry and how its value is used (see `Derivation`). A text becomes marked by looking
-for values that are known already; what still differs then is known under another form, a habit in
-how a program is called, or a new entry. A habit stays as most had it, and a command is never put
-together from the habits of several traces: it is one that some trace ran.
-
-Where values stand in a text: as words of their own, never inside another word.
-
-A value is looked for by its letters, so what is looked for in `v1.2` or in Chinese, which puts no
-space between words, needs a rule of its own for where a word ends.
-
-Texts that say the same but for some values: what they share, and the gaps between.
-
-Texts are compared word by word. A gap is one word wherever words stand for themselves, and a whole
-run of words inside quotes or in prose, where two words are rarely two values.
+for values that are known already, as words of their own; what still differs then is known under
+another form, a habit in how a program is called, or a new entry. Texts are compared word by word: a
+gap is one word wherever words stand for themselves, and a run of words inside quotes or in prose. A
+habit stays as most had it, and a command is never put together from the habits of several traces.
 """
 
 import re
@@ -24,7 +15,7 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import ending_of, is_filtered, without_ending, without_filters
+from prowess.experience.commands import is_filtered, without_filters
 from prowess.experience.lessons.moves import MARK, MARK_END, TOO_LONG
 from prowess.experience.lessons.parameter_names import (
     Derivation,
@@ -34,6 +25,7 @@ from prowess.experience.lessons.parameter_names import (
     snake,
 )
 from prowess.experience.redaction import HIDDEN
+from prowess.experience.values import ending_of, without_ending
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import Deed
 

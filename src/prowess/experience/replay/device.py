@@ -18,7 +18,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from prowess.data import read_table
-from prowess.experience.commands import quoted
+from prowess.experience.replay.bash import quoted
 from prowess.experience.replay.steps import (
     Around,
     Part,

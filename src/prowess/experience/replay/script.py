@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prowess.data import read_text
-from prowess.experience.commands import comment_word, quoted, visible
 from prowess.experience.redaction import without_secrets
+from prowess.experience.replay.bash import comment_word, quoted, visible
 from prowess.experience.replay.device import (
     PARTS_WITHOUT_SECRETS,
     device_shell_part,

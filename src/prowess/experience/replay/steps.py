@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from prowess.experience.commands import quoted, visible
 from prowess.experience.fingerprint import (
     FIELDS,
     PatchedFile,
@@ -24,6 +23,7 @@ from prowess.experience.fingerprint import (
     read_patch,
 )
 from prowess.experience.redaction import HIDDEN
+from prowess.experience.replay.bash import quoted, visible
 from prowess.experience.replay.gate import Gate, question_path
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import MOST_FIELD, Action, Json, command_of, path_of

@@ -1,14 +1,12 @@
-"""The traces of each workspace that were learned from, so that several of one goal can be told.
-
-They lie in the state folder, private, each a file of the trace format under the hash it is known
-by. What is written is without secrets, whoever calls. There is a bound on how many a workspace has
-and on how much all have together: the oldest go, of any workspace. What is not ours stays.
-
-Files of traces: what one holds, and which ones a folder has.
+"""Files of traces: those that a person names, and those of each workspace that were learned from.
 
 A result of ten megabytes on one line occurs, so lines may be far longer here than elsewhere. A
 folder is walked without following a link, and one with more files than anybody means is refused
 instead of read in part.
+
+What was learned from lies in the state folder, private and without secrets, each trace a file under
+the hash it is known by. There is a bound on how many a workspace has and on how much all have
+together: the oldest go, of any workspace. What is not ours stays.
 """
 
 import gc
@@ -18,7 +16,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -201,9 +199,6 @@ _FOLDER = re.compile(r"[0-9a-f]{32}\Z")
 _STRAY = re.compile(re.escape(TEMPORARY_PREFIX) + r"[0-9a-f]{16}\.tmp\Z")
 _PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
 
-# From a JSON value and the path it was read from to the traces in it.
-Parse = Callable[[object, str], Sequence[Trace]]
-
 
 class _Kept(NamedTuple):
     """A file with a trace; in the order of time."""
@@ -213,18 +208,13 @@ class _Kept(NamedTuple):
     size: int
 
 
-def _parsed(value: object, path: str) -> Sequence[Trace]:
-    return read_records((Record(value),), path=path, shape=TraceShape.DOCUMENT).traces
-
-
 class KeptTraces:
     """The traces of one workspace."""
 
-    def __init__(self, workspace: str, state: str, parse: Parse = _parsed) -> None:
-        """Nothing is read or made yet; `parse` reads again what `as_record` wrote."""
+    def __init__(self, workspace: str, state: str) -> None:
+        """Nothing is read or made yet."""
         self._folder = Path(state) / "experience"
         self._own = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:32]
-        self._parse = parse
         self.problems: tuple[str, ...] = ()
 
     def add(self, trace: Trace) -> bool:
@@ -255,48 +245,22 @@ class KeptTraces:
         if not (self._folder / self._own).is_dir():
             return ()
         with Root.open(self._folder) as root:
-            found = [trace for _, trace in self._read(root)]
-        return tuple(found)
+            return tuple(self._read(root))
 
-    def forget(self, ids: Collection[str]) -> int:
-        """Delete traces by their ids, and return how many there were.
-
-        Raises:
-            PathError: the state folder cannot be used.
-        """
-        if not (self._folder / self._own).is_dir():
-            return 0
-        with self._locked() as root:
-            # The id is that of the content: a name says only what it was when it was written.
-            places = [place for place, trace in self._read(root) if trace.id in set(ids)]
-            for place in places:
-                root.unlink(place)
-        return len(places)
-
-    def _read(self, root: Root) -> list[tuple[str, Trace]]:
+    def _read(self, root: Root) -> list[Trace]:
         problems, found = [], []
         for name, state in root.list(self._own):
             if not _is_ours(name, state) and not _STRAY.match(name):
                 problems.append(f"{shown(f'{self._own}/{name}')}: is no trace that was kept here.")
         for kept in _kept(root, self._own):
             try:
-                found.append((kept.path, self._trace(root, kept.path)))
+                found.append(_read_trace(root, kept.path))
             except PathError as error:
                 # Another process may just have made room.
                 if not isinstance(error.__cause__, FileNotFoundError):
                     problems.append(str(error))
         self.problems = tuple(problems)
         return found
-
-    def _trace(self, root: Root, place: str) -> Trace:
-        try:
-            value = json.loads(root.read(place, MOST_TRACE_BYTES))
-        except (ValueError, RecursionError) as error:
-            raise PathError(place, "is not JSON, so it was passed over.") from error
-        traces = self._parse(value, str(root.path / place))
-        if len(traces) != 1:
-            raise PathError(place, "does not hold one trace, so it was passed over.")
-        return traces[0]
 
     @contextmanager
     def _locked(self) -> Iterator[Root]:
@@ -309,6 +273,19 @@ class KeptTraces:
                     str(self._folder), f"cannot be locked: {error.strerror}."
                 ) from error
             yield stack.enter_context(Root.open(self._folder, create=True))
+
+
+def _read_trace(root: Root, place: str) -> Trace:
+    try:
+        value = json.loads(root.read(place, MOST_TRACE_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise PathError(place, "is not JSON, so it was passed over.") from error
+    records = (Record(value),)
+    where = str(root.path / place)
+    traces = read_records(records, path=where, shape=TraceShape.DOCUMENT).traces
+    if len(traces) != 1:
+        raise PathError(place, "does not hold one trace, so it was passed over.")
+    return traces[0]
 
 
 def _is_ours(name: str, state: os.stat_result) -> bool:
