@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from prowess.runtime.install import InstallRequest, InstallResult, InstallService
+from prowess.runtime.install import InstallReport, InstallRequest, InstallService
 from prowess.wiring import Runtime, open_runtime
 from prowess.wiring.transfer import open_installing
 
@@ -124,7 +124,7 @@ class World:
 
     def install(
         self, skill: str = "frames", option: str = "", timeout_ms: object = None
-    ) -> InstallResult:
+    ) -> InstallReport:
         request = InstallRequest(skill=skill, option_id=option, timeout_ms=timeout_ms)
         return self.service().install(request)
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.host.processes import children as processes
-from prowess.host.processes.children import ChildProcesses, Files, Kept, Stream
+from prowess.host.processes.children import BoundedText, ChildProcesses, Files, Stream
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -420,7 +420,7 @@ def test_where_pipes_cannot_be_watched_files_take_their_place(
 
 @given(st.lists(st.text(max_size=20)), st.integers(0, 60))
 def test_what_is_kept_is_the_beginning_and_the_end(pieces: list[str], most: int) -> None:
-    kept, whole = Kept(most), "".join(pieces)
+    kept, whole = BoundedText(most), "".join(pieces)
 
     for piece in pieces:
         kept.add(piece)

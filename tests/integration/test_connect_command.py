@@ -14,7 +14,7 @@ from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import Scope
 from prowess.host.harness.settings_files import own_program
-from prowess.runtime.harness.connect import Connecting, Request
+from prowess.runtime.harness.connect import Connecting, ConnectRequest
 from prowess.runtime.harness.difference import file_difference
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_connecting
@@ -64,8 +64,8 @@ def _backups(path: Path) -> list[Path]:
     return sorted(path.parent.glob(path.name + ".prowess-backup-*"))
 
 
-def _hooks_only(*, remove: bool = False) -> Request:
-    return Request(harness=Harness.CLAUDE_CODE, with_mcp=False, remove=remove)
+def _hooks_only(*, remove: bool = False) -> ConnectRequest:
+    return ConnectRequest(harness=Harness.CLAUDE_CODE, with_mcp=False, remove=remove)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -286,7 +286,7 @@ def test_a_file_that_appears_after_the_difference_was_shown_is_not_written(
 
 
 def test_what_was_written_before_a_failure_is_named(world: Path, connecting: Connecting) -> None:
-    plan = connecting.plan(Request(harness=Harness.CLAUDE_CODE))
+    plan = connecting.plan(ConnectRequest(harness=Harness.CLAUDE_CODE))
     (world / "home" / ".claude.json").write_text("{}")
 
     with pytest.raises(PathError, match=r"Already written: .*settings\.json"):
@@ -375,7 +375,7 @@ def test_variables_move_the_settings_of_a_harness(
 def test_what_is_registered_can_be_asked_for_also_where_a_file_is_broken(
     world: Path, connecting: Connecting
 ) -> None:
-    connecting.apply(connecting.plan(Request(harness=Harness.CLAUDE_CODE)))
+    connecting.apply(connecting.plan(ConnectRequest(harness=Harness.CLAUDE_CODE)))
     (world / "home" / ".claude.json").write_text("{")
 
     hooks, server = connecting.found(Harness.CLAUDE_CODE, Scope.USER).values()
@@ -416,12 +416,12 @@ def test_whoever_reads_the_hooks_of_another_harness_too_is_named(
     connecting: Connecting, first: Harness
 ) -> None:
     second = Harness.VSCODE if first is Harness.COPILOT else Harness.COPILOT
-    alone = connecting.plan(Request(harness=first, scope=Scope.PROJECT))
+    alone = connecting.plan(ConnectRequest(harness=first, scope=Scope.PROJECT))
     connecting.apply(alone)
 
-    both = connecting.plan(Request(harness=second, scope=Scope.PROJECT))
+    both = connecting.plan(ConnectRequest(harness=second, scope=Scope.PROJECT))
     connecting.apply(both)
-    again = connecting.plan(Request(harness=second, scope=Scope.PROJECT))
+    again = connecting.plan(ConnectRequest(harness=second, scope=Scope.PROJECT))
 
     assert not any("call us twice" in note for note in alone.notes)
     assert any(f"{second} may run the hooks of {first}" in note for note in both.notes)
@@ -431,11 +431,11 @@ def test_whoever_reads_the_hooks_of_another_harness_too_is_named(
 def test_in_a_project_the_kept_files_are_told_of_before_somebody_commits_them(
     world: Path, connecting: Connecting
 ) -> None:
-    fresh = connecting.plan(Request(harness=Harness.GEMINI, scope=Scope.PROJECT))
+    fresh = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=Scope.PROJECT))
     (world / "work" / ".gemini").mkdir()
     (world / "work" / ".gemini" / "settings.json").write_text('{"theme": "dark"}')
 
-    changed = connecting.plan(Request(harness=Harness.GEMINI, scope=Scope.PROJECT))
+    changed = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=Scope.PROJECT))
 
     assert not any("prowess-backup" in note for note in fresh.notes)
     assert any("prowess-backup" in note for note in changed.notes)

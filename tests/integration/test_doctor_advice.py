@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prowess.cli.main import main
-from prowess.runtime.harness.doctor import Level, examine
+from prowess.runtime.harness.doctor import DoctorLevel, examine
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_doctor
 
@@ -49,7 +49,7 @@ def test_a_state_folder_that_is_none_is_a_problem(world: Path, *, is_link: bool)
         found = examine([one for one in checks if one.title in {"The store", "Permissions"}])
 
     (finding,) = found.findings
-    assert finding.level is Level.PROBLEM
+    assert finding.level is DoctorLevel.PROBLEM
     assert f"{state} is no folder" in finding.text
     assert "PROWESS_HOME" in finding.todo
 

@@ -22,7 +22,7 @@ from prowess.errors import ContainmentError, PathError, RemovalError
 from prowess.experience.replay.script import script_head
 from prowess.host.files import trash as folder_move
 from prowess.host.writers import drafts as draft_shelf
-from prowess.host.writers.drafts import DraftShelf, ListedDraft
+from prowess.host.writers.drafts import ListedDraft, WorkspaceDrafts
 from prowess.host.writers.trash import SkillTrash
 
 NOW = 1_800_000_000.0
@@ -52,8 +52,8 @@ class World:
     def scripts(self) -> Path:
         return self.work / "scripts" / "auto"
 
-    def shelf(self, hook: Callable[[str], None] | None = None) -> DraftShelf:
-        return DraftShelf(str(self.work), str(self.top / "state"), swap_hook=hook)
+    def shelf(self, hook: Callable[[str], None] | None = None) -> WorkspaceDrafts:
+        return WorkspaceDrafts(str(self.work), str(self.top / "state"), swap_hook=hook)
 
     def trash(self) -> SkillTrash:
         return SkillTrash(self.top / "state" / "trash")
@@ -231,7 +231,7 @@ def test_a_workspace_that_is_a_link_is_the_folder_it_leads_to(world: World) -> N
     linked = world.top / "linked"
     linked.symlink_to(world.work)
 
-    path, _ = DraftShelf(str(linked), str(world.top / "state")).write(
+    path, _ = WorkspaceDrafts(str(linked), str(world.top / "state")).write(
         STEM, TEXT, None, as_folder=False
     )
 
@@ -547,7 +547,7 @@ def test_another_workspace_cannot_take_the_draft(world: World) -> None:
     other.mkdir()
 
     with pytest.raises(PathError, match="no draft that was removed from"):
-        DraftShelf(str(other), str(world.top / "state")).restore(trash_id)
+        WorkspaceDrafts(str(other), str(world.top / "state")).restore(trash_id)
 
     assert tree(other) == {}
 
@@ -557,7 +557,7 @@ def test_the_trash_cannot_lie_among_the_drafts(world: World, inside: str) -> Non
     draft = world.put()
 
     with pytest.raises(PathError, match="cannot be the trash"):
-        DraftShelf(str(world.work), str(world.top / inside)).remove(draft, now=NOW)
+        WorkspaceDrafts(str(world.work), str(world.top / inside)).remove(draft, now=NOW)
 
     assert Path(draft.path).exists()
 
@@ -616,9 +616,9 @@ def test_no_other_script_is_removed(world: World, path: str) -> None:
 
 def test_another_process_waits_for_the_lock(world: World) -> None:
     script = (
-        "import sys; from prowess.host.writers.drafts import DraftShelf\n"
+        "import sys; from prowess.host.writers.drafts import WorkspaceDrafts\n"
         "print('waiting', flush=True)\n"
-        "with DraftShelf(sys.argv[1], sys.argv[2]).lock():\n"
+        "with WorkspaceDrafts(sys.argv[1], sys.argv[2]).lock():\n"
         "    print('in', flush=True)\n"
     )
     with world.shelf().lock():
@@ -802,7 +802,7 @@ def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system refuse to rename or link from one root to the other, as between two disks."""
     rename = folder_move.rename
 
-    def refuse(old: folder_move.Place, new: folder_move.Place) -> None:
+    def refuse(old: folder_move.RootPlace, new: folder_move.RootPlace) -> None:
         if old.root is not new.root:
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         rename(old, new)

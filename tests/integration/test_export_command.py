@@ -13,7 +13,7 @@ import pytest
 from prowess.cli.main import main
 from prowess.errors import PathError
 from prowess.host.files.archives import read_archive
-from prowess.host.writers.export import ExportPlaces
+from prowess.host.writers.export import ExportFolders
 from prowess.runtime.harness.export import Build, Placed
 from prowess.runtime.sync import CopiedFile
 
@@ -461,7 +461,7 @@ def test_a_refusal_is_one_sentence(world: Path, capsys: pytest.CaptureFixture[st
 
 def test_a_build_that_cannot_be_written_leaves_nothing_behind(world: Path) -> None:
     files = {"SKILL.md": CopiedFile(b"x"), "aux/b.md": CopiedFile(b"x")}
-    places = ExportPlaces(str(world), str(world))
+    places = ExportFolders(str(world), str(world))
 
     with pytest.raises(PathError):
         places.to_folder("out", Build(name="notes", files=files), "/elsewhere", force=False)
@@ -470,7 +470,7 @@ def test_a_build_that_cannot_be_written_leaves_nothing_behind(world: Path) -> No
 
 
 def test_a_build_is_the_same_only_with_the_same_files_and_rights(world: Path) -> None:
-    places = ExportPlaces(str(world), str(world))
+    places = ExportFolders(str(world), str(world))
     plain = Build(name="notes", files={"SKILL.md": CopiedFile(b"x"), "a.sh": CopiedFile(b"y")})
     script = CopiedFile(b"y", executable=True)
     run = Build(name="notes", files={"SKILL.md": CopiedFile(b"x"), "a.sh": script})

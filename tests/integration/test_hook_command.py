@@ -17,7 +17,7 @@ from prowess.hooks.harness import Harness
 from prowess.hooks.samples import SAMPLES, Sample
 from prowess.host.harness.call_records import FILE_NAME, HookLog
 from prowess.host.harness.hook_client import ask
-from prowess.host.harness.hook_socket import Asked, HookSocket
+from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
@@ -304,7 +304,7 @@ def test_every_sample_is_answered_in_the_schema_of_its_harness(
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
         said = answer_hook(sample.payload, sample.environ, runtime=runtime)
         desk = HookDesk(runtime)
-        warm = desk.answer(Asked(sample.environ, str(world.work), _here(sample, world)))
+        warm = desk.answer(HookQuestion(sample.environ, str(world.work), _here(sample, world)))
         desk.close()
 
     assert sample.answers_with(said) == ""
@@ -368,7 +368,7 @@ def test_in_a_subfolder_the_skills_of_the_project_are_named_with_a_gateway_and_w
     alone = world.hook(payload, named)
     with open_runtime(None, home=world.state, environ=world.environ) as runtime:
         desk = HookDesk(runtime)
-        warm = desk.answer(Asked(named, "/", payload))
+        warm = desk.answer(HookQuestion(named, "/", payload))
         desk.close()
 
     assert "- pdf-forms (score" in alone
@@ -443,7 +443,7 @@ def test_a_gateway_loads_before_the_first_prompt_what_that_would_wait_for(
         desk.warm()
         _wait_until_warm()
         ahead = list(encoded)
-        desk.answer(Asked({}, "/", world.payload()))
+        desk.answer(HookQuestion({}, "/", world.payload()))
         desk.close()
 
     assert any("PDF forms" in text for text in ahead)
@@ -464,7 +464,7 @@ def test_a_model_that_cannot_be_loaded_ahead_is_no_trouble(
     ):
         desk.warm()
         _wait_until_warm()
-        said = desk.answer(Asked({}, "/", world.payload()))
+        said = desk.answer(HookQuestion({}, "/", world.payload()))
 
     assert "pdf-forms" in (said or "")
     assert "hooks.no" not in caplog.text
@@ -504,10 +504,10 @@ def test_trouble_while_warming_is_told_by_its_kind_and_nothing_is_lost(
 def test_a_gateway_sees_a_skill_that_came_a_moment_ago(world: World) -> None:
     with open_runtime(None, home=world.state, environ=world.environ) as runtime:
         desk = HookDesk(runtime)
-        before = desk.answer(Asked({}, "/", world.payload(prompt="bake a sourdough bread")))
+        before = desk.answer(HookQuestion({}, "/", world.payload(prompt="bake a sourdough bread")))
         text = FORMS.replace("pdf-forms", "bread").replace("PDF forms", "sourdough bread")
         world.skill("bread", text)
-        after = desk.answer(Asked({}, "/", world.payload(prompt="bake a sourdough bread")))
+        after = desk.answer(HookQuestion({}, "/", world.payload(prompt="bake a sourdough bread")))
         desk.close()
 
     assert before == ""
@@ -517,7 +517,7 @@ def test_a_gateway_sees_a_skill_that_came_a_moment_ago(world: World) -> None:
 def test_a_gateway_notes_what_it_routed(world: World) -> None:
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
         desk = HookDesk(runtime)
-        desk.answer(Asked({}, "/", world.payload()))
+        desk.answer(HookQuestion({}, "/", world.payload()))
         desk.close()
         report = runtime.usage.report(agent_id=None, skill=None, after=0, limit=10)
 
@@ -530,8 +530,8 @@ def test_a_gateway_counts_a_prompt_that_no_skill_fits_and_nothing_that_nobody_ty
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
         desk = HookDesk(runtime)
         for prompt in ("bake a sourdough bread", "/help", "", PROMPT):
-            desk.answer(Asked({}, "/", world.payload(prompt=prompt)))
-        desk.answer(Asked({}, "/", world.payload("SessionStart", source="startup")))
+            desk.answer(HookQuestion({}, "/", world.payload(prompt=prompt)))
+        desk.answer(HookQuestion({}, "/", world.payload("SessionStart", source="startup")))
         desk.close()
         days = runtime.usage.days(0, None)
 
@@ -563,7 +563,7 @@ def _learned(world: World, *payloads: bytes) -> list[Any]:
         desk = HookDesk(runtime)
         desk.start()
         for payload in payloads:
-            assert desk.answer(Asked({}, str(world.work), payload)) == ""
+            assert desk.answer(HookQuestion({}, str(world.work), payload)) == ""
         desk.close()
     return world.proposals()
 

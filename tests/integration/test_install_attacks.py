@@ -19,11 +19,18 @@ from prowess.cli.render import print_error
 from prowess.cli.runs.install import Live
 from prowess.host.config.file import ConfigFile
 from prowess.host.config.secrets import referred_variables
-from prowess.host.downloads import Call, Clock, DownloadStopped
+from prowess.host.downloads import AbandonableCall, Clock, DownloadStopped
 from prowess.host.package_managers import installer_environment
 from prowess.host.sources.skill_files import place_of, read
 from prowess.host.tool_downloads import ToolDownloads
-from prowess.runtime.install import InstallRequest, InstallResult, Job, Outcome, Prepared, Watch
+from prowess.runtime.install import (
+    InstallOutcome,
+    InstallReport,
+    InstallRequest,
+    Job,
+    PreparedInstall,
+    Watch,
+)
 from prowess.safety.model import ScanVerdict
 from prowess.safety.packages import DownloadPlan
 from prowess.secrets.names import is_secret_in_environment
@@ -60,7 +67,7 @@ def job(url: str, *bins: str, file_name: str = "frames", seconds: float = 60.0) 
     )
 
 
-def carry_out(world: World, wanted: Job, watch: Watch | None = None) -> Outcome:
+def carry_out(world: World, wanted: Job, watch: Watch | None = None) -> InstallOutcome:
     return ToolDownloads(str(world.tools), world.environ).carry_out(wanted, watch or Watch())
 
 
@@ -90,7 +97,7 @@ def test_a_skill_whose_text_is_away_while_it_is_scanned_is_not_installed_for(
     assert alone.verdict is ScanVerdict.CLEAN
     assert rest.verdict is ScanVerdict.ERROR
     assert "its own text could not be read" in rest.error
-    assert isinstance(whole, InstallResult)
+    assert isinstance(whole, InstallReport)
     assert whole.skip_reason == "unsafe-skill"
 
 
@@ -119,7 +126,7 @@ def test_somebody_who_moves_the_text_away_and_back_never_has_it_prepared(
         over.set()
         flipping.join()
 
-    assert not [one for one in found if isinstance(one, Prepared)]
+    assert not [one for one in found if isinstance(one, PreparedInstall)]
     assert server.asked == []
 
 
@@ -258,7 +265,7 @@ def test_a_look_up_that_hangs_is_given_up_and_what_it_finds_late_is_closed() -> 
         closed.set()
 
     with pytest.raises(DownloadStopped):
-        Call(look_up, close).result(Clock(60.0, stop))
+        AbandonableCall(look_up, close).result(Clock(60.0, stop))
     answer.set()
 
     assert closed.wait(60)
@@ -269,7 +276,7 @@ def test_a_call_that_hangs_has_the_time_that_is_left() -> None:
     answer = threading.Event()
     try:
         with pytest.raises(TimeoutError):
-            Call(lambda: answer.wait(60), bool).result(Clock(0.05))
+            AbandonableCall(lambda: answer.wait(60), bool).result(Clock(0.05))
     finally:
         answer.set()
 

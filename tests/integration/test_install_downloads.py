@@ -30,7 +30,7 @@ from tests.integration.install_world import (
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
 from prowess.host.tool_downloads import RECORD, ListedHosts, ToolDownloads, publish, staged
-from prowess.runtime.install import InstallResult, Job, Outcome, Watch
+from prowess.runtime.install import InstallOutcome, InstallReport, Job, Watch
 from prowess.safety.packages import DownloadPlan
 from prowess.safety.web_addresses import WebAddress
 
@@ -55,7 +55,7 @@ def entry(url: str, **fields: Any) -> Entry:  # noqa: ANN401 - whatever an entry
     return {"id": "dl", "kind": "download", "url": url, "bins": ["frames"], **fields}
 
 
-def refused(world: World, result: InstallResult) -> str:
+def refused(world: World, result: InstallReport) -> str:
     """Return why it failed, having seen that nothing of it stays."""
     assert not result.ok, result
     assert world.installed() == set()
@@ -69,7 +69,7 @@ def job(url: str, **fields: Any) -> Job:  # noqa: ANN401 - whatever a plan holds
     return Job(key="frames", option_id="dl", bins=("frames",), plan=plan, private_hosts=(host,))
 
 
-def carry_out(world: World, wanted: Job, watch: Watch | None = None) -> Outcome:
+def carry_out(world: World, wanted: Job, watch: Watch | None = None) -> InstallOutcome:
     return ToolDownloads(str(world.tools), world.environ).carry_out(wanted, watch or Watch())
 
 
@@ -546,7 +546,7 @@ def test_the_program_in_a_bin_folder_is_meant_before_one_of_the_same_name(
 
 def test_two_installs_at_once_end_as_one(world: World, server: Server) -> None:
     wanted = job(server.serve("/x", tar(TREE)), archive="tar.gz", extract=True)
-    outcomes: list[Outcome] = []
+    outcomes: list[InstallOutcome] = []
     threads = [
         threading.Thread(target=lambda: outcomes.append(carry_out(world, wanted))) for _ in range(4)
     ]

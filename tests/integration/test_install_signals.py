@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import SYSTEM_PATH, World
 
-from prowess.host.package_managers import PREFIX, Machine, ToolInstalls
+from prowess.host.package_managers import PREFIX, InstallMachine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
-from prowess.runtime.install import Job, Outcome, Watch
+from prowess.runtime.install import InstallOutcome, Job, Watch
 from prowess.safety.packages import node_plan
 
 PROWESS = (sys.executable, "-m", "prowess")
@@ -87,8 +87,8 @@ def child_of(world: World) -> str:
     return (world.folder / "child").read_text(encoding="utf-8").strip()
 
 
-def install(world: World) -> Outcome:
-    machine = Machine(tools=str(world.tools), environ=world.environ)
+def install(world: World) -> InstallOutcome:
+    machine = InstallMachine(tools=str(world.tools), environ=world.environ)
     job = Job(key="frames", option_id="x", bins=(), plan=node_plan("framer"), seconds=60.0)
     return ToolInstalls(ChildProcesses(), machine).carry_out(job, Watch())
 
@@ -207,7 +207,7 @@ def test_an_install_beside_another_one_leaves_its_folder_alone(world: World) -> 
     os.mkfifo(world.folder / "home/go-on")
     world.skill({"kind": "node", "package": "framer"})
     job = Job(key="x", option_id="x", bins=(), plan=node_plan("framer", "pnpm"), seconds=60.0)
-    machine = Machine(tools=str(world.tools), environ=world.environ)
+    machine = InstallMachine(tools=str(world.tools), environ=world.environ)
 
     with started(world, "install", "frames", "--yes", "--json") as process:
         while not (world.folder / "place").exists():

@@ -17,9 +17,14 @@ from pathlib import Path
 import pytest
 from tests.integration.install_world import Server, World
 
-from prowess.host.package_managers import Machine, ToolInstalls, directions, installer_environment
+from prowess.host.package_managers import (
+    InstallMachine,
+    ToolInstalls,
+    directions,
+    installer_environment,
+)
 from prowess.host.processes.children import ChildProcesses
-from prowess.runtime.install import Job, Outcome, Preview, Watch
+from prowess.runtime.install import InstallOutcome, Job, Preview, Watch
 from prowess.safety.packages import InstallPlan, brew_plan, go_plan, node_plan, uv_plan
 
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -134,14 +139,14 @@ def only(world: World, *names: str) -> None:
     world.environ["PATH"] = str(folder)
 
 
-def run(world: World, plan: InstallPlan, *bins: str, watch: Watch | None = None) -> Outcome:
-    machine = Machine(tools=str(world.tools), environ=world.environ)
+def run(world: World, plan: InstallPlan, *bins: str, watch: Watch | None = None) -> InstallOutcome:
+    machine = InstallMachine(tools=str(world.tools), environ=world.environ)
     job = Job(key="frames", option_id="x", bins=bins, plan=plan, seconds=60.0)
     return ToolInstalls(ChildProcesses(), machine).carry_out(job, watch or Watch())
 
 
 def preview(world: World, plan: InstallPlan, platform: str = "linux") -> Preview:
-    machine = Machine(tools=str(world.tools), environ=world.environ, platform=platform)
+    machine = InstallMachine(tools=str(world.tools), environ=world.environ, platform=platform)
     job = Job(key="frames", option_id="x", bins=(), plan=plan)
     return ToolInstalls(ChildProcesses(), machine).preview(job)
 

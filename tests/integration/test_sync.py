@@ -23,7 +23,7 @@ from prowess.host.sources.skill_files import SkillFolders
 from prowess.host.writers.sync import LOCK, FolderTargets, Patience
 from prowess.runtime.scan import ScanService, Tools
 from prowess.runtime.sync import SyncReport, SyncRequest, SyncService
-from prowess.runtime.sync_plan import Action
+from prowess.runtime.sync_plan import SyncAction
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.rules.levels import Acceptance
 from prowess.skills.model import Skill, Source, Tier
@@ -138,7 +138,7 @@ def _visible(folder: Path) -> Tree:
     return {path: found for path, found in _tree(folder).items() if not path.startswith(".prowess")}
 
 
-def _folders(report: SyncReport, action: Action) -> list[str]:
+def _folders(report: SyncReport, action: SyncAction) -> list[str]:
     return [step.folder for step in report.of(action)]
 
 
@@ -159,7 +159,7 @@ def test_a_skill_is_copied_whole_with_executable_bits_and_no_other_modes(world: 
     report = world.sync()
 
     copy = world.skills / "notes"
-    assert _folders(report, Action.ADD) == ["notes"]
+    assert _folders(report, SyncAction.ADD) == ["notes"]
     assert _tree(copy) == _tree(folder)
     assert stat.S_IMODE((copy / "run.sh").stat().st_mode) == 0o755
     assert stat.S_IMODE((copy / "secret.txt").stat().st_mode) == 0o644
@@ -213,7 +213,7 @@ def test_a_skill_whose_own_file_is_a_link_is_refused(world: World, inside: str) 
 
     report = world.sync()
 
-    assert _folders(report, Action.REFUSED) == ["notes"]
+    assert _folders(report, SyncAction.REFUSED) == ["notes"]
     assert "is a link" in report.steps[0].reason
     assert not (world.skills / "notes").exists()
 
@@ -228,8 +228,8 @@ def test_a_skill_that_is_too_large_is_refused_and_the_others_are_copied(world: W
 
     report = world.sync()
 
-    assert _folders(report, Action.ADD) == ["small"]
-    assert _folders(report, Action.REFUSED) == ["deep", "long", "many", "wide"]
+    assert _folders(report, SyncAction.ADD) == ["small"]
+    assert _folders(report, SyncAction.REFUSED) == ["deep", "long", "many", "wide"]
 
 
 def test_a_second_sync_writes_nothing_at_all(world: World) -> None:
@@ -239,7 +239,7 @@ def test_a_second_sync_writes_nothing_at_all(world: World) -> None:
 
     report = world.sync()
 
-    assert [step.action for step in report.steps] == [Action.KEEP]
+    assert [step.action for step in report.steps] == [SyncAction.KEEP]
     assert before == {path: path.stat().st_mtime_ns for path in (world.box, *world.box.rglob("*"))}
 
 
@@ -248,7 +248,7 @@ def test_a_dry_run_makes_nothing_and_says_everything(world: World) -> None:
 
     first = world.sync(dry_run=True)
 
-    assert _folders(first, Action.ADD) == ["notes"]
+    assert _folders(first, SyncAction.ADD) == ["notes"]
     assert not world.box.exists()
 
     world.sync()
@@ -258,7 +258,10 @@ def test_a_dry_run_makes_nothing_and_says_everything(world: World) -> None:
 
     second = world.sync(dry_run=True)
 
-    assert (_folders(second, Action.ADD), _folders(second, Action.UPDATE)) == (["other"], ["notes"])
+    assert (_folders(second, SyncAction.ADD), _folders(second, SyncAction.UPDATE)) == (
+        ["other"],
+        ["notes"],
+    )
     assert _tree(world.box) == before
 
 
@@ -271,7 +274,7 @@ def test_updates_follow_the_source_and_stale_copies_go(world: World) -> None:
 
     report = world.sync()
 
-    assert (_folders(report, Action.UPDATE), _folders(report, Action.REMOVE)) == (
+    assert (_folders(report, SyncAction.UPDATE), _folders(report, SyncAction.REMOVE)) == (
         ["notes"],
         ["other"],
     )
@@ -287,7 +290,7 @@ def test_a_folder_that_sync_did_not_write_is_left_alone_and_reported(world: Worl
     for force in (False, True):
         report = world.sync(force=force)
 
-        assert _folders(report, Action.CONFLICT) == ["notes"]
+        assert _folders(report, SyncAction.CONFLICT) == ["notes"]
         assert not report.is_clean
         assert _tree(world.skills / "notes") == {"mine.md": b"mine"}
     assert (world.skills / "other" / "SKILL.md").is_file()
@@ -315,14 +318,16 @@ def test_a_copy_that_somebody_changed_is_a_conflict_and_kept_when_forced(
 
     calm = world.sync()
 
-    assert _folders(calm, Action.CONFLICT) == ["notes"]
+    assert _folders(calm, SyncAction.CONFLICT) == ["notes"]
     assert _tree(world.skills / "notes") == changed
 
     forced = world.sync(force=True)
 
-    assert _folders(forced, Action.UPDATE) == ["notes"]
+    assert _folders(forced, SyncAction.UPDATE) == ["notes"]
     assert _tree(world.skills / "notes") == _tree(folder)
-    assert Path(forced.of(Action.UPDATE)[0].kept_at) == world.skills / ".prowess-kept" / "notes-1"
+    assert (
+        Path(forced.of(SyncAction.UPDATE)[0].kept_at) == world.skills / ".prowess-kept" / "notes-1"
+    )
     assert _tree(world.skills / ".prowess-kept" / "notes-1") == changed
 
 
@@ -350,7 +355,7 @@ def test_somebody_elses_file_in_place_of_the_kept_folder_is_in_the_way_and_stays
 
     report = world.sync(force=True)
 
-    assert _folders(report, Action.REFUSED) == ["notes"]
+    assert _folders(report, SyncAction.REFUSED) == ["notes"]
     assert (world.skills / "notes" / "SKILL.md").read_text() == "changed"
     assert (world.skills / ".prowess-kept").read_text() == "mine"
     assert (world.skills / "other" / "SKILL.md").is_file()
@@ -366,7 +371,7 @@ def test_a_copy_that_became_a_link_or_a_file_is_a_conflict_and_its_target_stays(
     shutil.rmtree(world.skills / "notes")
     (world.skills / "notes").symlink_to(elsewhere)
 
-    assert _folders(world.sync(), Action.CONFLICT) == ["notes"]
+    assert _folders(world.sync(), SyncAction.CONFLICT) == ["notes"]
     world.sync(force=True)
 
     assert _tree(world.skills / "notes") == _tree(world.source / "notes")
@@ -381,7 +386,7 @@ def test_a_stale_copy_that_somebody_changed_stays_and_is_reported(world: World) 
     shutil.rmtree(folder)
 
     for force in (False, True):
-        assert _folders(world.sync(force=force), Action.CONFLICT) == ["notes"]
+        assert _folders(world.sync(force=force), SyncAction.CONFLICT) == ["notes"]
     assert (world.skills / "notes" / "mine.md").read_text() == "mine"
 
     shutil.rmtree(world.skills / "notes")
@@ -590,7 +595,7 @@ def test_a_folder_edited_at_the_very_moment_of_the_exchange_is_put_back(world: W
     world.hook = edit
     report = world.sync()
 
-    assert _folders(report, Action.CONFLICT) == ["notes", "stale"]
+    assert _folders(report, SyncAction.CONFLICT) == ["notes", "stale"]
     assert _visible(world.skills) == {
         "notes": "folder",
         "notes/SKILL.md": GOOD.encode(),
@@ -608,7 +613,7 @@ def test_a_folder_that_appears_at_the_last_moment_is_not_replaced(world: World) 
 
     report = world.sync()
 
-    assert _folders(report, Action.CONFLICT) == ["notes"]
+    assert _folders(report, SyncAction.CONFLICT) == ["notes"]
     assert _visible(world.skills) == {"notes": "folder"}
 
 
@@ -715,7 +720,7 @@ def test_a_kill_at_any_step_is_put_right_by_the_next_sync(
             ".prowess-staging-0123456789abcdef"
         ]
         assert not list(world.skills.glob(".prowess-*.tmp")), step
-        assert all(one.action is Action.KEEP for one in world.sync().steps)
+        assert all(one.action is SyncAction.KEEP for one in world.sync().steps)
         shutil.rmtree(world.top)
     assert kills > 40
 

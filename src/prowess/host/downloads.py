@@ -128,7 +128,7 @@ class _TimedStream:
         del info
 
 
-class Call(Generic[_T]):
+class AbandonableCall(Generic[_T]):
     """A call that knows no wish to stop, made in a thread so that nobody has to wait for its end.
 
     Where it is given up, `late` is called with what it returns after all.
@@ -383,7 +383,9 @@ class _Way:
 
     def _connected(self, address: WebAddress, numeric: str) -> socket.socket:
         seconds = min(self._clock.left(), _CONNECT_SECONDS)
-        call = Call(lambda: self._transport.connect(address, numeric, seconds), socket.socket.close)
+        call = AbandonableCall(
+            lambda: self._transport.connect(address, numeric, seconds), socket.socket.close
+        )
         return call.result(self._clock)
 
     def _resolve(self, address: WebAddress) -> Sequence[str]:
@@ -395,7 +397,7 @@ class _Way:
             except (OSError, UnicodeError):
                 return ()
 
-        return Call(look_up, tuple).result(self._clock)
+        return AbandonableCall(look_up, tuple).result(self._clock)
 
 
 def _header(response: "httpcore2.Response", name: bytes) -> str:

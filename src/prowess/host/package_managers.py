@@ -29,7 +29,7 @@ from prowess.host.files.handles import BY_HANDLE
 from prowess.host.files.state_files import locked
 from prowess.host.processes.facts import find_program
 from prowess.host.tool_downloads import BIN, link_programs, search_path_note
-from prowess.runtime.install import Command, Job, Outcome, Preview, Watch
+from prowess.runtime.install import InstallCommand, InstallOutcome, Job, Preview, Watch
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.safety.environment import comparable, find_group
 from prowess.safety.packages import DownloadPlan, InstallPlan, brew_plan
@@ -167,13 +167,13 @@ def _lock(handle: int) -> bool:
 
 LEAST_GO = (1, 21)
 _GO_VERSION = re.compile(r"\bgo([0-9]+)\.([0-9]+)")
-_ASK_GO = Command(argv=("go", "version"))
+_ASK_GO = InstallCommand(argv=("go", "version"))
 # What brew can bring where a manager is missing.
 _FROM_BREW = frozenset({"go", "uv"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class InstallMachine:
     """What an install is told about the machine it happens on."""
 
     # The folder of everything that was installed for skills.
@@ -188,14 +188,14 @@ class Machine:
 class ToolInstalls:
     """Runs package managers, one install at a time for each of them."""
 
-    def __init__(self, processes: Processes, machine: Machine) -> None:
+    def __init__(self, processes: Processes, machine: InstallMachine) -> None:
         self._processes, self._machine = processes, machine
 
     def preview(self, job: Job) -> Preview:
         """Say what would be run, or how to get the manager that is missing."""
         plan = _plan(job)
         way = self._directions(plan.tool)
-        commands: tuple[Command, ...] = (_command(plan, way),)
+        commands: tuple[InstallCommand, ...] = (_command(plan, way),)
         if plan.tool == "go":
             commands = (_ASK_GO, *commands)
         if not self._has(plan.tool):
@@ -210,20 +210,20 @@ class ToolInstalls:
             links=os.path.join(self._machine.tools, BIN),
         )
 
-    def carry_out(self, job: Job, watch: Watch) -> Outcome:
+    def carry_out(self, job: Job, watch: Watch) -> InstallOutcome:
         """Run the manager, then link the programs that it brought."""
         preview, plan = self.preview(job), _plan(job)
         if preview.problem:
-            return Outcome(ok=False, problem=preview.problem)
+            return InstallOutcome(ok=False, problem=preview.problem)
         try:
             with Root.open(self._machine.tools, create=True) as tools:
                 place = str(tools.path)
                 with locked(os.path.join(place, ".locks", plan.tool)):
                     return self._installed(tools, job, preview, watch)
         except (PathError, OSError) as error:
-            return Outcome(ok=False, problem=str(error))
+            return InstallOutcome(ok=False, problem=str(error))
 
-    def _installed(self, tools: Root, job: Job, preview: Preview, watch: Watch) -> Outcome:
+    def _installed(self, tools: Root, job: Job, preview: Preview, watch: Watch) -> InstallOutcome:
         way = self._directions(_plan(job).tool)
         if way.home:
             tools.make_folder(_programs_folder(way))
@@ -245,11 +245,11 @@ class ToolInstalls:
         return replace(outcome, warnings=tuple(filter(None, warnings)))
 
     def _run_all(
-        self, commands: tuple[Command, ...], job: Job, watch: Watch, folder: str
-    ) -> Outcome:
+        self, commands: tuple[InstallCommand, ...], job: Job, watch: Watch, folder: str
+    ) -> InstallOutcome:
         """Run the commands one after the other, in the time that they have together."""
         end = time.monotonic() + job.seconds
-        outcome = Outcome(ok=True)
+        outcome = InstallOutcome(ok=True)
         for command in commands:
             child = ChildCommand(
                 argv=command.argv,
@@ -308,11 +308,11 @@ def _plan(job: Job) -> InstallPlan:
     return job.plan
 
 
-def _command(plan: InstallPlan, way: Directions) -> Command:
+def _command(plan: InstallPlan, way: Directions) -> InstallCommand:
     # Before the name and the mark that ends the options.
     at = plan.argv.index("--") if "--" in plan.argv else len(plan.argv) - 1
     argv = (*plan.argv[:at], *way.options, *plan.argv[at:])
-    return Command(argv=argv, environment=(*plan.environment, *way.environment))
+    return InstallCommand(argv=argv, environment=(*plan.environment, *way.environment))
 
 
 def _programs_folder(way: Directions) -> str:
@@ -336,7 +336,7 @@ def _version_problem(said: str) -> str:
     return f"Go {version} is too old, {needed} or newer is needed: see https://go.dev/doc/install."
 
 
-def _outcome(result: ChildResult, seconds: float) -> Outcome:
+def _outcome(result: ChildResult, seconds: float) -> InstallOutcome:
     problem = result.problem
     if result.timed_out:
         problem = (
@@ -345,7 +345,7 @@ def _outcome(result: ChildResult, seconds: float) -> Outcome:
         )
     elif result.stopped:
         problem = "it was stopped."
-    return Outcome(
+    return InstallOutcome(
         ok=result.code == 0 and not problem,
         code=result.code,
         stdout=result.stdout,

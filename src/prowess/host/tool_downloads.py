@@ -33,7 +33,7 @@ from prowess.host.files.containment import TEMPORARY_PREFIX, Root
 from prowess.host.files.handles import BY_HANDLE
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import hidden_name, moving, staging
-from prowess.runtime.install import Job, Outcome, Preview, Watch
+from prowess.runtime.install import InstallOutcome, Job, Preview, Watch
 from prowess.safety.packages import DownloadPlan, is_portable_name
 from prowess.safety.paths import shown
 from prowess.safety.web_addresses import WebAddress, is_listed, read_address
@@ -337,7 +337,7 @@ class ToolDownloads:
         links = os.path.join(self._tools, BIN) if job.bins else ""
         return Preview(url=plan.url, target=target, links=links)
 
-    def carry_out(self, job: Job, watch: Watch) -> Outcome:
+    def carry_out(self, job: Job, watch: Watch) -> InstallOutcome:
         """Fetch, check, unpack and publish; nothing stays of what failed."""
         try:
             with (
@@ -346,11 +346,11 @@ class ToolDownloads:
             ):
                 return self._installed(tools, job, watch)
         except (ArchiveError, DownloadError, PathError, OSError) as error:
-            return Outcome(ok=False, problem=str(error))
+            return InstallOutcome(ok=False, problem=str(error))
         except DownloadStopped:
-            return Outcome(ok=False, problem="it was stopped.")
+            return InstallOutcome(ok=False, problem="it was stopped.")
 
-    def _installed(self, tools: Root, job: Job, watch: Watch) -> Outcome:
+    def _installed(self, tools: Root, job: Job, watch: Watch) -> InstallOutcome:
         plan = _plan(job)
         with _own_folder(tools, job.key) as home, staged(home) as stage:
             fetched = _fetch(stage, job, watch)
@@ -372,7 +372,7 @@ class ToolDownloads:
         if linked.names:
             notes.append(search_path_note(str(tools.path / BIN), self._environ))
         said = f"{fetched.size} bytes, sha256 {fetched.sha256}, {len(files)} file(s)\n"
-        return Outcome(ok=True, code=0, stdout=said, warnings=tuple(filter(None, notes)))
+        return InstallOutcome(ok=True, code=0, stdout=said, warnings=tuple(filter(None, notes)))
 
 
 def _plan(job: Job) -> DownloadPlan:

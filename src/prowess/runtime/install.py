@@ -40,7 +40,7 @@ class Refusal(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class InstallChoice:
     """One install entry as a person may choose it."""
 
     id: str
@@ -53,7 +53,7 @@ class Choice:
     problem: str = ""
 
 
-def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[Choice, ...]:
+def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[InstallChoice, ...]:
     """Return every entry of a skill, those for other machines with the reason."""
     first = {option.id for option in status.verdict.install}
     found = []
@@ -61,7 +61,7 @@ def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[Cho
         (option,) = offered((spec,), available=frozenset(), settings=settings.skills.install)
         fits = _fits(spec, platform) and not _wrong_system(status.skill, platform)
         found.append(
-            Choice(
+            InstallChoice(
                 id=option.id,
                 kind=option.kind,
                 label=one_line(option.label),
@@ -197,7 +197,7 @@ class InstallRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstallResult:
+class InstallReport:
     """What became of it; `code` is that of the program, None where none ended by itself."""
 
     ok: bool
@@ -224,7 +224,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class InstallCommand:
     """One program that would be run, and what is set for it on top of a clean environment."""
 
     argv: tuple[str, ...]
@@ -235,7 +235,7 @@ class Command:
 class Preview:
     """What a job does on this machine, exactly, or why it cannot be done here."""
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[InstallCommand, ...] = ()
     url: str = ""
     # Where the files end up, and where their programs are linked.
     target: str = ""
@@ -245,7 +245,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class InstallOutcome:
     """What a job came to."""
 
     ok: bool
@@ -266,30 +266,30 @@ class Watch:
     stop: Event | None = None
 
 
-class Installer(Protocol):
+class InstallWay(Protocol):
     """Carries out one kind of job."""
 
     def preview(self, job: Job) -> Preview:
         """Say what would be done, without doing anything."""
 
-    def carry_out(self, job: Job, watch: Watch) -> Outcome:
+    def carry_out(self, job: Job, watch: Watch) -> InstallOutcome:
         """Do it; what was half done when it failed is gone again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class InstallPorts:
     """What installing needs from the world."""
 
     scan: Callable[[Skill], ScanReport]
-    commands: Installer
-    downloads: Installer
+    commands: InstallWay
+    downloads: InstallWay
     # Which of these programs cannot be found, now.
     missing: Callable[[Sequence[str]], tuple[str, ...]]
     tools_dir: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedInstall:
     """An install that may go ahead, for a person to look at."""
 
     skill: Skill
@@ -302,10 +302,10 @@ class Prepared:
 class InstallService:
     """Installs what skills declare, one option at a time."""
 
-    def __init__(self, skills: SkillsService, tools: Tools) -> None:
+    def __init__(self, skills: SkillsService, tools: InstallPorts) -> None:
         self._skills, self._tools = skills, tools
 
-    def options(self, name: str, agent_id: str | None = None) -> tuple[Choice, ...]:
+    def options(self, name: str, agent_id: str | None = None) -> tuple[InstallChoice, ...]:
         """Return every way in which a skill can be installed for, and which ones are offered.
 
         Raises:
@@ -315,7 +315,7 @@ class InstallService:
         status, state = self._found(name, agent_id)
         return choices(status, state, self._skills.settings)
 
-    def prepare(self, request: InstallRequest) -> Prepared | InstallResult:
+    def prepare(self, request: InstallRequest) -> PreparedInstall | InstallReport:
         """Check everything that can be checked before, or say why nothing is installed.
 
         Raises:
@@ -333,7 +333,7 @@ class InstallService:
         if isinstance(chosen, Refusal):
             return _refused(chosen)
         job = self._job(status.skill, chosen, request)
-        if isinstance(job, InstallResult):
+        if isinstance(job, InstallReport):
             return job
         return self._judged(status.skill, chosen, job, _seconds(request.timeout_ms)[1])
 
@@ -343,18 +343,18 @@ class InstallService:
         output: Output | None = None,
         progress: Progress | None = None,
         stop: Event | None = None,
-    ) -> InstallResult:
+    ) -> InstallReport:
         """Install what a skill needs.
 
         Raises:
             UnknownAgentError: no agent has that id.
         """
         prepared = self.prepare(request)
-        if isinstance(prepared, InstallResult):
+        if isinstance(prepared, InstallReport):
             return prepared
         return self.carry_out(prepared, Watch(output=output, progress=progress, stop=stop))
 
-    def carry_out(self, prepared: Prepared, watch: Watch) -> InstallResult:
+    def carry_out(self, prepared: PreparedInstall, watch: Watch) -> InstallReport:
         """Do what was prepared, and look whether it brought what it promised."""
         outcome = self._installer(prepared.job).carry_out(prepared.job, watch)
         warnings = (*prepared.warnings, *outcome.warnings)
@@ -364,7 +364,7 @@ class InstallService:
                 warnings += (f"installed, but not found: {', '.join(map(one_line, missing))}",)
             # What was missing may be there now.
             self._skills.refresh()
-        return InstallResult(
+        return InstallReport(
             ok=outcome.ok,
             message="Installed" if outcome.ok else failure(outcome),
             stdout=outcome.stdout,
@@ -389,7 +389,7 @@ class InstallService:
         state = self._skills.workspace(agent_id).state(self._skills.settings)
         return status, state.facts.platform
 
-    def _job(self, skill: Skill, spec: InstallSpec, request: InstallRequest) -> Job | InstallResult:
+    def _job(self, skill: Skill, spec: InstallSpec, request: InstallRequest) -> Job | InstallReport:
         install, key = self._skills.settings.skills.install, safe_key(skill.key)
         try:
             plan = plan_install(
@@ -412,7 +412,7 @@ class InstallService:
 
     def _judged(
         self, skill: Skill, spec: InstallSpec, job: Job, doubt: str
-    ) -> Prepared | InstallResult:
+    ) -> PreparedInstall | InstallReport:
         report = self._tools.scan(skill)
         if report.verdict in {ScanVerdict.QUARANTINE, ScanVerdict.ERROR}:
             return _refused(Refusal("unsafe-skill", _blocked(skill, report)))
@@ -420,9 +420,11 @@ class InstallService:
         warnings = [*_doubts(skill, report), *job.plan.notes, *([doubt] if doubt else [])]
         if preview.problem:
             return _refused(Refusal("tool-missing", preview.problem), warnings=tuple(warnings))
-        return Prepared(skill=skill, spec=spec, job=job, preview=preview, warnings=tuple(warnings))
+        return PreparedInstall(
+            skill=skill, spec=spec, job=job, preview=preview, warnings=tuple(warnings)
+        )
 
-    def _installer(self, job: Job) -> Installer:
+    def _installer(self, job: Job) -> InstallWay:
         if isinstance(job.plan, DownloadPlan):
             return self._tools.downloads
         return self._tools.commands
@@ -439,14 +441,14 @@ def safe_key(key: str) -> str:
     return f"{words or 'skill'}-{digest}"
 
 
-def failure(outcome: Outcome) -> str:
+def failure(outcome: InstallOutcome) -> str:
     """Say on one line why a job failed."""
     if outcome.problem:
         return f"Install failed: {one_line(outcome.problem)}"
     return f"Install failed (exit {outcome.code}): {_summary(outcome)}"
 
 
-def _summary(outcome: Outcome) -> str:
+def _summary(outcome: InstallOutcome) -> str:
     """Return what the program said went wrong: from its first complaint on, else its last words."""
     text = outcome.stderr if outcome.stderr.strip() else outcome.stdout
     lines = [one_line(line) for line in text.splitlines() if line.strip()]
@@ -474,8 +476,8 @@ def _seconds(wanted: object) -> tuple[float, str]:
 
 def _refused(
     refusal: Refusal, *, stderr: str = "", warnings: tuple[str, ...] = ()
-) -> InstallResult:
-    return InstallResult(
+) -> InstallReport:
+    return InstallReport(
         ok=False,
         message=refusal.message,
         stderr=stderr,

@@ -30,7 +30,7 @@ MOST_FILE_BYTES = 262_144
 _SKILL_FILE = "skill.md"
 
 
-class Standing(StrEnum):
+class FileStanding(StrEnum):
     """What became of a file that was found."""
 
     ACTIVE = "active"
@@ -40,12 +40,12 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LibraryEntry:
     """One skill, or broken file, of a source."""
 
     name: str
     path: str
-    standing: Standing
+    standing: FileStanding
     description: str = ""
     # Who has the name instead; a mere copy of it loses nothing.
     winner: Skill | None = None
@@ -59,7 +59,7 @@ class LibrarySource:
 
     source: Source
     exists: bool
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LibraryEntry, ...] = ()
     # About the folder itself, and about files that no entry stands for.
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -158,14 +158,14 @@ def in_order(sources: Sequence[Source], precedence: Precedence) -> list[Source]:
     return sorted(sources, key=lambda one: -OPENPOCKET_RANK[one.tier])
 
 
-def _entry(skill: Skill, state: WorkspaceState) -> Entry:
+def _entry(skill: Skill, state: WorkspaceState) -> LibraryEntry:
     winner = state.catalog.winners[skill.name]
-    standing = Standing.DRAFT if skill.is_draft else Standing.ACTIVE
+    standing = FileStanding.DRAFT if skill.is_draft else FileStanding.ACTIVE
     lost = winner is not skill
-    return Entry(
+    return LibraryEntry(
         name=skill.name,
         path=skill.path,
-        standing=Standing.SHADOWED if lost else standing,
+        standing=FileStanding.SHADOWED if lost else standing,
         description=skill.description,
         winner=winner if lost else None,
         identical=lost and winner.content_hash == skill.content_hash,
@@ -173,13 +173,13 @@ def _entry(skill: Skill, state: WorkspaceState) -> Entry:
     )
 
 
-def _broken(path: str, problems: Sequence[Diagnostic]) -> Entry:
+def _broken(path: str, problems: Sequence[Diagnostic]) -> LibraryEntry:
     parts = path.replace("\\", "/").split("/")
     is_page = parts[-1].lower() == _SKILL_FILE and len(parts) > 1
-    return Entry(
+    return LibraryEntry(
         name=parts[-2] if is_page else parts[-1],
         path=path,
-        standing=Standing.BROKEN,
+        standing=FileStanding.BROKEN,
         diagnostics=tuple(one for one in problems if one.path == path),
     )
 

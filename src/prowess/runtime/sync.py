@@ -15,12 +15,12 @@ from prowess.errors import PathError
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.service import SkillsService
 from prowess.runtime.sync_plan import (
-    Action,
+    CopyRecord,
     FileMark,
-    Record,
-    Standing,
-    Step,
-    Wanted,
+    SyncAction,
+    SyncStep,
+    TargetStanding,
+    WantedCopy,
     make_plan,
     remaining,
 )
@@ -29,7 +29,7 @@ from prowess.safety.paths import shown
 from prowess.skills.model import Skill
 
 SKILL_FILE = "skill.md"
-_WRITES = (Action.ADD, Action.UPDATE, Action.REMOVE)
+_WRITES = (SyncAction.ADD, SyncAction.UPDATE, SyncAction.REMOVE)
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 
 Progress = Callable[[str, int, int], None]
@@ -44,7 +44,7 @@ class CopiedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutFile:
     """Something of a skill that is not copied, and why."""
 
     path: str
@@ -56,7 +56,7 @@ class SkillCopy:
     """The files of one skill as they are copied."""
 
     files: Mapping[str, CopiedFile]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()
 
 
 class SkillReader(Protocol):
@@ -74,19 +74,19 @@ class SkillReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FolderChange:
     """One folder to add (no `old`), to replace, or to remove (no `new`)."""
 
     folder: str
-    old: Record | None
-    new: Record | None
+    old: CopyRecord | None
+    new: CopyRecord | None
     # Gives the files when it is their turn, so that only one skill is in memory.
     content: Callable[[], Mapping[str, CopiedFile]]
     keeps_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ChangeOutcome:
     """How a change ended: well, or with a problem; `conflict` where somebody was in the way."""
 
     problem: str = ""
@@ -97,10 +97,12 @@ class Outcome:
 class SyncTarget(Protocol):
     """A target that nobody else copies to as long as it is open."""
 
-    def standing(self) -> Standing:
+    def standing(self) -> TargetStanding:
         """Return how it stands."""
 
-    def apply(self, changes: Sequence[Change], kept: Mapping[str, Record]) -> Mapping[str, Outcome]:
+    def apply(
+        self, changes: Sequence[FolderChange], kept: Mapping[str, CopyRecord]
+    ) -> Mapping[str, ChangeOutcome]:
         """Make the changes and note what is there afterwards; `kept` is what stays noted.
 
         Raises:
@@ -151,17 +153,17 @@ class SyncReport:
 
     target: str
     dry_run: bool
-    steps: tuple[Step, ...]
+    steps: tuple[SyncStep, ...]
     warnings: tuple[SyncWarning, ...] = ()
 
-    def of(self, action: Action) -> tuple[Step, ...]:
+    def of(self, action: SyncAction) -> tuple[SyncStep, ...]:
         """Return the steps of one kind."""
         return tuple(step for step in self.steps if step.action is action)
 
     @property
     def is_clean(self) -> bool:
         """True where nothing was in the way and nothing was refused."""
-        return not (self.of(Action.CONFLICT) or self.of(Action.REFUSED))
+        return not (self.of(SyncAction.CONFLICT) or self.of(SyncAction.REFUSED))
 
     @property
     def changes_anything(self) -> bool:
@@ -223,7 +225,7 @@ class SyncService:
 
     def _look(self, skill: Skill) -> "_Look":
         """Read and judge one skill."""
-        wanted = Wanted(skill=skill.name, source=skill.folder)
+        wanted = WantedCopy(skill=skill.name, source=skill.folder)
         try:
             copy = self._reader.read(skill)
         except PathError as error:
@@ -238,8 +240,8 @@ class SyncService:
         return _Look(replace(wanted, files=_marks(copy.files)), warnings)
 
     def _apply(
-        self, held: SyncTarget, plan: Sequence[Step], skills: Sequence[Skill]
-    ) -> tuple[Step, ...]:
+        self, held: SyncTarget, plan: Sequence[SyncStep], skills: Sequence[Skill]
+    ) -> tuple[SyncStep, ...]:
         known = {skill.folder: skill for skill in skills}
         changes = [self._change(step, known) for step in plan if step.action in _WRITES]
         outcomes = held.apply(changes, remaining(plan))
@@ -248,7 +250,7 @@ class SyncService:
             for step in plan
         )
 
-    def _change(self, step: Step, known: Mapping[str, Skill]) -> Change:
+    def _change(self, step: SyncStep, known: Mapping[str, Skill]) -> FolderChange:
         new = step.new
 
         def content() -> Mapping[str, CopiedFile]:
@@ -259,7 +261,7 @@ class SyncService:
                 raise PathError(shown(new.source), "changed while it was copied: sync again.")
             return files
 
-        return Change(
+        return FolderChange(
             folder=step.folder,
             old=step.old,
             new=new,
@@ -270,7 +272,7 @@ class SyncService:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    wanted: Wanted
+    wanted: WantedCopy
     warnings: tuple[SyncWarning, ...] = ()
 
 
@@ -354,13 +356,13 @@ def _has_folder(skill: Skill) -> bool:
     return skill.path.replace("\\", "/").rpartition("/")[2].lower() == SKILL_FILE
 
 
-def _skipped(skill: Skill) -> Step:
+def _skipped(skill: Skill) -> SyncStep:
     reason = "is a single text, not a folder with a SKILL.md: only folders are copied."
-    return Step(action=Action.SKIPPED, skill=skill.name, source=skill.path, reason=reason)
+    return SyncStep(action=SyncAction.SKIPPED, skill=skill.name, source=skill.path, reason=reason)
 
 
-def _finished(step: Step, outcome: Outcome | None) -> Step:
+def _finished(step: SyncStep, outcome: ChangeOutcome | None) -> SyncStep:
     if outcome is None or not outcome.problem:
         return step if outcome is None else replace(step, kept_at=outcome.kept_at)
-    action = Action.CONFLICT if outcome.conflict else Action.REFUSED
+    action = SyncAction.CONFLICT if outcome.conflict else SyncAction.REFUSED
     return replace(step, action=action, reason=outcome.problem, kept_at=outcome.kept_at)

@@ -20,7 +20,7 @@ _LONGEST_NAME, _LONGEST_SLUG, _HASH_DIGITS = 100, 60, 8
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 
 
-class Action(Enum):
+class SyncAction(Enum):
     """What becomes of one folder or one skill."""
 
     ADD = "add"
@@ -49,7 +49,7 @@ class FileMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class CopyRecord:
     """What is remembered of a copied folder."""
 
     source: str
@@ -58,7 +58,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedCopy:
     """A skill that is to be in the target: its files, or why it cannot be there."""
 
     skill: str
@@ -70,10 +70,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TargetStanding:
     """How the target stands before anything is done."""
 
-    records: Mapping[str, Record] = field(default_factory=dict)
+    records: Mapping[str, CopyRecord] = field(default_factory=dict)
     states: Mapping[str, FolderState] = field(default_factory=dict)
     # Names in it that the copy did not write.
     others: frozenset[str] = frozenset()
@@ -84,16 +84,16 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SyncStep:
     """One line of the plan."""
 
-    action: Action
+    action: SyncAction
     skill: str
     source: str
     folder: str = ""
     reason: str = ""
-    old: Record | None = None
-    new: Record | None = None
+    old: CopyRecord | None = None
+    new: CopyRecord | None = None
     # What somebody changed is moved aside instead of being in the way.
     keeps_changed: bool = False
     # Where it is now.
@@ -101,12 +101,12 @@ class Step:
 
 
 def make_plan(
-    wanted: Sequence[Wanted], standing: Standing, *, force: bool = False
-) -> tuple[Step, ...]:
+    wanted: Sequence[WantedCopy], standing: TargetStanding, *, force: bool = False
+) -> tuple[SyncStep, ...]:
     """Return what to do, in the order of folders."""
     names = folder_names((one.source for one in wanted), standing.records)
     taken = {collision_key(name): name for name in standing.others}
-    steps: list[Step] = []
+    steps: list[SyncStep] = []
     for one in wanted:
         folder = names[one.source]
         clash = taken.get(collision_key(folder), "")
@@ -118,18 +118,18 @@ def make_plan(
     return tuple(sorted(steps, key=lambda step: (step.folder, step.action.value, step.source)))
 
 
-def remaining(steps: Iterable[Step]) -> dict[str, Record]:
+def remaining(steps: Iterable[SyncStep]) -> dict[str, CopyRecord]:
     """Return what stays noted of folders that the plan does not touch."""
-    found: dict[str, Record] = {}
+    found: dict[str, CopyRecord] = {}
     for step in steps:
-        if step.action is Action.KEEP and step.new is not None:
+        if step.action is SyncAction.KEEP and step.new is not None:
             found[step.folder] = step.new
-        elif step.action in {Action.CONFLICT, Action.REFUSED} and step.old is not None:
+        elif step.action in {SyncAction.CONFLICT, SyncAction.REFUSED} and step.old is not None:
             found[step.folder] = step.old
     return found
 
 
-def folder_names(sources: Iterable[str], records: Mapping[str, Record]) -> dict[str, str]:
+def folder_names(sources: Iterable[str], records: Mapping[str, CopyRecord]) -> dict[str, str]:
     """Return the folder of each source: the one it has already, else one after its own name.
 
     Who has a name keeps it, then plain names are given out, then numbered ones: a third skill never
@@ -182,38 +182,40 @@ def _numbered(name: str, taken: Collection[str]) -> str:
 
 
 def _steps_of(
-    one: Wanted, folder: str, standing: Standing, *, clash: str, force: bool
-) -> list[Step]:
+    one: WantedCopy, folder: str, standing: TargetStanding, *, clash: str, force: bool
+) -> list[SyncStep]:
     """Return what a wanted skill leads to; with `clash` somebody else's entry has its place."""
     old = standing.records.get(folder)
-    new = Record(source=one.source, skill=one.skill, files=one.files)
-    step = Step(action=Action.KEEP, skill=one.skill, source=one.source, folder=folder, old=old)
+    new = CopyRecord(source=one.source, skill=one.skill, files=one.files)
+    step = SyncStep(
+        action=SyncAction.KEEP, skill=one.skill, source=one.source, folder=folder, old=old
+    )
     if one.problem:
         return _refused(one, step, standing)
     if clash:
         reason = f"skills/{clash} was not written by sync: move or rename it, then sync again."
-        return [replace(step, action=Action.CONFLICT, reason=reason)]
+        return [replace(step, action=SyncAction.CONFLICT, reason=reason)]
     state = standing.state(folder)
     if old is None or state is FolderState.GONE:
-        return [replace(step, action=Action.ADD, old=None, new=new)]
+        return [replace(step, action=SyncAction.ADD, old=None, new=new)]
     if state is FolderState.CHANGED:
         return [_changed(step, new, force=force)]
-    action = Action.KEEP if old.files == one.files else Action.UPDATE
+    action = SyncAction.KEEP if old.files == one.files else SyncAction.UPDATE
     return [replace(step, action=action, new=new)]
 
 
-def _changed(step: Step, new: Record, *, force: bool) -> Step:
+def _changed(step: SyncStep, new: CopyRecord, *, force: bool) -> SyncStep:
     if force:
-        return replace(step, action=Action.UPDATE, new=new, keeps_changed=True)
+        return replace(step, action=SyncAction.UPDATE, new=new, keeps_changed=True)
     reason = (
         f"skills/{step.folder} was changed since the last sync: move it away, or give --force to"
         f" replace it and keep the changed version in skills/{KEPT}."
     )
-    return replace(step, action=Action.CONFLICT, reason=reason)
+    return replace(step, action=SyncAction.CONFLICT, reason=reason)
 
 
-def _refused(one: Wanted, step: Step, standing: Standing) -> list[Step]:
-    refused = replace(step, action=Action.REFUSED, reason=one.problem)
+def _refused(one: WantedCopy, step: SyncStep, standing: TargetStanding) -> list[SyncStep]:
+    refused = replace(step, action=SyncAction.REFUSED, reason=one.problem)
     if step.old is None or standing.state(step.folder) is FolderState.GONE:
         return [replace(refused, old=None)]
     if not one.distrusted:
@@ -222,9 +224,13 @@ def _refused(one: Wanted, step: Step, standing: Standing) -> list[Step]:
     return [replace(refused, old=None), *_stale(step.folder, step.old, standing)]
 
 
-def _stale(folder: str, record: Record, standing: Standing) -> list[Step]:
-    step = Step(
-        action=Action.REMOVE, skill=record.skill, source=record.source, folder=folder, old=record
+def _stale(folder: str, record: CopyRecord, standing: TargetStanding) -> list[SyncStep]:
+    step = SyncStep(
+        action=SyncAction.REMOVE,
+        skill=record.skill,
+        source=record.source,
+        folder=folder,
+        old=record,
     )
     state = standing.state(folder)
     if state is FolderState.GONE:
@@ -235,4 +241,4 @@ def _stale(folder: str, record: Record, standing: Standing) -> list[Step]:
         f"skills/{folder} is no longer wanted, but was changed since the last sync: it is left"
         " alone; move it away if you need it, else delete it."
     )
-    return [replace(step, action=Action.CONFLICT, reason=reason)]
+    return [replace(step, action=SyncAction.CONFLICT, reason=reason)]

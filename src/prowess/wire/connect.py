@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from prowess.runtime.harness.connect import FileChange, Plan, Written
-from prowess.runtime.harness.doctor import Examination, Level
+from prowess.runtime.harness.connect import ConnectPlan, FileChange, WrittenSettings
+from prowess.runtime.harness.doctor import DoctorLevel, Examination
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
 
 
 def connection(
-    plan: Plan, differences: Mapping[str, Sequence[str]], written: Sequence[Written] | None
+    plan: ConnectPlan,
+    differences: Mapping[str, Sequence[str]],
+    written: Sequence[WrittenSettings] | None,
 ) -> Json:
     """Show what was, or would be, changed; never what else a settings file holds.
 
@@ -54,8 +56,8 @@ def examination(found: Examination) -> Json:
     """Show what the doctor found, in the order in which it looked."""
     return {
         "ok": found.well,
-        "problems": found.count(Level.PROBLEM),
-        "warnings": found.count(Level.WARNING),
+        "problems": found.count(DoctorLevel.PROBLEM),
+        "warnings": found.count(DoctorLevel.WARNING),
         "findings": [
             {
                 "area": finding.area,

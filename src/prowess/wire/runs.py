@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from prowess.runtime.sync_plan import Action, Step
+from prowess.runtime.sync_plan import SyncAction, SyncStep
 from prowess.skills.commands import SkillCommand
 from prowess.skills.invocation import Invoked, References
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
 
 if TYPE_CHECKING:
-    from prowess.runtime.install import Choice, InstallResult, Prepared
+    from prowess.runtime.install import InstallChoice, InstallReport, PreparedInstall
     from prowess.runtime.run import Run, RunEnvironment
 
     # It brings the scanner along, which most commands never need.
@@ -74,13 +74,13 @@ def sync_report(report: "SyncReport") -> Json:
     return {
         "target": clean(report.target),
         "dryRun": report.dry_run,
-        "added": [sync_step(step) for step in report.of(Action.ADD)],
-        "updated": [sync_step(step) for step in report.of(Action.UPDATE)],
-        "removed": [sync_step(step) for step in report.of(Action.REMOVE)],
-        "unchanged": [sync_step(step) for step in report.of(Action.KEEP)],
-        "conflicts": [sync_step(step) for step in report.of(Action.CONFLICT)],
-        "refused": [sync_step(step) for step in report.of(Action.REFUSED)],
-        "skipped": [sync_step(step) for step in report.of(Action.SKIPPED)],
+        "added": [sync_step(step) for step in report.of(SyncAction.ADD)],
+        "updated": [sync_step(step) for step in report.of(SyncAction.UPDATE)],
+        "removed": [sync_step(step) for step in report.of(SyncAction.REMOVE)],
+        "unchanged": [sync_step(step) for step in report.of(SyncAction.KEEP)],
+        "conflicts": [sync_step(step) for step in report.of(SyncAction.CONFLICT)],
+        "refused": [sync_step(step) for step in report.of(SyncAction.REFUSED)],
+        "skipped": [sync_step(step) for step in report.of(SyncAction.SKIPPED)],
         "warnings": [
             {"skill": clean(one.skill), "path": clean(one.path), "reason": clean(one.reason)}
             for one in report.warnings
@@ -88,7 +88,7 @@ def sync_report(report: "SyncReport") -> Json:
     }
 
 
-def sync_step(step: Step) -> Json:
+def sync_step(step: SyncStep) -> Json:
     """Show what became of one skill or one folder."""
     return {
         "folder": clean(step.folder) or None,
@@ -152,7 +152,7 @@ def _plain(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def install_result(result: "InstallResult") -> Json:
+def install_result(result: "InstallReport") -> Json:
     """Show what became of an install; what there is nothing to say about is left out."""
     shown: Json = {
         "ok": result.ok,
@@ -168,7 +168,7 @@ def install_result(result: "InstallResult") -> Json:
     return shown
 
 
-def install_preview(prepared: "Prepared") -> Json:
+def install_preview(prepared: "PreparedInstall") -> Json:
     """Show what an install would do, word for word; nothing of it holds a secret."""
     preview, spec = prepared.preview, prepared.spec
     return {
@@ -188,7 +188,7 @@ def install_preview(prepared: "Prepared") -> Json:
     }
 
 
-def install_choices(skill: str, choices: "Iterable[Choice]") -> Json:
+def install_choices(skill: str, choices: "Iterable[InstallChoice]") -> Json:
     """Show every way to install what a skill needs."""
     return {
         "skill": clean(skill),

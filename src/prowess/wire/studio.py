@@ -7,11 +7,11 @@ from prowess.evaluation.metrics import Outcome
 from prowess.evaluation.routing import RoutingTest, TestRun
 from prowess.runtime.library import (
     MOST_FILE_BYTES,
-    Entry,
+    FileStanding,
     Library,
+    LibraryEntry,
     LibrarySource,
     SkillFile,
-    Standing,
 )
 from prowess.runtime.usage import Activity, Sums, Use
 from prowess.skills.model import RootKind, Source, Tier
@@ -45,7 +45,7 @@ def library(value: Library) -> Json:
 
 def _source(value: LibrarySource, rank: int) -> Json:
     source = value.source
-    counts = dict.fromkeys(Standing, 0)
+    counts = dict.fromkeys(FileStanding, 0)
     for entry in value.entries:
         counts[entry.standing] += 1
     return {
@@ -71,7 +71,7 @@ def _label(source: Source) -> str:
     return f"{clean(source.label)}: {words.lower()}" if source.label else words
 
 
-def _entry(value: Entry) -> Json:
+def _entry(value: LibraryEntry) -> Json:
     winner = value.winner
     return {
         "name": clean(value.name),

@@ -21,7 +21,14 @@ from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettin
 from prowess.host.processes.facts import find_program
 from prowess.host.sources.roots import expand
 from prowess.runtime.harness.connect import Connecting
-from prowess.runtime.harness.doctor import NAMES, Check, Finding, Installed, Level, examine_harness
+from prowess.runtime.harness.doctor import (
+    NAMES,
+    Check,
+    DoctorFinding,
+    DoctorLevel,
+    Installed,
+    examine_harness,
+)
 from prowess.skills.model import Severity
 from prowess.wiring.hook import answer_hook
 from prowess.wiring.library import STORE_FILE, USAGE_FILE, VECTORS_FILE, Runtime
@@ -106,7 +113,7 @@ def open_doctor(runtime: Runtime, agent: str | None, project: str) -> list[Check
     return [*harnesses, *(Check(area=US, title=title, look=look) for title, look in own)]
 
 
-def _harness(harness: Harness, world: "_World") -> Iterator[Finding]:
+def _harness(harness: Harness, world: "_World") -> Iterator[DoctorFinding]:
     return examine_harness(harness, world)
 
 
@@ -169,49 +176,51 @@ class _World:
         return time.time_ns() // 1_000_000
 
 
-def _said(level: Level, text: str, todo: str = "") -> Finding:
-    return Finding(area=US, level=level, text=text, todo=todo)
+def _said(level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
+    return DoctorFinding(area=US, level=level, text=text, todo=todo)
 
 
-def _config(runtime: Runtime) -> Iterator[Finding]:
+def _config(runtime: Runtime) -> Iterator[DoctorFinding]:
     settings = runtime.config.read()
     wrong = [problem for problem in settings.problems if not problem.unknown]
     for problem in wrong:
         todo = f"Correct it: prowess config set {problem.key} VALUE"
-        yield _said(Level.WARNING, f"{problem.key}: {problem.message}.", todo)
+        yield _said(DoctorLevel.WARNING, f"{problem.key}: {problem.message}.", todo)
     if not wrong:
         there = "is fine" if os.path.exists(runtime.config.path) else "is not there: defaults count"
-        yield _said(Level.OK, f"The configuration {there} ({runtime.config.path}).")
+        yield _said(DoctorLevel.OK, f"The configuration {there} ({runtime.config.path}).")
 
 
-def _skills(runtime: Runtime, agent: str | None) -> Iterator[Finding]:
+def _skills(runtime: Runtime, agent: str | None) -> Iterator[DoctorFinding]:
     report = runtime.skills.status(agent)
     usable = sum(status.usable for status in report.skills)
-    yield _said(Level.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
+    yield _said(DoctorLevel.OK, f"{len(report.skills)} skills were found, and {usable} are ready.")
     broken = [one for one in report.diagnostics if one.severity is Severity.ERROR]
     for problem in broken[:_MOST_NAMED]:
         todo = f"Look at it: prowess validate {problem.path}"
-        yield _said(Level.WARNING, f"{problem.path} {problem.message}.", todo)
+        yield _said(DoctorLevel.WARNING, f"{problem.path} {problem.message}.", todo)
     if len(broken) > _MOST_NAMED:
         more = f"{len(broken) - _MOST_NAMED} more files cannot be used."
-        yield _said(Level.WARNING, more, "See them all: prowess check")
+        yield _said(DoctorLevel.WARNING, more, "See them all: prowess check")
 
 
-def _routing(runtime: Runtime) -> Iterator[Finding]:
+def _routing(runtime: Runtime) -> Iterator[DoctorFinding]:
     routing = runtime.routing
     answer = routing.route(_MESSAGE)
     count, which = len(routing.index().skills), routing.settings.encoder.which
     if not routing.degraded:
         text = f"Routing knows {count} skills, and its model works ({answer.took_ms:.0f} ms)."
-        yield _said(Level.OK, text)
+        yield _said(DoctorLevel.OK, text)
     elif which.strip() == "none":
-        yield _said(Level.OK, f"Routing knows {count} skills, and uses words alone as configured.")
+        yield _said(
+            DoctorLevel.OK, f"Routing knows {count} skills, and uses words alone as configured."
+        )
     else:
         todo = "Install Prowess again, or set `skills.routing.encoder`."
-        yield _said(Level.PROBLEM, f"Routing uses words alone: {routing.degraded}.", todo)
+        yield _said(DoctorLevel.PROBLEM, f"Routing uses words alone: {routing.degraded}.", todo)
 
 
-def _stores(state: str) -> Iterator[Finding]:
+def _stores(state: str) -> Iterator[DoctorFinding]:
     if os.path.lexists(state) and not os.path.isdir(state):
         # Said of the folder itself.
         return
@@ -221,10 +230,12 @@ def _stores(state: str) -> Iterator[Finding]:
     for name, problem in problems.items():
         if problem:
             text = f"{name} cannot be used: {problem}."
-            yield _said(Level.PROBLEM, text, _moved_aside(os.path.join(state, name), _LOST[name]))
+            yield _said(
+                DoctorLevel.PROBLEM, text, _moved_aside(os.path.join(state, name), _LOST[name])
+            )
     if not any(problems.values()):
         text = f"{', '.join(there)} can be read." if there else "Nothing is stored yet."
-        yield _said(Level.OK, text)
+        yield _said(DoctorLevel.OK, text)
 
 
 def _moved_aside(path: str, lost: str) -> str:
@@ -234,19 +245,19 @@ def _moved_aside(path: str, lost: str) -> str:
     return f"End `prowess serve`, then rename it: {moves}. A new one is made, {lost}."
 
 
-def _permissions(state: str) -> Iterator[Finding]:
+def _permissions(state: str) -> Iterator[DoctorFinding]:
     if os.path.lexists(state) and not os.path.isdir(state):
         todo = "Move it away, or set PROWESS_HOME to a folder."
         text = f"{state} is no folder, so nothing can be kept: no proposals, no settings, no log."
-        yield _said(Level.PROBLEM, text, todo)
+        yield _said(DoctorLevel.PROBLEM, text, todo)
         return
     if not os.path.isdir(state):
-        yield _said(Level.OK, f"The state folder is not there yet ({state}).")
+        yield _said(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
         return
     writable, readable = health.exposed(state)
     for level, paths, what in (
-        (Level.PROBLEM, writable, "may be changed"),
-        (Level.WARNING, readable, "may be read"),
+        (DoctorLevel.PROBLEM, writable, "may be changed"),
+        (DoctorLevel.WARNING, readable, "may be read"),
     ):
         if paths:
             named = ", ".join(paths[:_MOST_NAMED])
@@ -255,29 +266,29 @@ def _permissions(state: str) -> Iterator[Finding]:
             yield _said(level, f"{named}{more} {what} by others.", todo)
     if not os.access(state, os.W_OK | os.X_OK):
         todo = f"Make it yours: chown -R $USER {state}"
-        yield _said(Level.PROBLEM, f"{state} cannot be written.", todo)
+        yield _said(DoctorLevel.PROBLEM, f"{state} cannot be written.", todo)
     elif not writable and not readable:
-        yield _said(Level.OK, f"The state folder is closed to others ({state}).")
+        yield _said(DoctorLevel.OK, f"The state folder is closed to others ({state}).")
 
 
-def _gateway(state: str) -> Iterator[Finding]:
+def _gateway(state: str) -> Iterator[DoctorFinding]:
     answers = health.gateway_answers(state)
     if answers:
-        yield _said(Level.OK, "A gateway is running and answers hooks.")
+        yield _said(DoctorLevel.OK, "A gateway is running and answers hooks.")
     elif answers is None:
-        yield _said(Level.OK, "Hooks answer by themselves: this system has no local sockets.")
+        yield _said(DoctorLevel.OK, "Hooks answer by themselves: this system has no local sockets.")
     else:
         todo = "For quicker hooks, keep one running: prowess serve"
-        yield _said(Level.OK, "No gateway is running: hooks answer by themselves.", todo)
+        yield _said(DoctorLevel.OK, "No gateway is running: hooks answer by themselves.", todo)
 
 
-def _mcp() -> Iterator[Finding]:
+def _mcp() -> Iterator[DoctorFinding]:
     try:
         import mcp
     except ImportError as error:
         todo = "Install Prowess again: pip install --upgrade prowess"
-        yield _said(Level.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
+        yield _said(DoctorLevel.PROBLEM, f"The MCP library cannot be loaded: {error.name}.", todo)
         return
     from importlib.metadata import version
 
-    yield _said(Level.OK, f"The MCP library is there ({version(mcp.__name__)}).")
+    yield _said(DoctorLevel.OK, f"The MCP library is there ({version(mcp.__name__)}).")

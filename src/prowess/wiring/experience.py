@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from prowess.experience.lessons.goals import words_alike
 from prowess.host.store.traces import KeptTraces
-from prowess.host.writers.drafts import DraftShelf
+from prowess.host.writers.drafts import WorkspaceDrafts
 from prowess.runtime.experience import ExperienceService
 from prowess.runtime.experience_drafts import ExperienceTools
 from prowess.runtime.ports import ChildCommand
@@ -45,7 +45,7 @@ def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
         enabled=lambda: runtime.config.read().experience.enabled,
         spec_mode=lambda: runtime.config.read().skills.spec_mode,
         workspace=workshop.workspace,
-        shelf=lambda workspace: DraftShelf(workspace, runtime.folders.state),
+        shelf=lambda workspace: WorkspaceDrafts(workspace, runtime.folders.state),
         memory=lambda workspace: KeptTraces(workspace, runtime.folders.state),
         scan=lambda name, files: _scan(runtime, name, files),
         check_script=lambda script: _check(runtime, script),

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 
 from prowess.errors import PathError
 from prowess.host.config.secrets import referred_variables
-from prowess.host.package_managers import Machine, ToolInstalls
+from prowess.host.package_managers import InstallMachine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
 from prowess.host.sources.skill_files import SkillFolders, place_of, read
 from prowess.host.tool_downloads import ToolDownloads
-from prowess.host.writers.export import ExportPlaces, SkillMaterial
+from prowess.host.writers.export import ExportFolders, SkillMaterial
 from prowess.host.writers.sync import FolderTargets
 from prowess.runtime.harness.budget import Budgets
 from prowess.runtime.harness.export import Exporting
-from prowess.runtime.install import InstallService, Tools
+from prowess.runtime.install import InstallPorts, InstallService
 from prowess.runtime.scan import failed
 from prowess.runtime.sync import SyncService
 from prowess.safety.model import ScanReport
@@ -45,7 +45,7 @@ def open_exporting(runtime: Runtime) -> Exporting:
         current = os.getcwd()
     except OSError as error:
         raise PathError("the current folder", "no longer exists: change to another one.") from error
-    places = ExportPlaces(runtime.folders.home, current)
+    places = ExportFolders(runtime.folders.home, current)
     return Exporting(runtime.skills, SkillMaterial(), runtime.scanning, places)
 
 
@@ -58,13 +58,15 @@ def open_syncing(runtime: Runtime, waiting: Callable[[], None] | None = None) ->
 def open_installing(runtime: Runtime) -> InstallService:
     """Return what installs the programs that skills need."""
     folders, environ = runtime.folders, runtime.environ
-    machine = Machine(tools=folders.tools, environ=environ, configured=lambda: _configured(runtime))
+    machine = InstallMachine(
+        tools=folders.tools, environ=environ, configured=lambda: _configured(runtime)
+    )
 
     def missing(names: Sequence[str]) -> tuple[str, ...]:
         facts = LocalFacts(environ, (folders.tools_bin,)).probe(names, ())
         return tuple(name for name in names if name not in facts.bins)
 
-    tools = Tools(
+    tools = InstallPorts(
         scan=lambda skill: _scan(runtime, skill),
         commands=ToolInstalls(ChildProcesses(), machine),
         downloads=ToolDownloads(folders.tools, environ),

@@ -19,7 +19,7 @@ from prowess.errors import PathError
 from prowess.hooks.answers import answer
 from prowess.hooks.payloads import Incoming, read, unpacked
 from prowess.host.harness.call_records import HookMarks
-from prowess.host.harness.hook_socket import Asked, HookSocket
+from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.harness.transcripts import read_transcript
 from prowess.host.sources.harness_folders import is_in_roots, session_roots, workspace_of
 from prowess.runtime.harness.hook import HookService
@@ -122,7 +122,7 @@ class HookDesk:
                 runtime.close()
             self._folders.clear()
 
-    def answer(self, asked: Asked) -> str | None:
+    def answer(self, asked: HookQuestion) -> str | None:
         """Return what the hook prints; None where it had better look for itself."""
         watched = Watched(self._first.folders.state)
         incoming = read(asked.raw, asked.environ)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import ArchiveError, PathError
-from prowess.host.files.archives import ArchiveLimits, Member, extract, read_archive
+from prowess.host.files.archives import ArchiveLimits, ArchiveMember, extract, read_archive
 from prowess.host.files.containment import Root
 
 SKILL = ("SKILL.md", b"harmless")
@@ -469,7 +469,9 @@ def test_g07_extra_fields_that_agree_are_taken() -> None:
     named = with_extra(struct.pack("<HHBL", 0x7075, 6, 1, 0) + b"a" + b"\0\0")
 
     for data in (wide, named):
-        assert read_archive(io.BytesIO(data)).members == (Member("a", b"x", executable=False),)
+        assert read_archive(io.BytesIO(data)).members == (
+            ArchiveMember("a", b"x", executable=False),
+        )
 
 
 def with_zip64_end(data: bytes, *, rows: int = 1, gap: bytes = b"", disks: int = 1) -> bytes:
@@ -518,7 +520,7 @@ def test_g07_packed_parts_one_after_the_other_are_one_tar() -> None:
 
     for pack in (gzip.compress, bz2.compress, lzma.compress):
         found = read_archive(io.BytesIO(pack(data[:700]) + pack(data[700:])))
-        assert found.members == (Member("SKILL.md", b"harmless", executable=False),)
+        assert found.members == (ArchiveMember("SKILL.md", b"harmless", executable=False),)
 
 
 def patched(data: bytes, at: int, new: bytes) -> bytes:

@@ -349,7 +349,7 @@ def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system refuse to rename from one root to the other, as between two disks."""
     rename = folder_move.rename
 
-    def refuse(old: folder_move.Place, new: folder_move.Place) -> None:
+    def refuse(old: folder_move.RootPlace, new: folder_move.RootPlace) -> None:
         if old.root is not new.root:
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         rename(old, new)

@@ -4,9 +4,9 @@ import pytest
 
 from prowess.gateway.calls import Json
 from prowess.gateway.methods.services import KEPT_SECONDS, MOST_ENDED, MOST_OUTPUT, STATE, Installs
-from prowess.runtime.install import InstallResult
+from prowess.runtime.install import InstallReport
 
-DONE = InstallResult(ok=True, message="Installed", warnings=("read it",))
+DONE = InstallReport(ok=True, message="Installed", warnings=("read it",))
 
 
 class Board:
@@ -16,7 +16,7 @@ class Board:
         self.now, self.told = 1_000.0, list[tuple[str, Json]]()
         self.installs = Installs(lambda *said: self.told.append(said), lambda: self.now)
 
-    def run(self, skill: str, result: InstallResult = DONE) -> None:
+    def run(self, skill: str, result: InstallReport = DONE) -> None:
         with self.installs.running(skill, "get", "main") as running:
             running.ended(result)
 
@@ -41,7 +41,7 @@ def test_one_that_runs_is_listed_with_what_it_wrote_last(board: Board) -> None:
 
 
 def test_its_end_is_listed_and_begin_and_end_are_told_without_its_output(board: Board) -> None:
-    board.run("frames", InstallResult(ok=False, message="It failed.", stderr="no such package"))
+    board.run("frames", InstallReport(ok=False, message="It failed.", stderr="no such package"))
 
     (found,) = board.installs.listed()
     assert (found["state"], found["message"]) == ("failed", "It failed.")

@@ -15,7 +15,7 @@ from tests.rows import each_row
 from prowess.host.harness import hook_socket
 from prowess.host.harness.hook_client import FILE_NAME, request, state_folder
 from prowess.host.harness.hook_client import ask as ask_in_time
-from prowess.host.harness.hook_socket import Answer, Asked, HookSocket
+from prowess.host.harness.hook_socket import Answer, HookQuestion, HookSocket
 from prowess.wiring import find_folders
 
 # An agent waits for a moment only; a test waits for as long as a busy machine takes.
@@ -52,9 +52,9 @@ def _say(state: Path, sent: bytes) -> bytes:
 
 
 def test_a_hook_is_answered_with_what_it_sent(state: Path) -> None:
-    heard: list[Asked] = []
+    heard: list[HookQuestion] = []
 
-    def answer(asked: Asked) -> str:
+    def answer(asked: HookQuestion) -> str:
         heard.append(asked)
         return FINE
 
@@ -63,7 +63,7 @@ def test_a_hook_is_answered_with_what_it_sent(state: Path) -> None:
         said = ask(str(state), b'{"a": 1}', environ, "/a folder\udcff")
 
     assert said == FINE.encode()
-    assert heard == [Asked({"CURSOR_VERSION": "3"}, "/a folder\udcff", b'{"a": 1}')]
+    assert heard == [HookQuestion({"CURSOR_VERSION": "3"}, "/a folder\udcff", b'{"a": 1}')]
 
 
 def test_an_empty_answer_is_one(state: Path) -> None:
@@ -84,7 +84,7 @@ def test_whoever_is_sent_away_hears_nothing(state: Path) -> None:
 
 
 def test_an_answer_that_fails_is_none_and_ends_nothing(state: Path) -> None:
-    def answer(asked: Asked) -> str:
+    def answer(asked: HookQuestion) -> str:
         if asked.raw == b"bad":
             raise RuntimeError("broken")
         return FINE
@@ -122,7 +122,7 @@ def test_what_is_no_request_is_left_without_an_answer(state: Path, sent: bytes) 
 def test_a_gateway_that_does_not_answer_in_time_is_given_up(state: Path) -> None:
     over = threading.Event()
 
-    def answer(_asked: Asked) -> str:
+    def answer(_asked: HookQuestion) -> str:
         over.wait(PATIENCE_S)
         return "late"
 
@@ -134,7 +134,7 @@ def test_a_gateway_that_does_not_answer_in_time_is_given_up(state: Path) -> None
 def test_more_callers_than_can_be_served_are_sent_away(state: Path) -> None:
     over, begun = threading.Event(), threading.Semaphore(0)
 
-    def answer(_asked: Asked) -> str:
+    def answer(_asked: HookQuestion) -> str:
         begun.release()
         over.wait(PATIENCE_S)
         return "late"

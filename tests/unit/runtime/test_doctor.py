@@ -11,10 +11,10 @@ from prowess.hooks.registrations import Registered, Scope
 from prowess.hooks.samples import Sample
 from prowess.runtime.harness.doctor import (
     Check,
+    DoctorFinding,
+    DoctorLevel,
     Examination,
-    Finding,
     Installed,
-    Level,
     ago,
     examine,
     examine_harness,
@@ -59,7 +59,7 @@ class World:
         return 3 * 3_600_000
 
 
-def _found(world: World, level: Level) -> str:
+def _found(world: World, level: DoctorLevel) -> str:
     found = examine_harness(Harness.CODEX, world)
     return " ".join(f"{one.text} {one.todo}" for one in found if one.level is level)
 
@@ -67,7 +67,7 @@ def _found(world: World, level: Level) -> str:
 def test_a_harness_that_works_has_nothing_but_good_findings() -> None:
     found = list(examine_harness(Harness.CODEX, World()))
 
-    assert {finding.level for finding in found} == {Level.OK}
+    assert {finding.level for finding in found} == {DoctorLevel.OK}
     text = " ".join(finding.text for finding in found)
     assert "Codex 0.140.0 is installed." in text
     assert "at SessionStart, UserPromptSubmit (user)" in text
@@ -84,42 +84,44 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
 @each_row(
     ("world", "level", "words"),
     [
-        (World(files={}), Level.WARNING, "prowess connect codex"),
-        (World(here=None), Level.WARNING, "not found on this machine"),
+        (World(files={}), DoctorLevel.WARNING, "prowess connect codex"),
+        (World(here=None), DoctorLevel.WARNING, "not found on this machine"),
         (
             World(files={Scope.USER: {"/h": replace(FULL, events=EVENTS[:1])}}),
-            Level.WARNING,
+            DoctorLevel.WARNING,
             "does not call us at UserPromptSubmit",
         ),
         (
             World(files={Scope.USER: {"/h": FULL}, Scope.PROJECT: {"/p": FULL}}),
-            Level.WARNING,
+            DoctorLevel.WARNING,
             "twice",
         ),
         (
             World(files={Scope.USER: {"/h": replace(FULL, repeated=EVENTS[:1])}}),
-            Level.WARNING,
+            DoctorLevel.WARNING,
             "more than once at SessionStart",
         ),
         (
             World(files={Scope.USER: {"/h": FULL, "/m": Registered(foreign_server=True)}}),
-            Level.WARNING,
+            DoctorLevel.WARNING,
             "not ours",
         ),
-        (World(files={Scope.USER: {"/h": "is broken."}}), Level.PROBLEM, "/h: is broken."),
-        (World(missing_programs=("/opt/my tools/prowess",)), Level.PROBLEM, "does not exist"),
+        (World(files={Scope.USER: {"/h": "is broken."}}), DoctorLevel.PROBLEM, "/h: is broken."),
+        (World(missing_programs=("/opt/my tools/prowess",)), DoctorLevel.PROBLEM, "does not exist"),
         (
             World(files={Scope.USER: {"/h": replace(FULL, commands=("py -m prowess hook",))}}),
-            Level.PROBLEM,
+            DoctorLevel.PROBLEM,
             "put files in our place",
         ),
-        (World(call=None), Level.OK, "/hooks"),
-        (World(call=replace(CALL, problem="OSError")), Level.WARNING, "failed: OSError"),
-        (World(call=replace(CALL, took_ms=2_000)), Level.WARNING, "prowess serve"),
-        (World(said="{}"), Level.PROBLEM, "not what it reads"),
+        (World(call=None), DoctorLevel.OK, "/hooks"),
+        (World(call=replace(CALL, problem="OSError")), DoctorLevel.WARNING, "failed: OSError"),
+        (World(call=replace(CALL, took_ms=2_000)), DoctorLevel.WARNING, "prowess serve"),
+        (World(said="{}"), DoctorLevel.PROBLEM, "not what it reads"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_do(world: World, level: Level, words: str) -> None:
+def test_what_is_wrong_is_said_with_what_to_do(
+    world: World, level: DoctorLevel, words: str
+) -> None:
     assert words in _found(world, level)
 
 
@@ -129,20 +131,20 @@ def test_two_harnesses_that_read_each_others_files_are_told_of() -> None:
     for harness, other in ((Harness.COPILOT, "vscode"), (Harness.VSCODE, "copilot")):
         found = [one for one in examine_harness(harness, both) if "call us twice" in one.text]
         assert found
-        assert all(one.level is Level.WARNING for one in found)
+        assert all(one.level is DoctorLevel.WARNING for one in found)
         assert f"prowess connect {other} --project --remove" in found[0].todo
-    assert "twice" not in _found(both, Level.WARNING)
+    assert "twice" not in _found(both, DoctorLevel.WARNING)
 
 
-def _fine() -> Iterator[Finding]:
-    yield Finding(area="a", level=Level.OK, text="Fine.")
+def _fine() -> Iterator[DoctorFinding]:
+    yield DoctorFinding(area="a", level=DoctorLevel.OK, text="Fine.")
 
 
-def _refused() -> Iterator[Finding]:
+def _refused() -> Iterator[DoctorFinding]:
     raise StoreError("/x.db", "is broken: remove it.")
 
 
-def _failing() -> Iterator[Finding]:
+def _failing() -> Iterator[DoctorFinding]:
     yield from _fine()
     raise ZeroDivisionError("a secret")
 
@@ -155,7 +157,11 @@ def test_whatever_a_check_raises_is_a_finding_and_the_others_go_on() -> None:
 
     found = examine(checks, lambda *step: seen.append(step))
 
-    assert [one.level for one in found.findings] == [Level.PROBLEM, Level.PROBLEM, Level.OK]
+    assert [one.level for one in found.findings] == [
+        DoctorLevel.PROBLEM,
+        DoctorLevel.PROBLEM,
+        DoctorLevel.OK,
+    ]
     assert found.findings[0].text == "/x.db: is broken: remove it."
     assert "secret" not in found.findings[1].text
     assert not found.well
@@ -163,10 +169,10 @@ def test_whatever_a_check_raises_is_a_finding_and_the_others_go_on() -> None:
 
 
 def test_only_problems_make_an_installation_ill() -> None:
-    found = Examination(findings=(Finding(area="a", level=Level.WARNING, text="Hm."),))
+    found = Examination(findings=(DoctorFinding(area="a", level=DoctorLevel.WARNING, text="Hm."),))
 
     assert found.well
-    assert found.count(Level.WARNING) == 1
+    assert found.count(DoctorLevel.WARNING) == 1
 
 
 @each_row(

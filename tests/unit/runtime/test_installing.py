@@ -13,15 +13,15 @@ from prowess.errors import SkillNotFoundError, UnknownAgentError
 from prowess.runtime.install import (
     MOST_KEY_CHARACTERS,
     RESERVED_KEYS,
-    Command,
+    InstallCommand,
+    InstallOutcome,
+    InstallPorts,
+    InstallReport,
     InstallRequest,
-    InstallResult,
     InstallService,
     Job,
-    Outcome,
-    Prepared,
+    PreparedInstall,
     Preview,
-    Tools,
     Watch,
     safe_key,
 )
@@ -49,14 +49,14 @@ FILE = InstallSpec(kind="download", target=URL, id="download-2", bins=("jq",))
 class Installer:
     """Does what it is told to do, and keeps the jobs that it was given."""
 
-    outcome: Outcome = field(default_factory=lambda: Outcome(ok=True, code=0))
+    outcome: InstallOutcome = field(default_factory=lambda: InstallOutcome(ok=True, code=0))
     problem: str = ""
     jobs: list[Job] = field(default_factory=list)
 
     def preview(self, job: Job) -> Preview:
-        return Preview(commands=(Command(argv=("run", job.key)),), problem=self.problem)
+        return Preview(commands=(InstallCommand(argv=("run", job.key)),), problem=self.problem)
 
-    def carry_out(self, job: Job, watch: Watch) -> Outcome:
+    def carry_out(self, job: Job, watch: Watch) -> InstallOutcome:
         if watch.output is not None:
             watch.output("stdout", "working\n")
         self.jobs.append(job)
@@ -83,7 +83,7 @@ class Case:
         def missing(names: Sequence[str]) -> tuple[str, ...]:
             return tuple(name for name in names if name in self.missing)
 
-        tools = Tools(
+        tools = InstallPorts(
             scan=scan,
             commands=self.commands,
             downloads=self.downloads,
@@ -92,7 +92,7 @@ class Case:
         )
         return InstallService(open_memory([self.skill], settings=self.settings), tools)
 
-    def install(self, option_id: str = "", timeout_ms: object = None) -> InstallResult:
+    def install(self, option_id: str = "", timeout_ms: object = None) -> InstallReport:
         request = InstallRequest(skill=self.skill.name, option_id=option_id, timeout_ms=timeout_ms)
         return self.service().install(request)
 
@@ -131,7 +131,7 @@ def test_the_offered_option_is_installed_and_reported_as_installed() -> None:
 
     result = case.install()
 
-    assert result == InstallResult(ok=True, message="Installed", code=0)
+    assert result == InstallReport(ok=True, message="Installed", code=0)
     (job,) = case.commands.jobs
     assert isinstance(job.plan, InstallPlan)
     assert (job.key, job.option_id, job.bins) == ("json-tidy", "brew-0", ("jq",))
@@ -332,8 +332,8 @@ def test_what_was_prepared_can_be_looked_at_before_it_is_done() -> None:
 
     prepared = service.prepare(InstallRequest(skill="json-tidy"))
 
-    assert isinstance(prepared, Prepared)
-    assert prepared.preview.commands == (Command(argv=("run", "json-tidy")),)
+    assert isinstance(prepared, PreparedInstall)
+    assert prepared.preview.commands == (InstallCommand(argv=("run", "json-tidy")),)
     assert case.jobs == []
     assert service.carry_out(prepared, Watch()).ok
 
@@ -358,7 +358,7 @@ def test_output_reaches_whoever_looks_on() -> None:
     ],
 )
 def test_a_failure_is_told_in_one_line(stdout: str, stderr: str, summary: str) -> None:
-    outcome = Outcome(ok=False, code=3, stdout=stdout, stderr=stderr)
+    outcome = InstallOutcome(ok=False, code=3, stdout=stdout, stderr=stderr)
 
     result = Case(skill(BREW), commands=Installer(outcome)).install()
 
@@ -368,7 +368,7 @@ def test_a_failure_is_told_in_one_line(stdout: str, stderr: str, summary: str) -
 
 @given(st.text(max_size=2000), st.text(max_size=400))
 def test_no_output_makes_the_summary_long_or_more_than_a_line(stderr: str, stdout: str) -> None:
-    outcome = Outcome(ok=False, code=1, stdout=stdout, stderr=stderr)
+    outcome = InstallOutcome(ok=False, code=1, stdout=stdout, stderr=stderr)
 
     message = Case(skill(BREW), commands=Installer(outcome)).install().message
 

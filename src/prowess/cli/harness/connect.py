@@ -11,8 +11,8 @@ from prowess.cli.options import common, workspace_option
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import Scope
-from prowess.runtime.harness.connect import Connecting, Plan, Request, Written
-from prowess.runtime.harness.doctor import Examination, Level, examine
+from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
+from prowess.runtime.harness.doctor import DoctorLevel, Examination, examine
 from prowess.wire.connect import connection, examination
 from prowess.wiring import open_runtime
 
@@ -56,7 +56,9 @@ def connect_command(
         )
     where = _scope(project=project, user=user)
     connecting = _connecting(workspace)
-    request = Request(harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp)
+    request = ConnectRequest(
+        harness=Harness(harness), scope=where, remove=remove, with_mcp=not no_mcp
+    )
     plan = connecting.plan(request)
     differences = _differences(plan)
     if not as_json:
@@ -84,7 +86,7 @@ def _connecting(workspace: str | None) -> Connecting:
     return open_connecting(open_runtime(workspace), workspace or ".")
 
 
-def _differences(plan: Plan) -> dict[str, list[str]]:
+def _differences(plan: ConnectPlan) -> dict[str, list[str]]:
     from prowess.runtime.harness.difference import file_difference
 
     return {
@@ -94,7 +96,9 @@ def _differences(plan: Plan) -> dict[str, list[str]]:
     }
 
 
-def _written(connecting: Connecting, plan: Plan, *, sure: bool) -> Sequence[Written] | None:
+def _written(
+    connecting: Connecting, plan: ConnectPlan, *, sure: bool
+) -> Sequence[WrittenSettings] | None:
     if not plan.needed:
         return ()
     if not sure:
@@ -102,7 +106,7 @@ def _written(connecting: Connecting, plan: Plan, *, sure: bool) -> Sequence[Writ
     return connecting.apply(plan)
 
 
-def _print_plan(plan: Plan, differences: Mapping[str, Sequence[str]]) -> None:
+def _print_plan(plan: ConnectPlan, differences: Mapping[str, Sequence[str]]) -> None:
     for file in plan.files:
         if not file.needed:
             continue
@@ -119,7 +123,7 @@ def _print_plan(plan: Plan, differences: Mapping[str, Sequence[str]]) -> None:
         print_text(f"Note: {note}", "yellow")
 
 
-def _print_written(plan: Plan, written: Sequence[Written]) -> None:
+def _print_written(plan: ConnectPlan, written: Sequence[WrittenSettings]) -> None:
     gone = {file.path for file in plan.files if file.after is None}
     for one in written:
         kept = f" (before: {one.backup})" if one.backup else ""
@@ -130,7 +134,11 @@ def _print_written(plan: Plan, written: Sequence[Written]) -> None:
         print_text(f"{plan.harness} is connected ({plan.scope}). Check it: prowess doctor", "green")
 
 
-_MARKS = {Level.OK: ("✓", "green"), Level.WARNING: ("!", "yellow"), Level.PROBLEM: ("✗", "red")}
+_MARKS = {
+    DoctorLevel.OK: ("✓", "green"),
+    DoctorLevel.WARNING: ("!", "yellow"),
+    DoctorLevel.PROBLEM: ("✗", "red"),
+}
 
 
 @click.command("doctor", epilog="Example: prowess doctor --json")
@@ -167,11 +175,13 @@ def _print(found: Examination) -> None:
             area = finding.area
             print_text(area, "bold")
         mark, colour = _MARKS[finding.level]
-        print_text(f"  {mark} {finding.text}", colour if finding.level is not Level.OK else "")
+        print_text(
+            f"  {mark} {finding.text}", colour if finding.level is not DoctorLevel.OK else ""
+        )
         if finding.todo:
             print_text(f"    {finding.todo}", "dim")
     print_text()
-    problems, warnings = found.count(Level.PROBLEM), found.count(Level.WARNING)
+    problems, warnings = found.count(DoctorLevel.PROBLEM), found.count(DoctorLevel.WARNING)
     if not problems and not warnings:
         print_text("All is well.", "green")
     else:

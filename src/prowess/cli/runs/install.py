@@ -31,9 +31,15 @@ from prowess.cli.render import (
     silence,
     silence_errors,
 )
-from prowess.runtime.install import InstallRequest, InstallResult, InstallService, Prepared, Watch
+from prowess.runtime.install import (
+    InstallReport,
+    InstallRequest,
+    InstallService,
+    PreparedInstall,
+    Watch,
+)
 from prowess.runtime.sync import SyncReport, SyncRequest
-from prowess.runtime.sync_plan import Action, Step
+from prowess.runtime.sync_plan import SyncAction, SyncStep
 from prowess.skills.eligibility import missing_text
 from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs
@@ -180,7 +186,7 @@ def install_command(
         if listing:
             return _list(service, request, as_json=as_json)
         prepared = service.prepare(request)
-        if isinstance(prepared, InstallResult):
+        if isinstance(prepared, InstallReport):
             return _answered(prepared, as_json=as_json)
         if dry_run:
             return _preview(prepared, as_json=as_json)
@@ -192,15 +198,15 @@ def install_command(
 
 
 def _install(
-    service: InstallService, prepared: Prepared, *, yes: bool, as_json: bool
-) -> InstallResult:
+    service: InstallService, prepared: PreparedInstall, *, yes: bool, as_json: bool
+) -> InstallReport:
     """Ask, install, and say what came of it."""
     # Whoever is asked must see what about, also where the answer is for a program.
     live = Live(quiet=as_json and yes)
     live.tell(_shown(prepared))
     live.warn(prepared.warnings)
     if not yes and not click.confirm(_question(prepared), err=True):
-        declined = InstallResult(ok=False, message="Nothing was installed.", skip_reason="declined")
+        declined = InstallReport(ok=False, message="Nothing was installed.", skip_reason="declined")
         _answered(declined, as_json=as_json)
         return declined
     with live:
@@ -220,7 +226,7 @@ def _whoever_reads() -> Iterator[None]:
         silence()
 
 
-def _question(prepared: Prepared) -> str:
+def _question(prepared: PreparedInstall) -> str:
     bins = ", ".join(prepared.spec.bins) or prepared.spec.target
     if prepared.preview.url:
         return f"Install {bins} by this download?"
@@ -229,7 +235,7 @@ def _question(prepared: Prepared) -> str:
     return f"Install {bins} with {last}{before}?"
 
 
-def _shown(prepared: Prepared) -> list[str]:
+def _shown(prepared: PreparedInstall) -> list[str]:
     """Return what would happen, line by line, as it would be typed."""
     preview = prepared.preview
     lines = [f"run: {_line(c.environment, c.argv)}" for c in preview.commands]
@@ -249,7 +255,7 @@ def _line(environment: tuple[tuple[str, str], ...], argv: tuple[str, ...]) -> st
     return " ".join([*variables, shlex.join(argv)])
 
 
-def _preview(prepared: Prepared, *, as_json: bool) -> int:
+def _preview(prepared: PreparedInstall, *, as_json: bool) -> int:
     if as_json:
         print_json(wire_runs.install_preview(prepared))
         return 0
@@ -262,7 +268,7 @@ def _preview(prepared: Prepared, *, as_json: bool) -> int:
     return 0
 
 
-def _answered(result: InstallResult, *, as_json: bool, told: int = 0, after: str = "") -> int:
+def _answered(result: InstallReport, *, as_json: bool, told: int = 0, after: str = "") -> int:
     """Print the result; the first `told` warnings were said before."""
     if as_json:
         print_json(wire_runs.install_result(result))
@@ -305,22 +311,22 @@ def _list(service: InstallService, request: InstallRequest, *, as_json: bool) ->
 
 
 _STYLES = {
-    Action.ADD: "green",
-    Action.UPDATE: "green",
-    Action.REMOVE: "yellow",
-    Action.CONFLICT: "red",
-    Action.REFUSED: "red",
-    Action.SKIPPED: "dim",
-    Action.KEEP: "dim",
+    SyncAction.ADD: "green",
+    SyncAction.UPDATE: "green",
+    SyncAction.REMOVE: "yellow",
+    SyncAction.CONFLICT: "red",
+    SyncAction.REFUSED: "red",
+    SyncAction.SKIPPED: "dim",
+    SyncAction.KEEP: "dim",
 }
 _COUNTED = (
-    (Action.ADD, "added"),
-    (Action.UPDATE, "updated"),
-    (Action.REMOVE, "removed"),
-    (Action.KEEP, "unchanged"),
-    (Action.CONFLICT, "conflicts"),
-    (Action.REFUSED, "refused"),
-    (Action.SKIPPED, "skipped"),
+    (SyncAction.ADD, "added"),
+    (SyncAction.UPDATE, "updated"),
+    (SyncAction.REMOVE, "removed"),
+    (SyncAction.KEEP, "unchanged"),
+    (SyncAction.CONFLICT, "conflicts"),
+    (SyncAction.REFUSED, "refused"),
+    (SyncAction.SKIPPED, "skipped"),
 )
 
 
@@ -370,7 +376,7 @@ def _waiting() -> None:
 
 
 def _print_report(report: SyncReport) -> None:
-    rows = [step for step in report.steps if report.dry_run or step.action is not Action.KEEP]
+    rows = [step for step in report.steps if report.dry_run or step.action is not SyncAction.KEEP]
     if rows:
         _print_steps(rows)
     for warning in report.warnings:
@@ -385,7 +391,7 @@ def _print_report(report: SyncReport) -> None:
         print_text("Nothing was written." if not report.is_clean else "Everything is up to date.")
 
 
-def _print_steps(steps: Sequence[Step]) -> None:
+def _print_steps(steps: Sequence[SyncStep]) -> None:
     print_table(
         (Column("Action"), Column("Folder"), Column("Skill"), Column("Note", flexible=True)),
         [
@@ -400,7 +406,7 @@ def _print_steps(steps: Sequence[Step]) -> None:
     )
 
 
-def _note(step: Step) -> str:
+def _note(step: SyncStep) -> str:
     if step.kept_at:
         return f"the changed version is in {step.kept_at}"
     return step.reason or step.source

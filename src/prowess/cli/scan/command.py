@@ -29,7 +29,7 @@ from prowess.cli.render import (
 from prowess.cli.scan.bench import Bounds, bound, run_bench
 from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
 from prowess.errors import AcceptanceError, ModelError, ProwessError
-from prowess.host.sources.skill_files import Place, read
+from prowess.host.sources.skill_files import ScanPlace, read
 from prowess.runtime.scan import Reviewer, Scanned, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
 from prowess.safety.rules.levels import SCANNER
@@ -418,7 +418,7 @@ def _refuse(is_wrong: object, problem: str) -> None:
 
 def _scan(
     runtime: Runtime,
-    places: Sequence[Place],
+    places: Sequence[ScanPlace],
     profile: Profile | None,
     printer: Printer,
     review: Review,

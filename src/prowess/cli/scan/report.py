@@ -18,7 +18,7 @@ import click
 from prowess.cli.render import print_text
 from prowess.cli.sarif import log, uri
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.skill_files import Place, is_there, place_of, places
+from prowess.host.sources.skill_files import ScanPlace, is_there, place_of, places
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
 from prowess.safety.rules.table import read_rules
@@ -261,7 +261,9 @@ profile_option = click.option(
 )
 
 
-def target_places(runtime: Runtime, words: Sequence[str], agent: str | None) -> tuple[Place, ...]:
+def target_places(
+    runtime: Runtime, words: Sequence[str], agent: str | None
+) -> tuple[ScanPlace, ...]:
     """Return what to scan: paths, names of skills, or every skill that there is.
 
     Raises:
@@ -277,7 +279,7 @@ def target_places(runtime: Runtime, words: Sequence[str], agent: str | None) -> 
     return tuple(dict.fromkeys(one for word in words for one in _meant(runtime, word, agent)))
 
 
-def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[Place]:
+def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace]:
     if is_there(word) or "/" in word or not word:
         return places(word)
     try:

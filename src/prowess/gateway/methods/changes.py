@@ -16,7 +16,7 @@ from prowess.gateway.calls import (
 )
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Running, Services
-from prowess.runtime.install import InstallRequest, InstallResult
+from prowess.runtime.install import InstallReport, InstallRequest
 from prowess.skills.text import clean
 from prowess.wire import runs as wire_runs
 
@@ -72,7 +72,7 @@ class _Changes:
         del call
         return {"installs": self._services.installs.listed()}
 
-    def _installed(self, call: Call, running: Running) -> InstallResult:
+    def _installed(self, call: Call, running: Running) -> InstallReport:
         asked = call.params
         about = {"skill": clean(asked.name), "installId": asked.install_id}
 

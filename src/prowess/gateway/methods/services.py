@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from prowess.gateway.calls import Json
 from prowess.runtime.config.edits import ConfigEdits
-from prowess.runtime.install import InstallResult, InstallService
+from prowess.runtime.install import InstallReport, InstallService
 from prowess.runtime.library import Removals
 from prowess.runtime.route.answer import RoutingService
 from prowess.runtime.service import SkillsService
@@ -67,7 +67,7 @@ class Running:
         with self._lock:
             self._kept.received, self._kept.total = done, whole
 
-    def ended(self, result: InstallResult) -> None:
+    def ended(self, result: InstallReport) -> None:
         """Keep what became of it."""
         with self._lock:
             self._kept.state = "done" if result.ok else "failed"

@@ -74,7 +74,7 @@ DEFAULT_LIMITS = ArchiveLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """One file of an archive, at its place below the folder it is unpacked to."""
 
     path: str
@@ -86,7 +86,7 @@ class Member:
 class Archive:
     """The files of an archive in its own order, and the hash of the archive itself."""
 
-    members: tuple[Member, ...]
+    members: tuple[ArchiveMember, ...]
     sha256: str
 
 
@@ -114,7 +114,7 @@ def read_archive(file: BinaryIO, limits: ArchiveLimits = DEFAULT_LIMITS, strip: 
         paths = _find_paths(entries, limits, strip)
         _check_sizes(entries, len(blob), limits)
         members = [
-            Member(path, _read_entry(entry), bool(entry.mode & 0o111))
+            ArchiveMember(path, _read_entry(entry), bool(entry.mode & 0o111))
             for entry, path in zip(entries, paths, strict=True)
             if path and not entry.is_folder
         ]
@@ -432,7 +432,7 @@ def _check_sizes(entries: Sequence[_Entry], compressed: int, limits: ArchiveLimi
         _refuse("", "ratio", f"unpacks to more than {limits.ratio} times its size.")
 
 
-def _add(root: Root, members: Sequence[Member]) -> None:
+def _add(root: Root, members: Sequence[ArchiveMember]) -> None:
     """Put the files into a folder that exists."""
     tops = dict.fromkeys(member.path.partition("/")[0] for member in members)
     for top in tops:
@@ -441,7 +441,7 @@ def _add(root: Root, members: Sequence[Member]) -> None:
     _place(root, members, {top: top for top in tops})
 
 
-def _place(root: Root, members: Sequence[Member], moves: Mapping[str, str]) -> None:
+def _place(root: Root, members: Sequence[ArchiveMember], moves: Mapping[str, str]) -> None:
     """Write the files where only we look, then move them into place; undo it all on a failure."""
     done: list[str] = []
     with staging(root) as folder:

@@ -31,7 +31,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
-class Place(NamedTuple):
+class RootPlace(NamedTuple):
     """Something in a root, by the way from there."""
 
     root: Root
@@ -57,12 +57,12 @@ class Place(NamedTuple):
         """The state of what is there, of a link its own; None where nothing is."""
         return self.root.state(self.relative)
 
-    def hidden(self) -> "Place":
+    def hidden(self) -> "RootPlace":
         """Return a place beside it that nothing looks at."""
         return self._replace(relative=f"{self.parent}/{hidden_name()}".lstrip("/"))
 
 
-def move(old: Place, new: Place, expected: os.stat_result) -> None:
+def move(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None:
     """Move what has the state `expected` from `old` to `new`, to another disk if need be.
 
     Raises:
@@ -80,7 +80,7 @@ def move(old: Place, new: Place, expected: os.stat_result) -> None:
         _check(old, new, expected)
 
 
-def rename(old: Place, new: Place) -> None:
+def rename(old: RootPlace, new: RootPlace) -> None:
     """Move whatever is at `old` now, in one step; a link itself."""
     if not BY_HANDLE:
         os.rename(old.path, new.path)
@@ -91,7 +91,7 @@ def rename(old: Place, new: Place) -> None:
         os.fsync(source)
 
 
-def _check(old: Place, new: Place, expected: os.stat_result) -> None:
+def _check(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None:
     """Move back what is not the folder that was looked at."""
     found = new.state
     if found is None or (found.st_dev, found.st_ino) != (expected.st_dev, expected.st_ino):
@@ -100,7 +100,7 @@ def _check(old: Place, new: Place, expected: os.stat_result) -> None:
         raise ContainmentError(shown(str(old.path)), "was swapped meanwhile: look at it again.")
 
 
-def _move_over(old: Place, new: Place, expected: os.stat_result) -> None:
+def _move_over(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None:
     """Copy to the other disk, then let the copy appear and the original go."""
     copy, leaving = new.hidden(), old.hidden()
     try:
@@ -117,7 +117,7 @@ def _move_over(old: Place, new: Place, expected: os.stat_result) -> None:
     leaving.root.remove_tree(leaving.relative)
 
 
-def _copy(old: Place, new: Place, expected: os.stat_result) -> None:
+def _copy(old: RootPlace, new: RootPlace, expected: os.stat_result) -> None:
     with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
         if stat.S_ISLNK(expected.st_mode):
             os.symlink(os.readlink(old.name, dir_fd=source), new.name, dir_fd=target)

@@ -31,7 +31,7 @@ _LONGEST_LINE, _CHUNK = 64, 1 << 16
 _MOST_BYTES = (16_384, 4_096, LONGEST_PAYLOAD)
 
 
-class Asked(NamedTuple):
+class HookQuestion(NamedTuple):
     """What a hook sent: its caller's variables, where it runs, and the payload as it came."""
 
     environ: Mapping[str, str]
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 # None sends the caller away to find the answer by itself.
-Answer = Callable[[Asked], str | None]
+Answer = Callable[[HookQuestion], str | None]
 
 
 class _BrokenRequestError(ValueError):
@@ -132,12 +132,12 @@ class HookSocket:
             self._places.release()
 
 
-def _read(caller: socket.socket, deadline: float) -> Asked:
+def _read(caller: socket.socket, deadline: float) -> HookQuestion:
     given = _Given(caller, deadline)
     sizes = _sizes(given.line())
     variables, folder, raw = (given.part(size) for size in sizes)
     pairs = (part.partition("=") for part in _text(variables).split("\0") if part)
-    return Asked({name: value for name, _, value in pairs}, _text(folder), raw)
+    return HookQuestion({name: value for name, _, value in pairs}, _text(folder), raw)
 
 
 def _sizes(line: bytes) -> list[int]:

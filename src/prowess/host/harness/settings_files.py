@@ -37,7 +37,7 @@ from prowess.host.files.state_files import locked, write_private
 from prowess.host.harness import jsonc as jsonc_edit
 from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, newline_of
 from prowess.host.processes.facts import find_program
-from prowess.runtime.harness.connect import Record
+from prowess.runtime.harness.connect import ConnectRecord
 
 _MOST_BYTES, _MOST_FILES, _MOST_PARTS = 1_000_000, 500, 64
 _HASH = re.compile(r"(?:[0-9a-f]{64})?")
@@ -53,12 +53,12 @@ class ConnectionRecords:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def get(self, path: str) -> Record | None:
+    def get(self, path: str) -> ConnectRecord | None:
         """Return what is known of a settings file; None where nothing is that makes sense."""
         found = self._read().get(path)
         return _record(found) if isinstance(found, dict) else None
 
-    def keep(self, path: str, record: Record | None) -> None:
+    def keep(self, path: str, record: ConnectRecord | None) -> None:
         """Keep what was made in a settings file, or forget it.
 
         Raises:
@@ -91,7 +91,7 @@ class ConnectionRecords:
         return files if isinstance(files, dict) else {}
 
 
-def _shown(record: Record) -> dict[str, object]:
+def _shown(record: ConnectRecord) -> dict[str, object]:
     return {
         "was": record.was,
         "made": sorted([list(path) for path in record.made]),
@@ -99,7 +99,7 @@ def _shown(record: Record) -> dict[str, object]:
     }
 
 
-def _record(found: Mapping[str, object]) -> Record | None:
+def _record(found: Mapping[str, object]) -> ConnectRecord | None:
     was, made, folders = (found.get(key) for key in ("was", "made", "folders"))
     if not isinstance(was, str) or not _HASH.fullmatch(was):
         return None
@@ -109,7 +109,7 @@ def _record(found: Mapping[str, object]) -> Record | None:
     places = [name for name in names if isinstance(name, str) and os.path.isabs(name)]
     if len(known) != len(paths) or len(places) != len(names) or len(paths) > _MOST_PARTS:
         return None
-    return Record(was=was, made=frozenset(known), folders=tuple(places))
+    return ConnectRecord(was=was, made=frozenset(known), folders=tuple(places))
 
 
 def _keys(found: object) -> Path | None:

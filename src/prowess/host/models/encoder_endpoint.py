@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
-from prowess.host.models.endpoint import Endpoint, Purpose, replace_halves
+from prowess.host.models.endpoint import ModelEndpoint, Purpose, replace_halves
 from prowess.host.models.local import unit_rows
 from prowess.runtime.ports import Vectors
 
@@ -44,7 +44,9 @@ class EndpointEncoder:
         Raises:
             EncoderError: the address or the key cannot be used.
         """
-        self._endpoint = Endpoint(endpoint, _PURPOSE, key=key, timeout_s=timeout_s, pause_s=pause_s)
+        self._endpoint = ModelEndpoint(
+            endpoint, _PURPOSE, key=key, timeout_s=timeout_s, pause_s=pause_s
+        )
         self._model, self._width = replace_halves(model), 0
 
     @property

@@ -41,7 +41,7 @@ class Purpose:
     most_bytes: int
 
 
-class Endpoint:
+class ModelEndpoint:
     """Asks one address one kind of question; safe to share between threads."""
 
     def __init__(
@@ -212,7 +212,9 @@ class EndpointModel:
         Raises:
             ModelError: the address or the key cannot be used.
         """
-        self._endpoint = Endpoint(endpoint, _PURPOSE, key=key, timeout_s=timeout_s, pause_s=pause_s)
+        self._endpoint = ModelEndpoint(
+            endpoint, _PURPOSE, key=key, timeout_s=timeout_s, pause_s=pause_s
+        )
         self._name = name
 
     @property

@@ -35,7 +35,7 @@ from enum import Enum, auto
 from threading import Event
 from typing import IO
 
-from prowess.host.processes.facts import Program, find_program, start_problem
+from prowess.host.processes.facts import FoundProgram, find_program, start_problem
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 
 _LOOK_AGAIN_S, _LAST_S = 0.01, 2.0
@@ -122,7 +122,7 @@ def _end_tree(leader: int) -> bool:
 _PIECE = 65_536
 
 
-class Kept:
+class BoundedText:
     """The beginning and the end of a long text, and how much was left out between."""
 
     def __init__(self, most_chars: int) -> None:
@@ -171,7 +171,7 @@ class Stream:
     def __init__(self, name: str, most_chars: int, output: Output | None) -> None:
         self._name, self._output = name, output
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.kept = Kept(most_chars)
+        self.kept = BoundedText(most_chars)
 
     def feed(self, raw: bytes, *, last: bool = False) -> None:
         """Take bytes as they come; a character may end in the next ones."""
@@ -368,9 +368,9 @@ def start_detached(
     return True
 
 
-def _program(command: ChildCommand) -> Program:
+def _program(command: ChildCommand) -> FoundProgram:
     if command.folder and not os.path.isdir(command.folder):
-        return Program(problem=f"The folder {command.folder} does not exist: make it first.")
+        return FoundProgram(problem=f"The folder {command.folder} does not exist: make it first.")
     name = command.argv[0] if command.argv else ""
     return find_program(name, command.environment, _folder(command))
 

@@ -34,7 +34,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class FoundProgram:
     """A file to run, or why there is none."""
 
     path: str = ""
@@ -45,7 +45,7 @@ class Program:
 
 def find_program(
     name: str, environment: Mapping[str, str], folder: str = "", *, relative: bool = False
-) -> Program:
+) -> FoundProgram:
     """Find the file that `name` stands for, as seen from `folder`.
 
     Args:
@@ -56,7 +56,7 @@ def find_program(
             that a child runs in decide which program it is.
     """
     if not name or "\0" in name:
-        return Program(problem="No program is given: name one.", code=NOT_FOUND)
+        return FoundProgram(problem="No program is given: name one.", code=NOT_FOUND)
     if os.name == "nt":
         return _found_on_windows(name, environment, folder)
     if os.path.dirname(name):
@@ -66,45 +66,47 @@ def find_program(
     return _searched(name, places)
 
 
-def start_problem(name: str, error: OSError | ValueError) -> Program:
+def start_problem(name: str, error: OSError | ValueError) -> FoundProgram:
     """Say why a program that was found did not start; names alone, never a value."""
     if isinstance(error, ValueError):
         reason = "an argument or a variable holds what no system passes on, such as a NUL byte"
     else:
         reason = _REASONS.get(error.errno or 0) or error.strerror or "the system refuses"
-    return Program(problem=f"{name} cannot be started: {reason}.", code=NOT_RUNNABLE)
+    return FoundProgram(problem=f"{name} cannot be started: {reason}.", code=NOT_RUNNABLE)
 
 
-def _searched(name: str, places: Sequence[str]) -> Program:
+def _searched(name: str, places: Sequence[str]) -> FoundProgram:
     paths = [os.path.join(place, name) for place in places]
     files = [path for path in paths if os.path.isfile(path)]
     runnable = next((path for path in files if os.access(path, os.X_OK)), None)
     if runnable is not None:
-        return Program(path=runnable)
+        return FoundProgram(path=runnable)
     if files:
         return _at(name, files[0])
-    return Program(
+    return FoundProgram(
         problem=f"{name} is not found in PATH: install it, or give its path.", code=NOT_FOUND
     )
 
 
-def _at(name: str, path: str) -> Program:
+def _at(name: str, path: str) -> FoundProgram:
     if os.path.isfile(path) and os.access(path, os.X_OK):
-        return Program(path=path)
+        return FoundProgram(path=path)
     if os.path.isdir(path):
-        return Program(problem=f"{name} is a folder: name a program.", code=NOT_RUNNABLE)
+        return FoundProgram(problem=f"{name} is a folder: name a program.", code=NOT_RUNNABLE)
     if os.path.exists(path):
         reason = _REASONS[errno.EACCES]
-        return Program(problem=f"{name} cannot be started: {reason}.", code=NOT_RUNNABLE)
-    return Program(problem=f"{name} does not exist: give the path of a program.", code=NOT_FOUND)
+        return FoundProgram(problem=f"{name} cannot be started: {reason}.", code=NOT_RUNNABLE)
+    return FoundProgram(
+        problem=f"{name} does not exist: give the path of a program.", code=NOT_FOUND
+    )
 
 
-def _found_on_windows(name: str, environment: Mapping[str, str], folder: str) -> Program:
+def _found_on_windows(name: str, environment: Mapping[str, str], folder: str) -> FoundProgram:
     """Leave endings such as .exe and .cmd to the system's own rules."""
     search = next((value for key, value in environment.items() if key.upper() == "PATH"), "")
     where = os.path.join(folder, name) if os.path.dirname(name) else name
     found = shutil.which(where, path=search)
-    return Program(path=found) if found else _searched(name, ())
+    return FoundProgram(path=found) if found else _searched(name, ())
 
 
 class LocalFacts:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 
 from prowess.errors import PathError
-from prowess.host.processes.facts import NOT_RUNNABLE, Program, find_program, start_problem
+from prowess.host.processes.facts import NOT_RUNNABLE, FoundProgram, find_program, start_problem
 from prowess.runtime.ports import ChildCommand
 
 _LOOK_AGAIN_S = 1.0
@@ -114,15 +114,15 @@ def run_foreground(
 class _NotStartedError(Exception):
     """The system did not start a program that is there."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: FoundProgram) -> None:
         super().__init__(program.problem)
         self.program = program
 
 
-def _program(command: ChildCommand) -> Program:
+def _program(command: ChildCommand) -> FoundProgram:
     if command.folder and not os.path.isdir(command.folder):
         problem = f"The folder {command.folder} does not exist: make it first."
-        return Program(problem=problem, code=NOT_RUNNABLE)
+        return FoundProgram(problem=problem, code=NOT_RUNNABLE)
     name = command.argv[0] if command.argv else ""
     # Relative entries of the search path count: that is how a shell would start it, too.
     return find_program(name, command.environment, command.folder, relative=True)

@@ -32,7 +32,7 @@ _MIN_ENTRIES, _ENTRIES_PER_CANDIDATE = 1000, 10
 _SETTLING_NS = 1_000_000_000
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that may be a skill, and what stands beside it."""
 
     path: str
@@ -48,7 +48,7 @@ class _Listing(NamedTuple):
     stamp: tuple[int, int, int]
     entries: list[os.DirEntry[str]]
     # The folder's own skill, where that needs no second look; a link always does.
-    skill: Found | None
+    skill: FoundFile | None
 
 
 class FolderCache:
@@ -72,7 +72,7 @@ class FolderCache:
             return None
         return known if known.stamp == _folder_stamp(found) else None
 
-    def keep(self, folder: str, entries: list[os.DirEntry[str]], skill: Found | None) -> None:
+    def keep(self, folder: str, entries: list[os.DirEntry[str]], skill: FoundFile | None) -> None:
         """Remember a listing that was just made."""
         try:
             found = os.stat(folder)
@@ -96,7 +96,7 @@ def is_settled(changed_ns: int) -> bool:
 class Walk:
     """What a walk over one root found, and the folders it looked into."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundFile] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -120,7 +120,7 @@ def boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str, ...
     return (root, plugin, *allowed_targets)
 
 
-def escape_target(source: Source, found: Found, allowed_targets: Sequence[str]) -> str | None:
+def escape_target(source: Source, found: FoundFile, allowed_targets: Sequence[str]) -> str | None:
     """Return where a file really is, if a link has carried it out of where it may be.
 
     Asked again at each reading: what was a file when it was found may be a link by now.
@@ -174,7 +174,7 @@ class RootWalker:
         """What was found so far."""
         return self._walk
 
-    def root_file(self) -> Found | None:
+    def root_file(self) -> FoundFile | None:
         """Return the root's own SKILL.md, where the root itself is a skill."""
         if self._source.kind is not RootKind.SKILLS:
             return None
@@ -213,7 +213,7 @@ class RootWalker:
         if depth < self._source.depth:
             self._descend(entries, depth)
 
-    def _take_skill(self, skill: Found) -> None:
+    def _take_skill(self, skill: FoundFile) -> None:
         self._walk.found.append(skill)
         if skill.has_sidecar:
             self._walk.folders.append(os.path.join(skill.folder, "agents"))
@@ -247,13 +247,13 @@ class RootWalker:
         found.sort(key=_entry_name)
         return found
 
-    def _skill_file(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> Found | None:
+    def _skill_file(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> FoundFile | None:
         entry = _skill_entry(entries)
         if entry is None or (entry.is_symlink() and not self._stays(entry, folder)):
             return None
         return _found(folder, entry, entries)
 
-    def _plain_skill(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> Found | None:
+    def _plain_skill(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> FoundFile | None:
         """Return the folder's skill file unless it is a link, which must be judged each time."""
         if self._source.kind is not RootKind.SKILLS:
             return None
@@ -281,7 +281,7 @@ class RootWalker:
         if entry.is_symlink() and not self._is_allowed(os.path.realpath(entry.path)):
             self._refuse(entry.path)
             return
-        self._walk.found.append(Found(path=entry.path, folder=folder, is_skill_file=False))
+        self._walk.found.append(FoundFile(path=entry.path, folder=folder, is_skill_file=False))
 
     def _descend(self, entries: Sequence[os.DirEntry[str]], depth: int) -> None:
         folders = [entry for entry in entries if self._may_enter(entry)]
@@ -342,9 +342,9 @@ def _skill_entry(entries: Sequence[os.DirEntry[str]]) -> os.DirEntry[str] | None
     return next(iter(exact or named), None)
 
 
-def _found(folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]) -> Found:
+def _found(folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]) -> FoundFile:
     others = [entry for entry in entries if entry is not skill]
-    return Found(
+    return FoundFile(
         path=skill.path,
         folder=folder,
         resources=tuple(_label(other) for other in others if not other.name.startswith(".")),
@@ -385,7 +385,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def sidecar_of(found: Found) -> bytes | None:
+def sidecar_of(found: FoundFile) -> bytes | None:
     """Return the text of Codex's policy file, if the skill has one."""
     if not found.has_sidecar:
         return None

@@ -20,7 +20,7 @@ from prowess.host.sources.discovery import (
     SIDECAR,
     SKIPPED_FOLDERS,
     FolderCache,
-    Found,
+    FoundFile,
     RootWalker,
     SourceRoots,
     Walk,
@@ -68,7 +68,7 @@ def named(
         elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
             is_skill = os.path.basename(absolute).lower() == "skill.md"
             source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
-            found = Found(absolute, os.path.dirname(absolute), is_skill)
+            found = FoundFile(absolute, os.path.dirname(absolute), is_skill)
             yield from _candidate(source, found, limits)
         else:
             problem = "is not a Markdown file" if os.path.isfile(absolute) else "does not exist"
@@ -91,7 +91,7 @@ def inside(
         yield Candidate(path=problem.path, document=None, problem=problem)
 
 
-def _candidate(source: Source, found: Found, limits: Limits) -> Iterator[Candidate]:
+def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Candidate]:
     path = os.path.realpath(found.path)
     bundled = source.tier is Tier.BUNDLED
     content = read_bounded(path, limits.max_skill_file_bytes, hard_links=bundled)
@@ -239,7 +239,7 @@ class _Read(NamedTuple):
     stamp: _Stamp
     # False where the file changed so recently that its stamp cannot be trusted to move again.
     settled: bool
-    found: Found
+    found: FoundFile
     parsed: Parsed
 
 
@@ -358,7 +358,7 @@ class FolderSources:
 
     def _take(
         self,
-        found: Sequence[Found],
+        found: Sequence[FoundFile],
         source: Source,
         known: dict[str, _Read],
         files: dict[str, _Read],
@@ -372,7 +372,7 @@ class FolderSources:
             elif (read := self._read(source, item, old)) is not None:
                 files[item.path] = read
 
-    def _read(self, source: Source, found: Found, old: _Read | None) -> _Read | None:
+    def _read(self, source: Source, found: FoundFile, old: _Read | None) -> _Read | None:
         """Read one file, and parse it unless it says what it said before; None where it is gone."""
         settings = self._require_settings()
         stamp = _stamp(found)
@@ -454,7 +454,7 @@ def _is_edit(old: _RootScan, path: str) -> bool:
     return read is not None and read.found.folder != old.source.root and os.path.lexists(path)
 
 
-def _stamp(found: Found) -> _Stamp:
+def _stamp(found: FoundFile) -> _Stamp:
     """Return what changes when a file does; its sidecar counts as part of it."""
     stamp = _stat(found.path)
     if found.has_sidecar:

@@ -32,7 +32,7 @@ from prowess.host.files.handles import Folder, is_folder, open_file, open_real, 
 from prowess.host.files.read import is_path
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.runtime.scan import Target
-from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOut, SkillCopy
+from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOutFile, SkillCopy
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import Handling, LedgerEntry, Profile
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
@@ -243,7 +243,7 @@ _MOST_FOLDERS, _DEEPEST = 20_000, 12
 _LIMITS, _ARCHIVE_LIMITS = Limits(), ArchiveLimits()
 
 
-class Kind(Enum):
+class ScanPlaceKind(Enum):
     """How a place is read."""
 
     FOLDER = "folder"
@@ -253,11 +253,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScanPlace:
     """Something to scan that has not been read yet."""
 
     path: str
-    kind: Kind = Kind.FOLDER
+    kind: ScanPlaceKind = ScanPlaceKind.FOLDER
     profile: Profile = Profile.PACKAGE
 
 
@@ -266,7 +266,7 @@ def is_there(path: str) -> bool:
     return bool(path) and is_path(path) and os.path.lexists(path)
 
 
-def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[Place, ...]:
+def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[ScanPlace, ...]:
     """Return what there is to scan at `path`.
 
     Raises:
@@ -276,29 +276,29 @@ def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[Place, ...]:
         raise PathError(path or "''", "does not exist: give a skill's folder, file or archive.")
     if os.path.isdir(path):
         found = tuple(_inside(os.path.abspath(path), profile))
-        return found or (Place(os.path.abspath(path), Kind.FOLDER, profile),)
+        return found or (ScanPlace(os.path.abspath(path), ScanPlaceKind.FOLDER, profile),)
     if not os.path.isfile(path):
         raise PathError(path, "is neither a folder nor a regular file.")
-    kind = Kind.ARCHIVE if path.lower().endswith(_ARCHIVES) else Kind.FILE
-    return (Place(os.path.abspath(path), kind, profile),)
+    kind = ScanPlaceKind.ARCHIVE if path.lower().endswith(_ARCHIVES) else ScanPlaceKind.FILE
+    return (ScanPlace(os.path.abspath(path), kind, profile),)
 
 
-def place_of(skill: Skill) -> Place:
+def place_of(skill: Skill) -> ScanPlace:
     """Return where a skill that was found is scanned."""
     profile = Profile.BUNDLED if skill.source.tier is Tier.BUNDLED else Profile.PACKAGE
     if os.path.basename(skill.path).lower() == _SKILL_FILE:
-        return Place(skill.folder, Kind.FOLDER, profile)
+        return ScanPlace(skill.folder, ScanPlaceKind.FOLDER, profile)
     # A command or a rule is one file among others that are not its own.
-    return Place(skill.path, Kind.FILE, profile)
+    return ScanPlace(skill.path, ScanPlaceKind.FILE, profile)
 
 
-def read(place: Place) -> Iterator[Target]:
+def read(place: ScanPlace) -> Iterator[Target]:
     """Read what is to be scanned at a place; what cannot be read is a target that says why."""
-    readers: Mapping[Kind, Callable[[Place], Iterable[Target]]] = {
-        Kind.FOLDER: _folder,
-        Kind.FILE: _file,
-        Kind.ARCHIVE: _archive,
-        Kind.LINK: _link_files,
+    readers: Mapping[ScanPlaceKind, Callable[[ScanPlace], Iterable[Target]]] = {
+        ScanPlaceKind.FOLDER: _folder,
+        ScanPlaceKind.FILE: _file,
+        ScanPlaceKind.ARCHIVE: _archive,
+        ScanPlaceKind.LINK: _link_files,
     }
     try:
         yield from readers[place.kind](place)
@@ -311,18 +311,18 @@ def _problem(error: PathError | ArchiveError) -> str:
     return str(error) if isinstance(error, ArchiveError) else error.problem.removesuffix(".")
 
 
-def _inside(top: str, profile: Profile) -> Iterator[Place]:
+def _inside(top: str, profile: Profile) -> Iterator[ScanPlace]:
     """Yield every folder with a SKILL.md, and every link to one, from the top down."""
     left = _MOST_FOLDERS
     closed: list[OSError] = []
     for base, folders, names in os.walk(top, onerror=closed.append):
         depth = os.path.relpath(base, top).count(os.sep) + (base != top)
         if any(name.lower() == _SKILL_FILE for name in names):
-            yield Place(base, Kind.FOLDER, profile)
+            yield ScanPlace(base, ScanPlaceKind.FOLDER, profile)
         paths = [os.path.join(base, name) for name in sorted(folders)]
         for path in paths:
             if os.path.islink(path) and _has_skill_file(path):
-                yield Place(path, Kind.LINK, profile)
+                yield ScanPlace(path, ScanPlaceKind.LINK, profile)
         left -= len(paths)
         if left < 0:
             raise PathError(top, f"has more than {_MOST_FOLDERS} folders: give a smaller one.")
@@ -330,7 +330,7 @@ def _inside(top: str, profile: Profile) -> Iterator[Place]:
     # A folder that does not open may hold a skill: reading it says so.
     for error in closed:
         if isinstance(error.filename, str) and error.filename != top:
-            yield Place(error.filename, Kind.FOLDER, profile)
+            yield ScanPlace(error.filename, ScanPlaceKind.FOLDER, profile)
 
 
 def _is_entered(path: str, depth: int) -> bool:
@@ -347,21 +347,21 @@ def _has_skill_file(folder: str) -> bool:
         return False
 
 
-def _folder(place: Place) -> Iterator[Target]:
+def _folder(place: ScanPlace) -> Iterator[Target]:
     yield _target(place, gather(place.path, _LIMITS))
 
 
-def _file(place: Place) -> Iterator[Target]:
+def _file(place: ScanPlace) -> Iterator[Target]:
     yield _target(place, read_file(place.path, _LIMITS))
 
 
-def _link_files(place: Place) -> Iterator[Target]:
+def _link_files(place: ScanPlace) -> Iterator[Target]:
     reason = "is a link to a skill elsewhere, and links are not followed: name its target"
     entry = LedgerEntry(os.path.basename(place.path), Handling.REFUSED, 0, reason)
     yield _target(place, Gathered(refused=(entry,)))
 
 
-def _archive(place: Place) -> Iterator[Target]:
+def _archive(place: ScanPlace) -> Iterator[Target]:
     try:
         with open(place.path, "rb") as file:
             archive = read_archive(file, _ARCHIVE_LIMITS)
@@ -370,7 +370,7 @@ def _archive(place: Place) -> Iterator[Target]:
     files = {member.path: member.content for member in archive.members}
     for inner, part in _skills_of(files).items():
         shown = f"{place.path}!{inner}" if inner else place.path
-        yield _target(Place(shown, place.kind, place.profile), Gathered(part))
+        yield _target(ScanPlace(shown, place.kind, place.profile), Gathered(part))
 
 
 def _skills_of(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
@@ -402,11 +402,11 @@ def _without_wrapper(files: dict[str, bytes]) -> dict[str, bytes]:
     return {path.partition("/")[2]: data for path, data in files.items()}
 
 
-def _target(place: Place, gathered: Gathered) -> Target:
+def _target(place: ScanPlace, gathered: Gathered) -> Target:
     if not gathered.files and not gathered.refused:
         raise PathError(place.path, "holds no file to scan.")
     lost = [entry for entry in gathered.refused if entry.path.lower() == _SKILL_FILE]
-    if place.kind is not Kind.LINK and (lost or not gathered.files):
+    if place.kind is not ScanPlaceKind.LINK and (lost or not gathered.files):
         entry = (lost or list(gathered.refused))[0]
         raise PathError(place.path, f"cannot be judged: {entry.path} {entry.reason}.")
     return Target(
@@ -487,7 +487,7 @@ class SkillFolders:
     def whole(self, skill: Skill) -> Target:
         """Return everything in a skill's folder, as a person scans it."""
         profile = Profile.BUNDLED if skill.bundled else Profile.PACKAGE
-        return next(read(Place(skill.folder, profile=profile)))
+        return next(read(ScanPlace(skill.folder, profile=profile)))
 
 
 @dataclass(slots=True)
@@ -497,7 +497,7 @@ class _SourcesWalker:
     root: Root
     limits: Limits
     files: dict[str, CopiedFile] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutFile] = field(default_factory=list)
     bytes_read: int = 0
     entries_seen: int = 0
 
@@ -515,7 +515,7 @@ class _SourcesWalker:
             if not reason and first != name:
                 reason = f"is the same file as {shown(first)} on some systems"
             if reason:
-                self.left_out.append(LeftOut(shown(path), reason))
+                self.left_out.append(LeftOutFile(shown(path), reason))
             elif is_folder(state):
                 self.enter(path)
             else:

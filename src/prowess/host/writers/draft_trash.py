@@ -26,7 +26,7 @@ from prowess.host.files.transaction import is_stray
 from prowess.host.files.trash import (
     MAIN,
     RECORD,
-    Place,
+    RootPlace,
     is_entry,
     list_ids,
     move,
@@ -43,14 +43,14 @@ _HASH = re.compile(r"[0-9a-f]{64}\Z")
 _MAX_NOTE = 64 * 1024
 
 
-class Item(NamedTuple):
+class DraftItem(NamedTuple):
     """Something in a workspace, by its place, and the hash that it was seen with."""
 
     place: str
     hash: str
 
 
-class TrashedDraft(NamedTuple):
+class DraftInTrash(NamedTuple):
     """Something that was removed, as whoever looks for it wants to see it."""
 
     id: str
@@ -60,18 +60,18 @@ class TrashedDraft(NamedTuple):
     has_script: bool
 
 
-class Entry(NamedTuple):
+class DraftEntry(NamedTuple):
     """One entry of the trash: what belongs in it, by the name that it has there."""
 
     id: str
-    items: Mapping[str, Item]
+    items: Mapping[str, DraftItem]
 
     def kept(self, name: str) -> str:
         """Return where one of its items is in the trash."""
         return f"{self.id}/{name}"
 
 
-def dump(entry: Entry, workspace: Root, trash: Root, now: float) -> bytes:
+def dump(entry: DraftEntry, workspace: Root, trash: Root, now: float) -> bytes:
     """Return the record of an entry."""
     main = entry.items[MAIN]
     fields: dict[str, Any] = {
@@ -87,7 +87,7 @@ def dump(entry: Entry, workspace: Root, trash: Root, now: float) -> bytes:
     return json.dumps(fields, indent=2).encode()
 
 
-def shown_entry(workspace: Path, trash: Root, removed: str) -> TrashedDraft | None:
+def shown_entry(workspace: Path, trash: Root, removed: str) -> DraftInTrash | None:
     """Return an entry as it is listed; None where nothing of this workspace can come back."""
     try:
         entry = load(workspace, trash, removed)
@@ -100,10 +100,10 @@ def shown_entry(workspace: Path, trash: Root, removed: str) -> TrashedDraft | No
     at = float(int(removed.partition("-")[0]))
     place = str(workspace / entry.items[MAIN].place)
     has_script = SCRIPT in entry.items and trash.exists(entry.kept(SCRIPT))
-    return TrashedDraft(removed, place, at, has_script)
+    return DraftInTrash(removed, place, at, has_script)
 
 
-def load(workspace: Path, trash: Root, removed: str) -> Entry:
+def load(workspace: Path, trash: Root, removed: str) -> DraftEntry:
     """Return what belongs in an entry.
 
     Raises:
@@ -115,11 +115,11 @@ def load(workspace: Path, trash: Root, removed: str) -> Entry:
         raise PathError(removed, f"is no draft that was removed from {workspace}.")
     try:
         items = {
-            name: Item(_checked(_PLACE, found["place"]), _checked(_HASH, found["hash"]))
+            name: DraftItem(_checked(_PLACE, found["place"]), _checked(_HASH, found["hash"]))
             for name, found in sorted(record["items"].items(), key=lambda one: one[0] != MAIN)
             if name in (MAIN, SCRIPT)
         }
-        return Entry(removed, {MAIN: items.pop(MAIN), **items})
+        return DraftEntry(removed, {MAIN: items.pop(MAIN), **items})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PathError(removed, "has a damaged record: move it back by hand.") from error
 
@@ -168,7 +168,7 @@ class DraftTrash:
         self._trash = Path(os.path.realpath(trash))
         self._notes, self._hook = notes, hook
 
-    def put(self, workspace: Root, main: Item, script: Item | None, *, now: float) -> str:
+    def put(self, workspace: Root, main: DraftItem, script: DraftItem | None, *, now: float) -> str:
         """Move a draft and its script, or one thing alone, to the trash, and return its id there.
 
         Raises:
@@ -179,7 +179,7 @@ class DraftTrash:
         for item in items.values():
             if _hash(workspace, item.place) != item.hash:
                 raise _changed(item.place)
-        entry = Entry(new_id(now), items)
+        entry = DraftEntry(new_id(now), items)
         with self._opened(workspace) as trash, self._noted(entry.id):
             try:
                 trash.make_folder(entry.id, mode=_PRIVATE_FOLDER)
@@ -217,7 +217,7 @@ class DraftTrash:
                     raise
         return entry.items[MAIN].place
 
-    def listed(self, workspace: Path) -> tuple[TrashedDraft, ...]:
+    def listed(self, workspace: Path) -> tuple[DraftInTrash, ...]:
         """Return what of a workspace could be taken back, newest first.
 
         What is damaged or was changed since is left out: `take` would refuse it, and says why.
@@ -271,7 +271,9 @@ class DraftTrash:
             notes.unlink(_NOTE)
 
 
-def _refuse_taking(workspace: Root, trash: Root, entry: Entry, there: Mapping[str, Item]) -> None:
+def _refuse_taking(
+    workspace: Root, trash: Root, entry: DraftEntry, there: Mapping[str, DraftItem]
+) -> None:
     if MAIN not in there:
         raise PathError(entry.id, "is not in the trash any more.")
     for name, item in there.items():
@@ -282,7 +284,7 @@ def _refuse_taking(workspace: Root, trash: Root, entry: Entry, there: Mapping[st
             raise PathError(entry.id, problem)
 
 
-def _finish(workspace: Root, trash: Root, entry: Entry) -> None:
+def _finish(workspace: Root, trash: Root, entry: DraftEntry) -> None:
     """Let the script follow the draft, wherever the cut left the two."""
     for name, item in entry.items.items():
         if _hash(workspace, item.place) != item.hash:
@@ -305,7 +307,7 @@ def _finish(workspace: Root, trash: Root, entry: Entry) -> None:
             _sweep(trash, entry.id)
 
 
-def _follow(workspace: Root, trash: Root, entry: Entry) -> None:
+def _follow(workspace: Root, trash: Root, entry: DraftEntry) -> None:
     """Move the script to the draft in the trash, unless somebody has another one by now."""
     script, kept = entry.items[SCRIPT], entry.kept(SCRIPT)
     if _hash(workspace, script.place) != script.hash:
@@ -316,7 +318,7 @@ def _follow(workspace: Root, trash: Root, entry: Entry) -> None:
         _store(workspace, trash, script, kept)
 
 
-def _give_back(workspace: Root, trash: Root, entry: Entry) -> None:
+def _give_back(workspace: Root, trash: Root, entry: DraftEntry) -> None:
     """Put everything back that is in the trash, over nothing, and drop the entry."""
     for name in reversed(list(entry.items)):
         item, kept = entry.items[name], entry.kept(name)
@@ -357,13 +359,13 @@ def _strays(root: Root, folder: str) -> list[str]:
     return [f"{folder}/{name}".lstrip("/") for name, state in found if is_stray(name, state)]
 
 
-def _store(workspace: Root, trash: Root, item: Item, kept: str) -> None:
-    place = Place(workspace, item.place)
+def _store(workspace: Root, trash: Root, item: DraftItem, kept: str) -> None:
+    place = RootPlace(workspace, item.place)
     state = place.state
     if state is None:
         raise _changed(item.place)
     with reported(item.place, "moved to the trash"):
-        move(place, Place(trash, kept), state)
+        move(place, RootPlace(trash, kept), state)
     # What arrived is what counts: until now somebody could write to it.
     if _hash(trash, kept) != item.hash:
         raise _changed(item.place)
@@ -371,7 +373,7 @@ def _store(workspace: Root, trash: Root, item: Item, kept: str) -> None:
 
 def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
     """Move something out of the trash to a place that is free, and over nothing."""
-    old, new = Place(trash, kept), Place(workspace, place)
+    old, new = RootPlace(trash, kept), RootPlace(workspace, place)
     workspace.make_folder(new.parent)
     state = old.state
     if state is None:
@@ -382,7 +384,7 @@ def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
             move(old, new, state)
 
 
-def _link(old: Place, new: Place) -> bool:
+def _link(old: RootPlace, new: RootPlace) -> bool:
     """Move a file in a way that never replaces one; False where its name is only claimed yet."""
     with old.root.handle(old.parent) as source, new.root.handle(new.parent) as target:
         try:

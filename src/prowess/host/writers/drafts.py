@@ -22,7 +22,7 @@ from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import is_stray_file
-from prowess.host.writers.draft_trash import DraftTrash, Item, TrashedDraft, files_of
+from prowess.host.writers.draft_trash import DraftInTrash, DraftItem, DraftTrash, files_of
 from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, segments, shown
 
@@ -55,7 +55,7 @@ class ListedDraft:
     script_hash: str = ""
 
 
-class DraftShelf:
+class WorkspaceDrafts:
     """The drafts of one workspace; whoever writes or removes holds the lock."""
 
     def __init__(self, workspace: str, state: str, *, swap_hook: Hook | None = None) -> None:
@@ -155,8 +155,8 @@ class DraftShelf:
         with self._opened() as root:
             script = None
             if draft.script and not _has_other_form(root, draft):
-                script = Item(f"{_SCRIPTS}/{draft.stem}{_SCRIPT_END}", draft.script_hash)
-            return self._trash.put(root, Item(draft.place, draft.hash), script, now=now)
+                script = DraftItem(f"{_SCRIPTS}/{draft.stem}{_SCRIPT_END}", draft.script_hash)
+            return self._trash.put(root, DraftItem(draft.place, draft.hash), script, now=now)
 
     def restore(self, trash_id: str) -> str:
         """Bring a removed draft and its script back, over nothing, and return where it is.
@@ -170,7 +170,7 @@ class DraftShelf:
             inner = _skill_file(root, place) if state is not None and is_folder(state) else ""
             return str(root.path / place / inner)
 
-    def trashed(self) -> tuple[TrashedDraft, ...]:
+    def trashed(self) -> tuple[DraftInTrash, ...]:
         """Return what of this workspace is in the trash, newest first.
 
         Raises:
@@ -201,7 +201,7 @@ class DraftShelf:
                 raise PathError(shown(path), "is no script of a draft that is gone.")
             place = f"{_SCRIPTS}/{name}"
             found = content_hash(files_of(root, place, in_folder=False))
-            return self._trash.put(root, Item(place, found), None, now=now)
+            return self._trash.put(root, DraftItem(place, found), None, now=now)
 
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[Root]:

@@ -57,7 +57,7 @@ class SkillMaterial:
         return next(scan_targets.read(scan_targets.place_of(skill)))
 
 
-class ExportPlaces:
+class ExportFolders:
     """Writes builds where a person says."""
 
     def __init__(self, home: str, current: str) -> None:

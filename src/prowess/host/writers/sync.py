@@ -35,8 +35,15 @@ from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import BY_HANDLE, is_folder, reported
 from prowess.host.files.read import is_path
 from prowess.host.files.transaction import exchange, is_stray_file, move, write_files
-from prowess.runtime.sync import Change, Outcome
-from prowess.runtime.sync_plan import KEPT, FileMark, FolderState, Record, Standing, is_folder_name
+from prowess.runtime.sync import ChangeOutcome, FolderChange
+from prowess.runtime.sync_plan import (
+    KEPT,
+    CopyRecord,
+    FileMark,
+    FolderState,
+    TargetStanding,
+    is_folder_name,
+)
 from prowess.safety.intake.ledger import Limits
 from prowess.safety.paths import PathRefused, check_all, collision_key, shown
 
@@ -54,9 +61,9 @@ _MAX_FILE_BYTES = Limits().file_bytes
 class Manifest:
     """What was copied, and while a sync is under way also what is being copied."""
 
-    records: Mapping[str, Record] = field(default_factory=dict)
+    records: Mapping[str, CopyRecord] = field(default_factory=dict)
     # What folders are about to become, None where one is to go.
-    pending: Mapping[str, Record | None] = field(default_factory=dict)
+    pending: Mapping[str, CopyRecord | None] = field(default_factory=dict)
     # The folder in which it is made ready; empty where no sync is under way.
     staging: str = ""
 
@@ -92,7 +99,7 @@ def load(content: bytes, path: str) -> Manifest:
         raise PathError(shown(path), message) from error
 
 
-def matches(root: Root, place: str, record: Record | None) -> bool:
+def matches(root: Root, place: str, record: CopyRecord | None) -> bool:
     """Return whether a folder holds exactly the files of a record, and nothing else."""
     if record is None:
         return False
@@ -123,7 +130,7 @@ def _is_marked(root: Root, place: str, mode: int, mark: FileMark | None) -> bool
     return hashlib.sha256(root.read(place, _MAX_FILE_BYTES)).hexdigest() == mark.sha256
 
 
-def _shown(record: Record) -> dict[str, Any]:
+def _shown(record: CopyRecord) -> dict[str, Any]:
     return {
         "source": record.source,
         "skill": record.skill,
@@ -161,7 +168,7 @@ def _named(value: object) -> dict[str, Any]:
     return folders
 
 
-def _record(name: str, value: object) -> Record:
+def _record(name: str, value: object) -> CopyRecord:
     found = _mapping(value, shown(name))
     files = {
         path: _mark(path, mark) for path, mark in _mapping(found.get("files"), "files").items()
@@ -170,7 +177,9 @@ def _record(name: str, value: object) -> Record:
         check_all(files)
     except PathRefused as error:
         raise ValueError(f"{shown(name)} has a file that no copy has: {error}") from error
-    return Record(source=_text(found.get("source")), skill=_text(found.get("skill")), files=files)
+    return CopyRecord(
+        source=_text(found.get("source")), skill=_text(found.get("skill")), files=files
+    )
 
 
 def _mark(path: str, value: object) -> FileMark:
@@ -224,19 +233,21 @@ class TargetFolder:
             content = root.read(MANIFEST, MAX_BYTES)
             self._manifest = load(content, str(root.path / MANIFEST))
 
-    def standing(self) -> Standing:
+    def standing(self) -> TargetStanding:
         """Return how the target stands."""
         if self._root is None:
-            return Standing()
+            return TargetStanding()
         present = {name for name, _ in self._root.list()}
-        records: dict[str, Record] = {}
+        records: dict[str, CopyRecord] = {}
         states: dict[str, FolderState] = {}
         noted = self._manifest
         for folder in sorted({*noted.records, *noted.pending}):
             found = self._found(self._root, folder, present)
             if found is not None:
                 records[folder], states[folder] = found
-        return Standing(records=records, states=states, others=frozenset(present - records.keys()))
+        return TargetStanding(
+            records=records, states=states, others=frozenset(present - records.keys())
+        )
 
     def recover(self) -> None:
         """Clear away what a sync left that was cut off; what is not its own is kept.
@@ -256,13 +267,15 @@ class TargetFolder:
         root.remove_tree(staging)
         self._hook("cleared")
 
-    def apply(self, changes: Sequence[Change], kept: Mapping[str, Record]) -> Mapping[str, Outcome]:
+    def apply(
+        self, changes: Sequence[FolderChange], kept: Mapping[str, CopyRecord]
+    ) -> Mapping[str, ChangeOutcome]:
         """Make the changes and note what is there afterwards; `kept` is what stays noted.
 
         Raises:
             PathError: the target cannot be written; the next sync puts it right.
         """
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, ChangeOutcome] = {}
         if changes:
             try:
                 self._change(changes, outcomes)
@@ -281,7 +294,7 @@ class TargetFolder:
 
     def _found(
         self, root: Root, folder: str, present: set[str]
-    ) -> tuple[Record, FolderState] | None:
+    ) -> tuple[CopyRecord, FolderState] | None:
         """Return which of its noted states a folder has; None where it is none of ours."""
         old, new = self._manifest.records.get(folder), self._manifest.pending.get(folder)
         if folder not in present:
@@ -292,7 +305,7 @@ class TargetFolder:
         # A place that was only about to be filled belongs to whoever filled it.
         return None if old is None else (old, FolderState.CHANGED)
 
-    def _change(self, changes: Sequence[Change], outcomes: dict[str, Outcome]) -> None:
+    def _change(self, changes: Sequence[FolderChange], outcomes: dict[str, ChangeOutcome]) -> None:
         root = self._opened()
         staging = f"{_STAGING_PREFIX}{secrets.token_hex(8)}"
         before = self.standing().records
@@ -303,7 +316,7 @@ class TargetFolder:
         for change in changes:
             problem = self._staged(root, change)
             if problem:
-                outcomes[change.folder] = Outcome(problem=problem)
+                outcomes[change.folder] = ChangeOutcome(problem=problem)
         ready = [change for change in changes if change.folder not in outcomes]
         self._check_place()
         pending = {change.folder: change.new for change in ready}
@@ -313,7 +326,7 @@ class TargetFolder:
             self._hook("published")
         self.recover()
 
-    def _staged(self, root: Root, change: Change) -> str:
+    def _staged(self, root: Root, change: FolderChange) -> str:
         """Write the new folder down to the disk, and return what went wrong."""
         if change.new is None:
             return ""
@@ -330,7 +343,7 @@ class TargetFolder:
         self._hook("staged")
         return ""
 
-    def _published(self, root: Root, change: Change) -> Outcome:
+    def _published(self, root: Root, change: FolderChange) -> ChangeOutcome:
         """Let a folder take its place, or go from there."""
         ready = f"{self._manifest.staging}/{_NEW}/{change.folder}"
         spare = f"{self._manifest.staging}/{_SPARE}/{change.folder}"
@@ -341,28 +354,28 @@ class TargetFolder:
                 return self._settled(root, change, spare)
             if change.old is None or not root.exists(change.folder):
                 move(root, ready, change.folder)
-                return Outcome()
+                return ChangeOutcome()
             exchange(root, ready, change.folder, spare)
             self._hook("moved")
             return self._settled(root, change, ready)
         except PathError as error:
-            return Outcome(problem=str(error), conflict=True)
+            return ChangeOutcome(problem=str(error), conflict=True)
 
-    def _settled(self, root: Root, change: Change, previous: str) -> Outcome:
+    def _settled(self, root: Root, change: FolderChange, previous: str) -> ChangeOutcome:
         """Part with what was there before if it is ours; if not, put it back or keep it."""
         staging = self._manifest.staging
         if matches(root, previous, change.old):
             move(root, previous, f"{staging}/{_DONE}/{change.folder}")
-            return Outcome()
+            return ChangeOutcome()
         if change.keeps_changed:
-            return Outcome(kept_at=_keep(root, previous, change.folder))
+            return ChangeOutcome(kept_at=_keep(root, previous, change.folder))
         if change.new is None:
             move(root, previous, change.folder)
         else:
             spare = f"{staging}/{_SPARE}/{change.folder}"
             exchange(root, previous, change.folder, spare)
         problem = f"skills/{change.folder} was changed during the sync: it is left as it is."
-        return Outcome(problem=problem, conflict=True)
+        return ChangeOutcome(problem=problem, conflict=True)
 
     def _rescue(self, root: Root, part: str) -> None:
         """Set aside what is ours and is to go; keep what is not."""

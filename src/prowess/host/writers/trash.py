@@ -19,7 +19,7 @@ from prowess.errors import PathError, RemovalError
 from prowess.host.files.containment import Hook, Root, contain
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import is_stray_folder
-from prowess.host.files.trash import MAIN, RECORD, Place, list_ids, move, new_id, read_record
+from prowess.host.files.trash import MAIN, RECORD, RootPlace, list_ids, move, new_id, read_record
 from prowess.host.writers.change import SkillFolder
 from prowess.runtime.library import RemovedSkill
 from prowess.safety.model import content_hash
@@ -70,14 +70,14 @@ class SkillTrash:
             raise RemovalError(shown(str(skill)), "has a `..` step: give its plain path.")
         relative = _relative(skill, root)
         with _reported(skill), self._opened(root) as (held, trash):
-            place = Place(held, relative)
+            place = RootPlace(held, relative)
             state = _skill_state(place)
             removed = self._trashed(place, source, now)
             trash.make_folder(removed.id, mode=0o700)
             trash.write(f"{removed.id}/{RECORD}", _dump(removed, held, relative), mode=0o600)
             self._hook("ready")
             try:
-                move(place, Place(trash, f"{removed.id}/{MAIN}"), state)
+                move(place, RootPlace(trash, f"{removed.id}/{MAIN}"), state)
             except BaseException:
                 # Never with the skill in it: it may have arrived before something else failed.
                 if not trash.exists(f"{removed.id}/{MAIN}"):
@@ -96,7 +96,7 @@ class SkillTrash:
             # The record is a file like any other: it may not choose the root.
             if record.get("root") != str(held.path):
                 raise RemovalError(removed, f"was not removed from {held.path}.")
-            relative, kept = str(record.get("place", "")), Place(trash, f"{removed}/{MAIN}")
+            relative, kept = str(record.get("place", "")), RootPlace(trash, f"{removed}/{MAIN}")
             state = kept.state
             if state is None:
                 raise RemovalError(removed, "is not in the trash any more.")
@@ -104,7 +104,7 @@ class SkillTrash:
                 raise RemovalError(removed, "was changed in the trash: look at it there.")
             if held.exists(relative):
                 raise RemovalError(removed, f"cannot go back: {relative} exists already.")
-            target = Place(held, relative)
+            target = RootPlace(held, relative)
             if target.parent:
                 held.make_folder(target.parent)
             move(kept, target, state)
@@ -136,7 +136,7 @@ class SkillTrash:
             with Root.open(self._folder, create=True, swap_hook=self._hook) as trash:
                 yield held, trash
 
-    def _trashed(self, place: Place, source: str, now: float) -> Trashed:
+    def _trashed(self, place: RootPlace, source: str, now: float) -> Trashed:
         chosen = new_id(now)
         return Trashed(
             id=chosen,
@@ -160,7 +160,7 @@ def _relative(skill: Path | str, root: Path | str) -> str:
     raise RemovalError(shown(text), f"is not inside {shown(str(root))}.")
 
 
-def _skill_state(place: Place) -> os.stat_result:
+def _skill_state(place: RootPlace) -> os.stat_result:
     """Return the state of a skill's folder, or of the link that stands for one."""
     state = place.state
     if state is None:
@@ -177,7 +177,7 @@ def _skill_state(place: Place) -> os.stat_result:
     return state
 
 
-def _hash(place: Place) -> str:
+def _hash(place: RootPlace) -> str:
     """Return the hash of all files of a skill; a link is not followed, so it has none."""
     state = place.state
     if state is None or not stat.S_ISDIR(state.st_mode):

@@ -80,7 +80,7 @@ class SettingsFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class ConnectRecord:
     """What connecting made in one settings file that held nothing of ours before."""
 
     # What the bytes of the file were, by their SHA-256; empty where there was no file.
@@ -94,10 +94,10 @@ class Record:
 class Records(Protocol):
     """Keeps what connecting made, by the path of the file."""
 
-    def get(self, path: str) -> Record | None:
+    def get(self, path: str) -> ConnectRecord | None:
         """Return what is known of a file; None where nothing is, or nothing that makes sense."""
 
-    def keep(self, path: str, record: Record | None) -> None:
+    def keep(self, path: str, record: ConnectRecord | None) -> None:
         """Keep what was made in a file, or forget it."""
 
 
@@ -131,7 +131,7 @@ class Removal:
     program: Program
     before: bytes | None
     document: dict[str, Any]
-    record: Record | None = None
+    record: ConnectRecord | None = None
 
     def outcome(self) -> tuple[bytes | None, Sequence[str]]:
         """Return the bytes without ours, None for no file, and what a person should know.
@@ -257,7 +257,7 @@ _THIS_MACHINE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ConnectRequest:
     """What is to be connected, or taken out."""
 
     harness: Harness
@@ -277,7 +277,7 @@ class FileChange:
     before: bytes | None = field(repr=False)
     after: bytes | None = field(repr=False)
     # What connecting made in it, as far as that is known.
-    record: Record | None = None
+    record: ConnectRecord | None = None
 
     @property
     def needed(self) -> bool:
@@ -286,7 +286,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ConnectPlan:
     """What would be done, in order, and what a person should know about it."""
 
     harness: Harness
@@ -303,7 +303,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenSettings:
     """One file that was changed, and where its old bytes are."""
 
     path: str
@@ -330,7 +330,7 @@ class Connecting:
         self._files, self._records = files, records
         self._places, self._program = places, program
 
-    def plan(self, request: Request) -> Plan:
+    def plan(self, request: ConnectRequest) -> ConnectPlan:
         """Say what would change; nothing is written.
 
         Raises:
@@ -358,7 +358,7 @@ class Connecting:
             notes += self._in_both(request.harness, scope)
         if scope is Scope.PROJECT and any(one.before and one.needed for one in changes):
             notes.append(_KEPT)
-        return Plan(
+        return ConnectPlan(
             harness=request.harness,
             scope=scope,
             remove=request.remove,
@@ -367,14 +367,14 @@ class Connecting:
             notes=tuple(dict.fromkeys(note for note in notes if note)),
         )
 
-    def apply(self, plan: Plan) -> tuple[Written, ...]:
+    def apply(self, plan: ConnectPlan) -> tuple[WrittenSettings, ...]:
         """Write what the plan says, file by file.
 
         Raises:
             PathError: a file cannot be written, or changed since the plan was made; the message
                 says which ones were written before it.
         """
-        done: list[Written] = []
+        done: list[WrittenSettings] = []
         for file in plan.files:
             if not file.needed:
                 continue
@@ -385,7 +385,7 @@ class Connecting:
                     raise
                 names = ", ".join(one.path for one in done)
                 raise PathError(error.path, f"{error.problem} Already written: {names}.") from error
-            done.append(Written(path=file.path, backup=backup))
+            done.append(WrittenSettings(path=file.path, backup=backup))
         return tuple(done)
 
     def _written(self, file: FileChange, *, remove: bool) -> str:
@@ -501,21 +501,23 @@ class Connecting:
         after, notes = removal.outcome()
         return self._changed(one, after, record), notes
 
-    def _changed(self, one: "_Open", after: bytes | None, record: Record | None) -> FileChange:
+    def _changed(
+        self, one: "_Open", after: bytes | None, record: ConnectRecord | None
+    ) -> FileChange:
         path = one.target.path
         leads_to = self._files.leads_to(path)
         return FileChange(
             path=path, leads_to=leads_to, before=one.before, after=after, record=record
         )
 
-    def _recorded(self, one: "_Open", edits: Sequence[Edit]) -> Record | None:
+    def _recorded(self, one: "_Open", edits: Sequence[Edit]) -> ConnectRecord | None:
         """Return what connecting makes in a file, with what it made there before."""
         path = one.target.path
         if own_places(one.document, one.target, one.program):
             known = self._records.get(path)
             return known and replace(known, made=known.made | made_by(edits))
         folders = self._files.missing_folders(path)
-        return Record(was=hash_of(one.before), made=made_by(edits), folders=folders)
+        return ConnectRecord(was=hash_of(one.before), made=made_by(edits), folders=folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -535,7 +537,7 @@ def _less(target: Target, watched: Mapping[str, Sequence[str]]) -> Target:
     return replace(target, hooks=hooks)
 
 
-def _notes(request: Request, scope: Scope, program: Program) -> list[str]:
+def _notes(request: ConnectRequest, scope: Scope, program: Program) -> list[str]:
     return [
         _TRUST if request.harness is Harness.CODEX else "",
         _SHARED if scope is Scope.PROJECT else "",

@@ -23,7 +23,7 @@ from prowess.hooks.targets import ALSO_READ_BY
 _REPORT = "Set PROWESS_DEBUG=1, run the command that fails, and report what it prints."
 
 
-class Level(StrEnum):
+class DoctorLevel(StrEnum):
     """How bad a finding is."""
 
     OK = "ok"
@@ -32,11 +32,11 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DoctorFinding:
     """One sentence about one thing, and what to do about it where there is something to do."""
 
     area: str
-    level: Level
+    level: DoctorLevel
     text: str
     todo: str = ""
 
@@ -47,45 +47,45 @@ class Check:
 
     area: str
     title: str
-    look: Callable[[], Iterable[Finding]]
+    look: Callable[[], Iterable[DoctorFinding]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
     """All that was found, in the order in which it was looked at."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
 
-    def count(self, level: Level) -> int:
+    def count(self, level: DoctorLevel) -> int:
         """Return how many findings there are of a level."""
         return sum(finding.level is level for finding in self.findings)
 
     @property
     def well(self) -> bool:
         """Whether nothing is broken."""
-        return not self.count(Level.PROBLEM)
+        return not self.count(DoctorLevel.PROBLEM)
 
 
 def examine(
     checks: Sequence[Check], progress: Callable[[str, int, int], None] = lambda *_: None
 ) -> Examination:
     """Look at everything, one check after the other."""
-    found: list[Finding] = []
+    found: list[DoctorFinding] = []
     for number, check in enumerate(checks):
         progress(check.title, number, len(checks))
         found += _looked(check)
     return Examination(findings=tuple(found))
 
 
-def _looked(check: Check) -> list[Finding]:
+def _looked(check: Check) -> list[DoctorFinding]:
     try:
         return list(check.look())
     except ProwessError as error:
-        return [Finding(area=check.area, level=Level.PROBLEM, text=str(error))]
+        return [DoctorFinding(area=check.area, level=DoctorLevel.PROBLEM, text=str(error))]
     # Whatever is broken here is what somebody wants to know; the other checks go on.
     except Exception as error:  # noqa: BLE001
         text = f"{check.title} could not be checked ({type(error).__name__})."
-        return [Finding(area=check.area, level=Level.PROBLEM, text=text, todo=_REPORT)]
+        return [DoctorFinding(area=check.area, level=DoctorLevel.PROBLEM, text=text, todo=_REPORT)]
 
 
 NAMES = {
@@ -165,7 +165,7 @@ class _State:
         return self.installed is not None or ours
 
 
-def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[Finding]:
+def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield all there is to say about one harness; nothing where it is not here."""
     state = _state(harness, world)
     if not state.concerns_us:
@@ -192,46 +192,48 @@ def _state(harness: Harness, world: HarnessWorld) -> _State:
     )
 
 
-def _finding(harness: Harness, level: Level, text: str, todo: str = "") -> Finding:
-    return Finding(area=harness.value, level=level, text=text, todo=todo)
+def _finding(harness: Harness, level: DoctorLevel, text: str, todo: str = "") -> DoctorFinding:
+    return DoctorFinding(area=harness.value, level=level, text=text, todo=todo)
 
 
-def _presence(state: _State) -> Finding:
+def _presence(state: _State) -> DoctorFinding:
     name = NAMES[state.harness]
     if state.installed is None:
         todo = f"If you no longer use it: prowess connect {state.harness} --remove"
         text = f"{name} is connected, but was not found on this machine."
-        return _finding(state.harness, Level.WARNING, text, todo)
+        return _finding(state.harness, DoctorLevel.WARNING, text, todo)
     version = f" {state.installed.version}" if state.installed.version else ""
-    return _finding(state.harness, Level.OK, f"{name}{version} is installed.")
+    return _finding(state.harness, DoctorLevel.OK, f"{name}{version} is installed.")
 
 
-def _registration(state: _State, world: HarnessWorld) -> Iterator[Finding]:
+def _registration(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     harness, again = state.harness, f"prowess connect {state.harness}"
     for path, problem in state.unreadable.items():
         text = f"{path}: {problem}"
-        yield _finding(harness, Level.PROBLEM, text, f"Correct the file, then: {again}")
+        yield _finding(harness, DoctorLevel.PROBLEM, text, f"Correct the file, then: {again}")
     if not state.scopes:
-        yield _finding(harness, Level.WARNING, "Its hooks do not call us.", f"Connect it: {again}")
+        yield _finding(
+            harness, DoctorLevel.WARNING, "Its hooks do not call us.", f"Connect it: {again}"
+        )
     for scope in state.scopes:
         events = [event for one in state.found[scope].values() for event in one.events]
         missing = [event for event in world.expected(harness) if event not in events]
         if missing:
             text = f"It does not call us at {', '.join(missing)} ({scope})."
-            yield _finding(harness, Level.WARNING, text, f"{again} --{scope}")
+            yield _finding(harness, DoctorLevel.WARNING, text, f"{again} --{scope}")
         else:
             text = f"It calls us at {', '.join(events)} ({scope})."
-            yield _finding(harness, Level.OK, text)
+            yield _finding(harness, DoctorLevel.OK, text)
     if len(state.scopes) > 1:
         text = "It is connected for you and for this project, so each hook may run twice."
-        yield _finding(harness, Level.WARNING, text, f"Keep one: {again} --project --remove")
+        yield _finding(harness, DoctorLevel.WARNING, text, f"Keep one: {again} --project --remove")
     for path, one in state.files.items():
         yield from _oddities(harness, path, one)
     if state.scopes:
         yield from _doubled(harness, world)
 
 
-def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[Finding]:
+def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield that a harness runs the hooks of another in this project besides its own."""
     for other in ALSO_READ_BY.get(harness, ()):
         files = world.registered(other, Scope.PROJECT).values()
@@ -241,23 +243,25 @@ def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[Finding]:
                 " it is told the same each time, and nothing is learned twice."
             )
             todo = f"To keep one: prowess connect {other} --project --remove"
-            yield _finding(harness, Level.WARNING, text, todo)
+            yield _finding(harness, DoctorLevel.WARNING, text, todo)
 
 
-def _oddities(harness: Harness, path: str, found: Registered) -> Iterator[Finding]:
+def _oddities(harness: Harness, path: str, found: Registered) -> Iterator[DoctorFinding]:
     if found.repeated:
         text = f"{path} calls us more than once at {', '.join(found.repeated)}."
-        yield _finding(harness, Level.WARNING, text, "Remove all but one of these entries.")
+        yield _finding(harness, DoctorLevel.WARNING, text, "Remove all but one of these entries.")
     if found.foreign_server:
         text = f"{path} has a server called prowess that is not ours."
-        yield _finding(harness, Level.WARNING, text, "Give that one another name, then connect.")
+        yield _finding(
+            harness, DoctorLevel.WARNING, text, "Give that one another name, then connect."
+        )
 
 
-def _commands(state: _State, world: HarnessWorld) -> Iterator[Finding]:
+def _commands(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]:
     lines = dict.fromkeys(line for one in state.files.values() for line in one.commands)
     if any(map(is_misled, lines)):
         todo = f"Write the safe form: prowess connect {state.harness}"
-        yield _finding(state.harness, Level.PROBLEM, _MISLED, todo)
+        yield _finding(state.harness, DoctorLevel.PROBLEM, _MISLED, todo)
     programs = dict[str, None]()
     for one in state.files.values():
         programs |= dict.fromkeys(program_of(line) for line in one.commands)
@@ -266,30 +270,32 @@ def _commands(state: _State, world: HarnessWorld) -> Iterator[Finding]:
         problem = world.program_problem(program)
         if problem:
             todo = f"Install it there, or write the right one: prowess connect {state.harness}"
-            yield _finding(state.harness, Level.PROBLEM, f"Its command fails: {problem}", todo)
+            yield _finding(
+                state.harness, DoctorLevel.PROBLEM, f"Its command fails: {problem}", todo
+            )
 
 
-def _last(harness: Harness, world: HarnessWorld) -> Finding:
+def _last(harness: Harness, world: HarnessWorld) -> DoctorFinding:
     call = world.last_call(harness)
     if call is None:
         text = "It has not called us yet."
         todo = "Start a new session in it" + (
             ", and trust the hooks with /hooks." if harness is Harness.CODEX else "."
         )
-        return _finding(harness, Level.OK, text, todo)
+        return _finding(harness, DoctorLevel.OK, text, todo)
     when = f"{ago(world.now_ms() - call.at_ms)} ({call.moment}, {call.took_ms} ms)"
     if call.problem:
         todo = "Look at hooks.jsonl in the state folder; the agent itself was not disturbed."
         return _finding(
-            harness, Level.WARNING, f"Its last call, {when}, failed: {call.problem}.", todo
+            harness, DoctorLevel.WARNING, f"Its last call, {when}, failed: {call.problem}.", todo
         )
     if call.took_ms > _SLOW_MS:
         todo = "Run `prowess serve` in the background: hooks then take a fraction of that."
-        return _finding(harness, Level.WARNING, f"Its last call, {when}, was slow.", todo)
-    return _finding(harness, Level.OK, f"It called us {when}.")
+        return _finding(harness, DoctorLevel.WARNING, f"Its last call, {when}, was slow.", todo)
+    return _finding(harness, DoctorLevel.OK, f"It called us {when}.")
 
 
-def _self_test(harness: Harness, world: HarnessWorld) -> Finding:
+def _self_test(harness: Harness, world: HarnessWorld) -> DoctorFinding:
     slowest, spoken, failures = 0, 0, list[str]()
     samples = [sample for sample in SAMPLES if sample.harness is harness]
     for sample in samples:
@@ -300,10 +306,10 @@ def _self_test(harness: Harness, world: HarnessWorld) -> Finding:
             failures.append(f"{sample.event}: {problem}")
     if failures:
         text = f"Our answers are not what it reads. {' '.join(failures)}"
-        return _finding(harness, Level.PROBLEM, text, "Update Prowess, or report this.")
+        return _finding(harness, DoctorLevel.PROBLEM, text, "Update Prowess, or report this.")
     told = f"{spoken} with context, slowest {slowest} ms"
     text = f"{len(samples)} recorded calls were answered as it expects ({told})."
-    return _finding(harness, Level.OK, text)
+    return _finding(harness, DoctorLevel.OK, text)
 
 
 def ago(milliseconds: int) -> str:

@@ -15,7 +15,7 @@ from typing import Protocol
 from prowess.errors import PathError
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.service import SkillsService
-from prowess.runtime.sync import CopiedFile, LeftOut, SkillCopy
+from prowess.runtime.sync import CopiedFile, LeftOutFile, SkillCopy
 from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import shown
 from prowess.skills.harness.portable import (
@@ -114,7 +114,7 @@ class ExportReport:
     files: Mapping[str, int] | None = None
     changes: tuple[Change, ...] = ()
     notes: Mapping[Reader, tuple[Note, ...]] | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     scan: ScanReport | None = None
     # Why nothing was written, where that was not what was asked for.
@@ -207,16 +207,16 @@ def own_file(skill: Skill) -> str:
 
 def _files(
     skill: Skill, copy: SkillCopy, built: Portable, reader: Reader | None
-) -> tuple[dict[str, CopiedFile], list[LeftOut]]:
+) -> tuple[dict[str, CopiedFile], list[LeftOutFile]]:
     """Return the files of the build, and what stays behind."""
     files = {SKILL_FILE: CopiedFile(built.text.encode())}
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutFile] = []
     for path, file in copy.files.items():
         reason = _unwanted(path)
         if path == own_file(skill):
             continue
         if reason:
-            left_out.append(LeftOut(shown(path), reason))
+            left_out.append(LeftOutFile(shown(path), reason))
         else:
             files[path] = file
     if reader is Reader.CODEX and hides_itself(skill):
@@ -237,13 +237,15 @@ def _unwanted(path: str) -> str:
     return ""
 
 
-def _passed_over(copy: SkillCopy, target: Target) -> list[LeftOut]:
+def _passed_over(copy: SkillCopy, target: Target) -> list[LeftOutFile]:
     """Return the folders of which nothing is copied, such as those of installed packages."""
     kept = {folder for path in copy.files for folder in _folders(path)}
     lost = (path for path in target.files if path not in copy.files)
     tops = (next((one for one in _folders(path) if one not in kept), "") for path in lost)
     return [
-        LeftOut(shown(top), _unwanted(top) or "holds what was installed or built, and is not read")
+        LeftOutFile(
+            shown(top), _unwanted(top) or "holds what was installed or built, and is not read"
+        )
         for top in sorted(set(filter(None, tops)))
     ]
 
