@@ -1,22 +1,13 @@
-"""What the operator accepted of the scanner's findings: a file of the state folder, and a log.
+"""What the operator let through, as files of the state folder, and an alarm for long scans.
 
-The file is private, replaced in one step and changed by one process at a time. The log only grows:
-who asks later why something was let in finds there what was accepted, when, and why.
-
-A stop that work cannot overlook: after so many seconds an alarm interrupts it.
+Acceptances of findings and approvals of skills of other MCP servers are private files, replaced in
+one step and changed by one process at a time; what cannot be read accepts and approves nothing. The
+log only grows: findings that were accepted, and variables that a skill had by the operator's word.
+Names stand in it and reasons, never values.
 
 The scanner looks at the clock itself, but between two looks a hostile text may keep one step busy.
 The alarm reaches into such a step. It exists where the system has timers, and for the main thread
 alone; elsewhere the scanner's own looks are all there is.
-
-Which skills of other MCP servers a person approved: one small, private file of the state folder.
-
-What cannot be read counts as nothing, and nothing is approved by it.
-
-The log of what the operator let through: it only grows, and whoever asks later finds why.
-
-Findings that were accepted, and variables that a skill had by the operator's word. Names stand in
-it and reasons, never values.
 """
 
 import json
@@ -29,9 +20,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from typing import Any
 
 from prowess.errors import StoreError
-from prowess.host.files.state_files import locked, write_private
+from prowess.host.files.state_files import change_mapping, locked, read_mapping, write_private
 from prowess.safety.paths import shown
 from prowess.safety.rules.levels import Acceptance
 from prowess.secrets.formats import mask
@@ -72,7 +64,6 @@ def _is_main() -> bool:
 
 
 FILE = "remote-skills.json"
-_MAX_CHARS = 16_000_000
 Known = dict[str, dict[str, str]]
 
 
@@ -104,30 +95,25 @@ class RemoteApprovals:
 
     def _read(self) -> Known:
         try:
-            with open(self._path, encoding="utf-8") as file:
-                # One character more than anything that was written: cut JSON is no JSON.
-                return _checked(json.loads(file.read(_MAX_CHARS + 1)))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError) as error:
+            return _checked(read_mapping(self._path))
+        except (OSError, ValueError) as error:
             logging.getLogger(__name__).warning(
                 "remote.unreadable: %s: %s", self._path, type(error).__name__
             )
             return {}
 
     def _change(self, change: Callable[[Known], object]) -> None:
-        try:
-            with locked(self._path):
-                known = self._read()
-                change(known)
-                text = json.dumps({"approved": known}, indent=2, sort_keys=True)
-                write_private(self._path, text + "\n")
-        except OSError as error:
-            raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
+        def change_all(values: dict[str, Any]) -> None:
+            known = _checked(values)
+            change(known)
+            values.clear()
+            values["approved"] = known
+
+        change_mapping(self._path, change_all)
 
 
-def _checked(parsed: object) -> Known:
-    servers = parsed.get("approved") if isinstance(parsed, dict) else None
+def _checked(values: Mapping[str, Any]) -> Known:
+    servers = values.get("approved")
     rows = servers.items() if isinstance(servers, dict) else ()
     return {
         server: {uri: found for uri, found in one.items() if isinstance(found, str)}
@@ -217,7 +203,7 @@ class AcceptanceFile:
         """Return all acceptances; what cannot be read counts as none, which accepts nothing."""
         try:
             return _parsed(self._path)
-        except (OSError, ValueError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, TypeError) as error:
             logging.getLogger(__name__).warning("safety.unreadable: %s: %s", self._path, error)
             return ()
 
@@ -245,7 +231,7 @@ class AcceptanceFile:
             with locked(self._path):
                 try:
                     known = _parsed(self._path)
-                except (ValueError, TypeError, RecursionError):
+                except (ValueError, TypeError):
                     # Somebody edited it by hand and slipped: their text is kept.
                     os.replace(self._path, self._path + ".bak")
                     known = ()
@@ -258,13 +244,9 @@ class AcceptanceFile:
 
 
 def _parsed(path: str) -> tuple[Acceptance, ...]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            # One character more than anything that was written: cut JSON is no JSON.
-            values = json.loads(file.read(_MAX_CHARS + 1))
-    except FileNotFoundError:
+    if not os.path.exists(path):
         return ()
-    rows = values.get("acceptances") if isinstance(values, Mapping) else None
+    rows = read_mapping(path).get("acceptances")
     if not isinstance(rows, list):
         raise TypeError("it is not the list of acceptances that was written")
     known = tuple(filter(None, map(_acceptance, rows)))

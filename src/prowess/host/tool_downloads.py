@@ -1,18 +1,13 @@
-"""Installs by download: fetched, checked, unpacked out of sight, and put in place in one go.
+"""Installs by download: fetched, checked, unpacked out of sight, put in place and linked.
 
 Every step goes by the handle of the skill's own folder below the tools folder. Should somebody put
-a link in its place meanwhile, nothing is written where that leads, and the install fails.
+a link in its place meanwhile, nothing is written where that leads, and the install fails. What an
+earlier install put there makes way only once the new files are complete, and comes back if anything
+goes wrong; what no install put there is not replaced. A record in the folder tells the two apart.
 
-Programs of installed tools, linked into the one folder that the search path of skills ends with.
-
-A link is made where nothing stands, or replaces one that leads to the same tool. What anybody else
-put there stays: a skill must not get to exchange the program of another one, nor the user's.
-
-Files of a tool, made ready out of sight and then put in place in one go.
-
-Every step goes by the handle of the folder that was opened at the beginning. What an earlier
-install put there makes way only once the new files are complete, and comes back if anything goes
-wrong; what no install put there is not replaced. A record in the folder tells the two apart.
+Programs are linked into the one folder that the search path of skills ends with: where nothing
+stands, or in place of a link to the same tool. What anybody else put there stays: a skill must not
+get to exchange the program of another one, nor the user's.
 """
 
 import errno

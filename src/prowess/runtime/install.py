@@ -3,10 +3,8 @@
 An install is the one moment at which a stranger's text leads to a stranger's program. So a skill
 that may not be used is not installed for, a skill that the scanner refuses is not either, and what
 is about to happen can be shown, word for word, before it does. Trouble is a result, no exception.
-
-Which install entry of a skill is meant, and why there may be none to take.
-
-Ids count over the list as its author wrote it, so that an id means the same entry on each machine.
+Ids of entries count over the list as its author wrote it, so that an id means the same entry on
+each machine.
 """
 
 import hashlib

@@ -1,13 +1,11 @@
-"""Every source of an agent's skills with what it holds: what counts, what is shadowed or broken.
+"""Every source of an agent's skills with what it holds, and removal of skills with a way back.
 
 Sources come with the one that wins first. A file that could not be read as a skill is named by its
 folder: whoever looks for it knows it by that name.
 
-Removal of skills: which folder a key means, and the way back from the trash.
-
-A client gives a key and a source, never a path: a boundary that the caller chooses is none. Where
-the skill lies is what the service knows, and the port checks again that it is so on the disk.
-Whatever was learned about a skill (its proposals, the notes of its changes) stays as it is.
+To remove a skill a client gives a key and a source, never a path: a boundary that the caller
+chooses is none. Where the skill lies is what the service knows, and the port checks again that it
+is so on the disk. Whatever was learned about a skill stays as it is.
 """
 
 import logging

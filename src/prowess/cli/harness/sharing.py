@@ -1,6 +1,6 @@
-"""`budget`: which descriptions a harness will show its model, and how to have all of them shown.
+"""`export`: one skill as a strict, portable build, with a word on what each harness ignores.
 
-`export`: one skill as a strict, portable build, with a word on what each harness ignores.
+`budget`: which descriptions a harness will show its model, and how to have all of them shown.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def export_command(
     if as_json:
         print_json(wire_sharing.export_report(report, reader))
     else:
-        _print_report(report)
+        _print_export(report)
     return 1 if report.refusal else 0
 
 
@@ -96,7 +96,7 @@ def _check_place(folder: str | None, archive: str | None, *, force: bool) -> Non
         raise click.UsageError("--to and --zip need a path")
 
 
-def _print_report(report: ExportReport) -> None:
+def _print_export(report: ExportReport) -> None:
     if report.refusal:
         # Whoever gets nothing need not know what others would make of it.
         print_error(report.refusal)
@@ -148,7 +148,7 @@ def _print_notes(reader: Reader, notes: tuple[Note, ...]) -> None:
 
 
 _NAMES = (*(reader.value for reader in Reader), *ALIASES)
-_SHARING_STYLES = {Fate.SHOWN: "", Fate.CUT: "yellow", Fate.NAME_ONLY: "red", Fate.DROPPED: "red"}
+_FATE_STYLES = {Fate.SHOWN: "", Fate.CUT: "yellow", Fate.NAME_ONLY: "red", Fate.DROPPED: "red"}
 _WORDS = {
     Fate.SHOWN: "shown",
     Fate.CUT: "cut",
@@ -201,11 +201,11 @@ def budget_command(
     if as_json:
         print_json(wire_sharing.budget_report(report))
     else:
-        _print_report_sharing(report, detailed=reader is not None)
+        _print_budgets(report, detailed=reader is not None)
     return 0 if report.is_whole else 1
 
 
-def _print_report_sharing(report: BudgetReport, *, detailed: bool) -> None:
+def _print_budgets(report: BudgetReport, *, detailed: bool) -> None:
     if not detailed:
         _print_overview(report.harnesses)
     for harness in report.harnesses:
@@ -223,7 +223,7 @@ def _print_overview(harnesses: Sequence[HarnessBudget]) -> None:
             (
                 Cell(harness.reader.value),
                 Cell(str(len(harness.entries))),
-                *(_count_sharing(harness, fate) for fate in Fate),
+                *(_count_fate(harness, fate) for fate in Fate),
                 Cell(f"{harness.used:,}"),
                 Cell("unknown" if harness.limit is None else f"{harness.limit:,} {harness.unit}"),
                 Cell(f"~{harness.tokens:,}"),
@@ -233,9 +233,9 @@ def _print_overview(harnesses: Sequence[HarnessBudget]) -> None:
     )
 
 
-def _count_sharing(harness: HarnessBudget, fate: Fate) -> Cell:
+def _count_fate(harness: HarnessBudget, fate: Fate) -> Cell:
     count = harness.count(fate)
-    return Cell(str(count), _SHARING_STYLES[fate] if count else "")
+    return Cell(str(count), _FATE_STYLES[fate] if count else "")
 
 
 def _print_harness(harness: HarnessBudget, *, detailed: bool) -> None:
@@ -285,7 +285,7 @@ def _print_entries(entries: Sequence[tuple[int, Entry]]) -> None:
             (
                 Cell(str(place)),
                 Cell(entry.skill.name),
-                Cell(_WORDS[entry.fate], _SHARING_STYLES[entry.fate]),
+                Cell(_WORDS[entry.fate], _FATE_STYLES[entry.fate]),
                 Cell(_size(entry)),
                 Cell(entry.skill.path),
             )

@@ -1,8 +1,7 @@
-"""One gateway per state folder: a lock that the system itself gives back when the process ends.
+"""Small files of the state folder: replaced in one step, by one writer at a time, and private.
 
-The file stays behind and says who held it last; only the lock on it counts.
-
-Small files of the state folder: replaced in one step, by one writer at a time, and private.
+The lock of the gateway is one that the system itself gives back when the process ends. Its file
+stays behind and says who held it last; only the lock on it counts.
 """
 
 import json
@@ -10,20 +9,23 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from prowess.errors import GatewayBusyError, PathError
+from prowess.errors import GatewayBusyError, PathError, StoreError
 
 try:
     import fcntl
 except ImportError:
-    # Windows has no such locks; a race there costs the loser its change.
+    # Windows has no such locks; a race there costs the loser its change, and a second gateway is
+    # refused by its port.
     fcntl = None  # type: ignore[assignment]
 
 
 _PREFIX, _SUFFIX = ".prowess-", ".tmp"
+_MOST_CHARS = 16_000_000
 # No write takes so long: whoever began such a file was ended before it could remove it.
 _LEFT_S = 3_600
 
@@ -81,11 +83,45 @@ def _sweep(folder: Path) -> None:
                     os.unlink(entry.path)
 
 
-try:
-    import fcntl as fcntl_files
-except ImportError:
-    # Windows has no such locks; there a second gateway is refused by its port.
-    fcntl_files = None  # type: ignore[assignment]
+def read_mapping(path: str) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one where there is no file, or another value.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            # One character more than anything that was written: cut JSON is no JSON.
+            found = json.loads(file.read(_MOST_CHARS + 1))
+    except FileNotFoundError:
+        return {}
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return found if isinstance(found, dict) else {}
+
+
+def change_mapping(path: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Let `change` work on the JSON object in a file, which is then replaced.
+
+    Raises:
+        StoreError: it cannot be changed.
+    """
+    try:
+        with locked(path):
+            try:
+                values = read_mapping(path)
+            except ValueError:
+                # Somebody edited it by hand and slipped: their text is kept.
+                os.replace(path, path + ".bak")
+                values = {}
+            change(values)
+            text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+            # Half of a character pair is no text that a file can hold.
+            write_private(path, text.encode("utf-8", "replace").decode("utf-8"))
+    except OSError as error:
+        raise StoreError(path, f"cannot be changed: {error.strerror}.") from error
+
 
 FILE_NAME = "gateway.lock"
 _MOST_BYTES = 4_096
@@ -122,9 +158,9 @@ def only_instance(state: str) -> Iterator[InstanceLock]:
         raise PathError(path, f"cannot be written: {error.strerror}.") from error
     try:
         _refuse_foreign(path, handle)
-        if fcntl_files is not None:
+        if fcntl is not None:
             try:
-                fcntl_files.flock(handle, fcntl_files.LOCK_EX | fcntl_files.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise GatewayBusyError(state, _holder(handle)) from error
             except OSError as error:

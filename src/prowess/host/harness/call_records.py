@@ -1,18 +1,15 @@
-"""The log of hook calls: who called, when, how long it took and whether something was said.
+"""What hooks leave behind from one call to the next: a log, marks, and places for background work.
 
-Never a prompt, a path or the words of an error: a line is written at every prompt of every day. The
-file is private and bounded, and where it cannot be written the hook answers all the same.
+A line of the log says who called, when, how long it took and whether something was said: never a
+prompt, a path or the words of an error. The file is private and bounded, and where it cannot be
+written the hook answers all the same. Marks are empty files with hashed names: a hook is a new
+process each time, several run at once, and to make or remove a file is one step, so no lock is
+needed.
 
-What hooks remember from one call to the next: empty files with hashed names, and few of them.
-
-A hook is a new process each time, and several run at once: making and removing a file is one step
-for the system, so no lock is needed. No name tells of a session or of what was said.
-
-A few places for processes that learn in the background, and a wait for more of them.
-
-An agent that ends a turn every second would otherwise start work faster than it ends. A place is a
-lock on a file, so that it is free again however its holder ended; where the system has no such
-locks, or the state folder cannot be written, there is always one.
+An agent that ends a turn every second would start work faster than it ends. So there are a few
+places for processes that learn in the background. A place is a lock on a file, free again however
+its holder ended; where the system has no such locks, or the state folder cannot be written, there
+is always one.
 """
 
 import hashlib

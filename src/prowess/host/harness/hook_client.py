@@ -1,15 +1,12 @@
-"""How a hook asks a running gateway: one request and one answer over a socket of the same user.
+"""How a hook reads its input and asks a running gateway, over a socket of the same user.
 
 This is the fast lane: it imports next to nothing and does not even read the payload, which the
 gateway does. Whatever goes wrong here means that the hook has to find its answer by itself.
 
 A request is a line with the sizes of three parts (variables, folder, payload), then the parts. An
-answer is a line that says whether it is one, then the text for standard output.
-
-Reads what a coding agent writes to a hook's standard input, also where it never closes it.
-
-Nearly every caller writes and closes, and then nothing here takes any time. One that keeps its end
-open would be waited for until it gives up itself: so reading ends with a complete payload too.
+answer is a line that says whether it is one, then the text for standard output. Nearly every caller
+writes its payload and closes; one that keeps its end open would be waited for until it gives up
+itself, so reading ends with a complete payload too.
 """
 
 import os

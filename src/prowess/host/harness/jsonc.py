@@ -1,13 +1,10 @@
 """Edits of JSON texts that people write: comments, order, indentation and line ends stay.
 
-Only the place that changes is written anew, in the style around it. What comes out is read again
-and compared with the document that was asked for: anything else is an error, and no text.
-
-JSON with comments and trailing commas, read so that every place in the text is known.
-
 Comments and trailing commas are blanked out by as many spaces: what is left is plain JSON in which
 each value stands where it stands in the text. Nothing else of JSON5 is let through, since the
-harnesses would not read it either.
+harnesses would not read it either. Only the place that changes is written anew, in the style around
+it; what comes out is read again and compared with the document that was asked for: anything else is
+an error, and no text.
 """
 
 import json

@@ -4,18 +4,12 @@ They belong to somebody else, who may write them at any time: what is written re
 bytes that the change was made from. A link stays a link, and the file it leads to is changed. The
 old bytes are kept beside the file, with the file's own permissions, since they may hold secrets.
 
-What connecting made in which settings file, kept in the state folder.
+Of a TOML file only tables of two names (`[mcp_servers.prowess]`) are edited, each as lines of their
+own, and what comes out is read again: where somebody wrote the same in another way (an inline
+table, dotted keys), that is an error, and no text.
 
-Anything may happen to that file: what cannot be read, or has another shape, is as good as nothing,
-and then taking out goes by what it sees. No contents are kept, only keys, folders and hashes.
-
-How a harness starts this installation: by its name where that finds us, else by its path.
-
-Edits of a TOML file that people write: one table in, out, or with another command.
-
-Only tables of two names (`[mcp_servers.prowess]`) are edited, each as lines of their own. What
-comes out is read again and compared with the document that was asked for: where somebody wrote the
-same in another way (an inline table, dotted keys), that is an error, and no text.
+What connecting made is noted in the state folder by keys, folders and hashes. A note that cannot be
+read is as good as none, and then taking out goes by what it sees.
 """
 
 import errno
@@ -39,7 +33,7 @@ from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, newline_o
 from prowess.host.processes.facts import find_program
 from prowess.runtime.harness.connect import ConnectRecord
 
-_MOST_BYTES, _MOST_FILES, _MOST_PARTS = 1_000_000, 500, 64
+_MOST_RECORD_BYTES, _MOST_FILES, _MOST_PARTS = 1_000_000, 500, 64
 _HASH = re.compile(r"(?:[0-9a-f]{64})?")
 
 
@@ -79,7 +73,7 @@ class ConnectionRecords:
             raise PathError(self._path, f"cannot be written: {problem}.") from error
 
     def _read(self) -> dict[str, Any]:
-        content = read_bounded(self._path, _MOST_BYTES)
+        content = read_bounded(self._path, _MOST_RECORD_BYTES)
         if not isinstance(content, Content):
             return {}
         try:
@@ -291,7 +285,7 @@ def _is_apart(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
 
 
-_FILES_MOST_BYTES = 16_000_000
+_MOST_SETTINGS_BYTES = 16_000_000
 BACKUP = ".prowess-backup-"
 _KEPT = 3
 _CHANGED = "was changed meanwhile: nothing was written to it; run the command again."
@@ -340,7 +334,7 @@ class HarnessSettings:
             if not os.path.exists(link):
                 # To make what it names would put a file wherever a project's author wants it.
                 raise PathError(link, "is a link that leads nowhere: mend or remove it first.")
-        found = read_bounded(os.path.realpath(path), _FILES_MOST_BYTES)
+        found = read_bounded(os.path.realpath(path), _MOST_SETTINGS_BYTES)
         if found is None:
             return None
         if isinstance(found, Content):
@@ -391,7 +385,7 @@ class HarnessSettings:
     def backups(self, path: str) -> Sequence[bytes]:
         """Return what was kept of a file, newest first; what cannot be read is left out."""
         found = [
-            read_bounded(name, _FILES_MOST_BYTES) for name in _backups_of(os.path.realpath(path))
+            read_bounded(name, _MOST_SETTINGS_BYTES) for name in _backups_of(os.path.realpath(path))
         ]
         return [one.data for one in found if isinstance(one, Content)]
 

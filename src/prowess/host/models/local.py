@@ -1,27 +1,16 @@
-"""An encoder from a folder with an ONNX model: the bundled one, or any for sentence embeddings.
+"""Models from folders on this machine: encoders of sentences, and a cross-encoder of pairs.
 
-Each text goes through the model alone, never in a batch. An eight-bit model scales its inner
-numbers by the largest of the whole batch, so that a text among others gets another vector than on
-its own (cosine down to 0.98, measured), and a cache would hold what depends on its neighbours.
-Alone costs little: several texts run side by side, nothing is padded, and memory stays low.
+Nothing is loaded before the first text comes. Each text goes through an ONNX encoder alone, never
+in a batch: an eight-bit model scales its inner numbers by the largest of the whole batch, so that a
+text among others gets another vector than on its own (cosine down to 0.98, measured), and a cache
+would hold what depends on its neighbours. Alone costs little: several texts run side by side,
+nothing is padded, and memory stays low.
 
-Nothing is loaded before the first text comes.
-
-Loads onnxruntime so that it keeps to itself.
-
-Its official builds report use to their maker from version 1.29 on, and write an identifier of the
-device into the user's cache, as soon as they are loaded. Prowess promises that nothing leaves the
-machine, so both are switched off before: the decision holds for the life of the process.
-
-An encoder from the folder of a sentence-transformers model that has no ONNX file.
-
-The package brings torch with it, so Prowess does not ask for it: it is loaded with the first text,
-by those who have chosen such a folder.
-
-A cross-encoder from a folder: reads a message and a skill's text together and judges the pair.
-
-Off by default. The folder holds `judge.onnx` (inputs ids, mask and kinds; one score a pair) and
-`tokenizer.json`, as `training.export --judge` writes them.
+Official builds of onnxruntime report use to their maker from version 1.29 on, and write an
+identifier of the device into the user's cache, as soon as they are loaded. Both are switched off
+before, for the life of the process. sentence-transformers brings torch with it, so Prowess does not
+ask for it. The cross-encoder is off by default; its folder holds `judge.onnx` (inputs ids, mask and
+kinds; one score a pair) and `tokenizer.json`, as `training.export --judge` writes them.
 """
 
 import hashlib
@@ -438,7 +427,7 @@ class SentenceTransformersEncoder:
 
 _MODEL_FILE, _ONNX_TOKENIZER_FILE = "judge.onnx", "tokenizer.json"
 _ONNX_MAX_TOKENS = 160
-_ONNX_MAX_CHARS = 2_000
+_MOST_PAIR_CHARS = 2_000
 
 
 class OnnxJudge:
@@ -459,9 +448,9 @@ class OnnxJudge:
         with self._lock:
             self._loaded = self._loaded or self._load()
             session, tokenizer = self._loaded
-        asked = _readable(message[:_ONNX_MAX_CHARS])
+        asked = _readable(message[:_MOST_PAIR_CHARS])
         coded = tokenizer.encode_batch(
-            [(asked, _readable(text[:_ONNX_MAX_CHARS])) for text in texts]
+            [(asked, _readable(text[:_MOST_PAIR_CHARS])) for text in texts]
         )
         feeds = {
             name: np.array([getattr(pair, field) for pair in coded], np.int64)

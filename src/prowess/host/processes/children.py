@@ -1,23 +1,14 @@
 """Child processes whose output we read: started without a shell, bounded, and ended for sure.
 
 Each child leads a session of its own, without a terminal, and whatever of it is left when the call
-ends is ended too, also after a normal end: nothing goes on in the background. A child that a signal
-ended has the code that shells give it, 128 and the signal's number. Programs that belong on the
-user's terminal are for `foreground`; nothing else starts processes. `start_detached` alone leaves
-a child behind, on purpose.
+ends is ended too, also after a normal end: every process group that was made in the session is
+found, and only what escaped into yet another one is out of reach. A child that a signal ended has
+the code that shells give it, 128 and the signal's number. `start_detached` alone leaves a child
+behind, on purpose. Programs that belong on the user's terminal are for `foreground`; nothing else
+starts processes.
 
-On Windows output arrives at the end, from temporary files, and `taskkill` ends the tree.
-
-Ends a child process with all that it started.
-
-A child that leads a session of its own is found again by it, and so is every process group that it
-made there, also after the child is gone. What escaped into yet another session is out of reach.
-On Windows there are no sessions: the tree below the child is ended by the system's `taskkill`.
-
-What a child process says, while it says it, kept within bounds, and what it is told.
-
-Reading never waits for the end of a pipe: a grandchild may hold it open for ever. Where pipes
-cannot be watched (Windows) temporary files take their place, and the text comes at the end.
+Reading never waits for the end of a pipe: a grandchild may hold it open for ever. On Windows output
+arrives at the end, from temporary files, and `taskkill` ends the tree.
 """
 
 import codecs

@@ -1,12 +1,9 @@
-"""Which file a command's first word stands for, and why a program does not start, in words.
+"""What is true of this machine: its platform, the programs that can be run, variables that are set.
 
-The search path is that of the environment the child will get, never our own: a run may add folders
-to it. Codes are those of shells: 127 where there is no such program, 126 where it cannot be run.
-
-What is true of this machine: platform, programs that can be run, variables that are set.
-
-A program that was found stays found; one that was missing is looked for again each time, so that
-installing it takes effect at once.
+A program is searched for in the environment that the child will get, never in our own: a run may
+add folders to it. One that was found stays found; one that was missing is looked for again each
+time, so that installing it takes effect at once. Codes are those of shells: 127 where there is no
+such program, 126 where it cannot be run.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""A program in our place on the terminal, as if it had been started directly.
+"""A program in our place on the terminal, as if it had been started directly, and its prompt file.
 
 It has our streams, our process group and our terminal. We stay behind it, take no signal ourselves
 and hand on what was sent to us alone. What a terminal sends (Ctrl-C, Ctrl-Z, a new window size)
@@ -11,11 +11,8 @@ threads that leave them open would take some. Systems that cannot do that (macOS
 instead, which hold a signal of the terminal to be one while our group has the terminal. On Windows
 the console tells every program of Ctrl-C, and we only wait.
 
-The skills prompt as a file, for a program that is told where it is.
-
-The file is private to the user and lives as long as the block: a program that goes on in the
-background finds it gone. It is there for an empty prompt, too, so that readers need no special
-case.
+The file with the skills prompt is private and lives as long as the block. It is there for an empty
+prompt, too, so that readers need no special case.
 """
 
 import logging

@@ -2,10 +2,7 @@
 
 Nothing is parsed here. A folder that holds `SKILL.md` ends its branch: what lies below belongs to
 that skill. Every refusal is a diagnostic; a file that vanishes meanwhile is simply not there.
-
-Plugin folders that contribute skills: three manifests, one result.
-
-A skills path of a plugin must stay inside the plugin; one that does not is refused by itself and
+Plugins contribute roots by their manifests; a path that leaves its plugin is refused by itself, and
 the others still count.
 """
 

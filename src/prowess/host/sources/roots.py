@@ -1,11 +1,8 @@
-"""The skills of one workspace, from its folders, reading again only what changed.
+"""The skills of one workspace, from its eight sources, reading again only what changed.
 
 Each root remembers what it found and each file its stamp. Naming the changed files skips the walk
-altogether; without that, the walk looks at stamps and parses only files whose stamp moved.
-
-Skill files as documents, for validation: those that people name, or all of a workspace.
-
-Which folders are searched, lowest precedence first: the eight sources of one workspace.
+altogether; without that, the walk looks at stamps and parses only files whose stamp moved. For
+validation the same files are given as documents: those that people name, or all of a workspace.
 """
 
 import hashlib

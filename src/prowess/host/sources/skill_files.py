@@ -1,22 +1,15 @@
-"""What a path given to the scanner means: a skill, a file, a folder of skills, or an archive.
+"""The files of skills as bytes: for the scanner, for agents and people, and for copies.
 
-A folder that holds a `SKILL.md` is a skill with everything below it. A second `SKILL.md` inside
-makes a skill of its own, too, but takes nothing out of the first: a planted file must not split a
-skill into halves that look harmless alone.
+A path given to the scanner is a skill, a file, a folder of skills, or an archive. A folder that
+holds a `SKILL.md` is a skill with everything below it. A second `SKILL.md` inside makes a skill of
+its own, too, but takes nothing out of the first: a planted file must not split a skill into halves
+that look harmless alone. Nothing is followed and nothing is passed over: a link, a device or a file
+that cannot be read becomes an entry of the ledger that says so, as does everything beyond the
+limits; no name or ignore file keeps a file out.
 
-All files of a skill as bytes, for the scanner: nothing is followed and nothing is passed over.
-
-One walker by folder handle. A link, a device or a file that cannot be read becomes an entry of the
-ledger that says so, as does everything beyond the limits; no name or ignore file keeps a file out.
-
-The files of a skill for an agent: all of them at once, for the scanner to look at first.
-
-One file of a skill for people to look at: contained, regular, and not too large.
-
-Reads what is copied of a skill: plain files under portable names, and nothing through a link.
-
-A link, a pipe or a name that some system cannot have is left out and named; whatever makes the
-skill too large, too deep or unreadable refuses it as a whole, since half a skill misleads.
+A copy holds plain files under portable names. A link, a pipe or a name that some system cannot have
+is left out and named; whatever makes the skill too large, too deep or unreadable refuses it as a
+whole, since half a skill misleads.
 """
 
 import os
@@ -474,7 +467,7 @@ class SkillFolders:
             PathError: it cannot be read, or is too large.
         """
         with Root.open(skill.folder) as root:
-            walker = _SourcesWalker(root, self._limits)
+            walker = _CopyWalker(root, self._limits)
             walker.enter("")
         own = os.path.basename(skill.path)
         for left in walker.left_out:
@@ -491,7 +484,7 @@ class SkillFolders:
 
 
 @dataclass(slots=True)
-class _SourcesWalker:
+class _CopyWalker:
     """Goes through one skill, in the order of names."""
 
     root: Root

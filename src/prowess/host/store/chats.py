@@ -1,12 +1,9 @@
-"""The conversations of `prowess chat`: one private file for each session under `<state>/chats`.
+"""The conversations of `prowess chat`, and the files of the workspace that its model may read.
 
-A conversation holds whatever was said and read, so nobody else may read it. Files are replaced in
-one step; the oldest go when there are too many. Two chats on one session at once: the last to end a
-turn decides what is kept.
-
-Files of the workspace for a model that asks for them: contained, regular, bounded, text.
-
-Links are not followed on the way, so that nothing in a workspace can point a model elsewhere.
+Each session is one private file under `<state>/chats`, replaced in one step; the oldest go when
+there are too many. Two chats on one session at once: the last to end a turn decides what is kept.
+Files of the workspace are contained, regular, bounded and text; links are not followed on the way,
+so that nothing in a workspace can point a model elsewhere.
 """
 
 import json
@@ -21,7 +18,7 @@ from prowess.host.files.containment import Root
 from prowess.host.files.state_files import locked, write_private
 from prowess.safety.paths import shown
 
-_MOST_BYTES = 2 * 1024 * 1024
+_MOST_TEXT_BYTES = 2 * 1024 * 1024
 
 
 class WorkspaceFiles:
@@ -47,7 +44,7 @@ class WorkspaceFiles:
             PathError: there is no such file, it is no text, or it lies elsewhere.
         """
         with Root.open(self._workspace) as root:
-            content = root.read(self._inside(path), _MOST_BYTES)
+            content = root.read(self._inside(path), _MOST_TEXT_BYTES)
         if b"\0" in content:
             raise PathError(shown(path), "is no text.")
         return content.decode("utf-8", "replace")
@@ -63,7 +60,7 @@ class WorkspaceFiles:
 
 
 MOST_CHATS = 200
-_CHATS_MOST_BYTES = 32_000_000
+_MOST_CHAT_BYTES = 32_000_000
 _FOLDER, _ENDING = "chats", ".json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAMES_TO_AVOID = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
@@ -92,8 +89,8 @@ class ChatSessions:
         path = self._path(session_id)
         try:
             with open(path, "rb") as file:
-                raw = file.read(_CHATS_MOST_BYTES + 1)
-            if len(raw) > _CHATS_MOST_BYTES:
+                raw = file.read(_MOST_CHAT_BYTES + 1)
+            if len(raw) > _MOST_CHAT_BYTES:
                 raise StoreError(path, "is too large for a chat: use --new to begin anew.")
             found = json.loads(raw)
         except FileNotFoundError:
@@ -122,7 +119,7 @@ class ChatSessions:
             json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreError(path, "cannot be kept: it is nothing that JSON can hold.") from error
-        if len(text) > _CHATS_MOST_BYTES:
+        if len(text) > _MOST_CHAT_BYTES:
             raise StoreError(path, "is too large to be kept: begin anew with /new.")
         try:
             with locked(os.path.join(self._folder, ".chats")):

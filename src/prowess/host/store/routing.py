@@ -1,35 +1,24 @@
-"""What routing learnt, beside the index: examples of skills, and calibrated thresholds.
+"""What routing keeps in the state folder: indexes, examples of skills, and calibrated thresholds.
 
-Two JSON files in the state folder, small enough to be read whole. What cannot be read counts as
-nothing: routing works without, and a warning says so.
-
-Indexes of routing as files in the state folder, one for each set of skills.
-
-They are worth nothing but time: what is missing, broken or too large is made anew, and the oldest
-go first. A file is written whole or not at all, and is not read by another version of the code
-that made it.
-
-Gives memory back to the system after work that needed much of it for a moment.
-
-The C library of Linux keeps what was freed in case it is needed again: after indexing 1,000 skills
-that is 40 MB which nobody needs.
+Indexes are worth nothing but time: what is missing, broken or too large is made anew, the oldest
+go first. A file is written whole or not at all, and is not read by another version of the code that
+made it. Examples and thresholds are JSON, small enough to be read whole. What cannot be read counts
+as nothing: routing works without, and a warning says so.
 """
 
 import ctypes
 import hashlib
-import json
 import logging
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
 
 from prowess import routing
-from prowess.errors import StoreError
-from prowess.host.files.state_files import locked, write_private
+from prowess.host.files.state_files import change_mapping, read_mapping
 from prowess.routing.model import Thresholds
 from prowess.runtime.ports import Examples
 
@@ -116,7 +105,6 @@ def give_back() -> None:
 
 EXAMPLES_FILE = "routing-examples.json"
 THRESHOLDS_FILE = "routing-thresholds.json"
-_MAX_CHARS = 16_000_000
 _MOST_PER_KIND = 50
 _LONGEST = 500
 
@@ -154,7 +142,7 @@ class ExamplesFile:
                     "nearMisses": _texts(list(examples.near_misses)),
                 }
 
-        _change(self._path, change)
+        change_mapping(self._path, change)
         # Indexes hold examples, too, and must not know longer what was taken back.
         self._indexes.forget()
 
@@ -190,7 +178,7 @@ class ThresholdsFile:
             if thresholds is not None:
                 values[encoder_id] = {"load": thresholds.load, "offer": thresholds.offer}
 
-        _change(self._path, change)
+        change_mapping(self._path, change)
 
 
 def _share(value: object) -> float | None:
@@ -213,41 +201,10 @@ def _stamp(path: str) -> tuple[int, ...] | None:
 
 def _load(path: str) -> dict[str, Any]:
     try:
-        return _parsed(path)
-    except (OSError, ValueError, RecursionError) as error:
+        return read_mapping(path)
+    except (OSError, ValueError) as error:
         logging.getLogger(__name__).warning("routing.unreadable: %s: %s", path, error)
         return {}
-
-
-def _parsed(path: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            # One character more than anything that was written: cut JSON is no JSON.
-            values = json.loads(file.read(_MAX_CHARS + 1))
-    except FileNotFoundError:
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
-def _change(path: str, change: Callable[[dict[str, Any]], None]) -> None:
-    try:
-        with locked(path):
-            try:
-                values = _parsed(path)
-            except (ValueError, RecursionError):
-                # Somebody edited it by hand and slipped: their text is kept.
-                os.replace(path, path + ".bak")
-                values = {}
-            change(values)
-            write_private(path, _written(values))
-    except OSError as error:
-        raise StoreError(path, f"cannot be changed: {error.strerror}.") from error
-
-
-def _written(values: Mapping[str, Any]) -> str:
-    # Half of a character pair is no text that a file can hold.
-    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _examples(values: Mapping[str, Any]) -> dict[str, Examples]:

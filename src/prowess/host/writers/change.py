@@ -1,16 +1,14 @@
 """The folder of one skill: read whole, and changed as a whole or not at all.
 
 A change of several files cannot be one step on a disk. So what is there before goes to a journal
-first. Whoever takes the lock next and finds a change that was cut off puts back what was there:
-after a crash the skill is the old one or the new one, never a mix.
+first: each change has a folder with the files that it replaces, and while it is being made one note
+beside those folders names it; to remove that note is what makes the change last. Whoever takes the
+lock next and finds a change that was cut off puts back what was there: after a crash the skill is
+the old one or the new one, never a mix.
+
 Every step goes through `containment.Root`, so nothing outside is touched whatever is swapped. The
 folder of all skills is such a step too: it is taken from the handle of the folder above it, each
 time anew, and never through a link.
-
-What is noted about a change to a skill before it begins, so that it can be taken back.
-
-Each change has a folder with the files that it replaces. While it is being made, one note beside
-those folders names it; to remove that note is what makes the change last.
 """
 
 import hashlib

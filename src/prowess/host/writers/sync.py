@@ -1,19 +1,14 @@
-"""The `skills` folder of a copy's target: how it stands, and how it is changed.
+"""The `skills` folder of a copy's target: what is noted there, how it stands, how it is changed.
 
 The order is what makes a kill harmless. The staging folder is noted before it is made, and every
 folder that is to change is noted with its old and its new files before it is touched. So whatever
 lies there afterwards is known: a folder is the old one or the new one, and what is in the staging
 folder is a copy of ours, or what somebody changed in the last moment, which is then kept.
 
-What a copy of skills remembers in its target, and how a folder there is held against it.
-
-The file lies where strangers may write. So nothing in it is believed before it was checked: every
-name in it is a plain one in its own folder, and none of them ever leads anywhere else.
-
-Which folder skills may be copied to, and who may do it now: one process at a time.
-
-The lock is a file that stays. Its owner may be killed at any moment, and the system then lets the
-next one in. A dry run makes no file, so it waits only where there is a lock already.
+The manifest lies where strangers may write. So nothing in it is believed before it was checked:
+every name in it is a plain one in its own folder, and none of them ever leads anywhere else. The
+lock is a file that stays; its owner may be killed at any moment, and the system then lets the next
+one in. A dry run makes no file, so it waits only where there is a lock already.
 """
 
 import hashlib

@@ -1,20 +1,13 @@
 """Connecting a harness: what would change in its settings files, and then changing exactly that.
 
 A plan holds the bytes it was made from, and applying it writes nothing over other ones: what a
-person agreed to is what happens. Taking out goes back to the bytes that were there before, where
-putting in explains every difference between them and what is there now.
+person agreed to is what happens.
 
-What connecting needs from the machine: settings files of others, and a note of what it made.
-
-The note says which keys and folders connecting put where there were none, and what the file was by
-its hash: never what stands in it. It only narrows what taking out does; nothing goes that does not
-look like ours without it.
-
-Taking ours out of a settings file: back to what was there, or as near as can be proved.
-
-Where a kept copy explains what is there now, the file gets its bytes again. Otherwise each entry of
-ours goes by itself, and along with it what holds nothing else: but never a list or an object that
-somebody else made, as far as that is known, and none with a comment in it.
+Taking out goes back to the bytes that were there before, where putting in explains every difference
+between them and what is there now. Otherwise each entry of ours goes by itself, and along with it
+what holds nothing else: but never a list or an object that somebody else made, as far as that is
+known, and none with a comment in it. A note of what connecting made (keys, folders, a hash of the
+file) only narrows that; nothing goes that does not look like ours without it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

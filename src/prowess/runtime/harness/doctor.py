@@ -1,12 +1,9 @@
-"""What the doctor says of one harness: is it here, does it call us, and do our answers fit.
-
-A harness that is neither installed nor connected is not spoken of. One that is here and not
-connected is a warning at most: nobody has to connect everything.
-
-Looks at every connection and at this installation, and says what is wrong and what to do.
+"""Looks at every connection and at this installation, and says what is wrong and what to do.
 
 A check never ends the examination: what it raises is a finding like any other. A problem is what
-keeps something from working; a warning is what a person may want otherwise.
+keeps something from working; a warning is what a person may want otherwise. A harness that is
+neither installed nor connected is not spoken of, and one that is here and not connected is a
+warning at most: nobody has to connect everything.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
