@@ -26,7 +26,7 @@ from prowess.errors import (
 )
 from prowess.host.store.proposals import SqliteProposals
 from prowess.host.writers.change import SkillFolder
-from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import ScanReport, ScanVerdict
 from prowess.settings import WorkshopSettings
@@ -52,7 +52,7 @@ class Place:
         store = SqliteProposals(str(base / "state/prowess.db"))
         ticks = iter(range(1, 1_000_000))
         self.workshop = WorkshopService(
-            WorkshopTools(
+            WorkshopPorts(
                 settings=lambda: WorkshopSettings(selected=True, max_skill_bytes=most),
                 workspace=lambda _agent: str(self.work),
                 store=store,

@@ -26,7 +26,7 @@ from prowess.errors import (
     ProwessError,
 )
 from prowess.runtime.run import AsyncRun
-from prowess.runtime.workshop.apply import check, check_revision
+from prowess.runtime.workshop.apply import check_move, check_revision
 from prowess.workshop.proposal import Live, Proposal, State, difference, skill_name
 
 ROWS, COLUMNS = 20, 76
@@ -277,7 +277,7 @@ def _check(given: Mapping[str, Any], proposal: Proposal) -> None:
     revision = str(given.get("revision", "")).strip()
     if given["action"] != "rollback":
         wanted = State.APPLIED if given["action"] == "apply" else State.PENDING
-        check(proposal, wanted, revision)
+        check_move(proposal, wanted, revision)
     elif proposal.state is not State.APPLIED:
         raise ProposalStateError(proposal.state.value, "rolled back")
     check_revision(proposal, revision)

@@ -37,7 +37,7 @@ from prowess.routing.router import Context
 from prowess.routing.triggers import is_follow_up
 from prowess.runtime.route.answer import Asked
 from prowess.runtime.workshop.drafts import Draft
-from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.secrets.mask import hidden_in
 from prowess.skills.model import Skill
@@ -379,7 +379,7 @@ def lessons(misses: Sequence[Missed]) -> Iterator[Lesson]:
 class MissedCorrections:
     """Proposes what missed skills should have said."""
 
-    def __init__(self, tools: WorkshopTools, agent_id: str) -> None:
+    def __init__(self, tools: WorkshopPorts, agent_id: str) -> None:
         self._tools, self._agent_id = tools, agent_id
         self._proposals = Proposals(tools)
         self._writable = {one.name for one in tools.neighbours(agent_id)}

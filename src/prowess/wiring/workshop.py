@@ -29,7 +29,7 @@ from prowess.routing.model import Decision, Match
 from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.sessions import MissedCorrections
-from prowess.runtime.workshop.ports import WorkshopTools
+from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.review import Reviews, ReviewTools
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Profile, ScanReport
@@ -51,9 +51,9 @@ def open_workshop(runtime: Runtime) -> WorkshopService:
     return WorkshopService(workshop_tools(runtime), open_reviews(runtime))
 
 
-def workshop_tools(runtime: Runtime) -> WorkshopTools:
+def workshop_tools(runtime: Runtime) -> WorkshopPorts:
     """Return the world as the workshop of a runtime sees it."""
-    return WorkshopTools(
+    return WorkshopPorts(
         settings=lambda: _settings(runtime),
         workspace=lambda agent_id: runtime.skills.workspace(agent_id or None).folder,
         store=SqliteProposals(os.path.join(runtime.folders.state, STORE_FILE)),

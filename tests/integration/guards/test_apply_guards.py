@@ -13,7 +13,8 @@ import pytest
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
 from prowess.host.writers.change import SkillFolder
-from prowess.runtime.workshop.ports import Applied, FolderLimits, apply_change
+from prowess.runtime.workshop.apply import check_change
+from prowess.runtime.workshop.ports import FolderLimits
 from prowess.safety.model import ScanReport, ScanVerdict, content_hash
 from prowess.workshop.proposal import Change, change_hash
 
@@ -72,15 +73,17 @@ def make(
     files: Mapping[str, bytes | None],
     scan: Callable[[Mapping[str, bytes]], ScanReport] = clean,
     base: Mapping[str, bytes] = SKILL,
-) -> Applied:
+) -> str:
     change = Change("notes", files)
-    return apply_change(
-        change,
-        reviewed_hash=change_hash(change),
-        base_hash=content_hash(base),
-        folder=folder,
-        scan=scan,
-    )
+    with folder.lock():
+        before = check_change(
+            change,
+            reviewed_hash=change_hash(change),
+            base_hash=content_hash(base),
+            folder=folder,
+            scan=scan,
+        )
+        return folder.apply(files, before)
 
 
 def once(step: str, act: Callable[[], None]) -> Callable[[str], None]:
@@ -149,7 +152,7 @@ def test_g19_a_change_that_is_not_the_reviewed_one_is_refused(root: Path) -> Non
     reviewed = change_hash(Change("notes", {"SKILL.md": b"friendly"}))
 
     with pytest.raises(StaleChangeError):
-        apply_change(
+        check_change(
             Change("notes", {"SKILL.md": b"hostile"}),
             reviewed_hash=reviewed,
             base_hash=content_hash(SKILL),
@@ -296,15 +299,14 @@ def test_a_change_of_several_files_is_made_and_keeps_permissions(root: Path) -> 
     assert on_disk(root / "notes") == NEW
     assert folder.read_all() == NEW
     assert (root / "notes/scripts/run.sh").stat().st_mode & 0o777 == 0o755
-    assert applied.after == content_hash(NEW)
-    assert folder.previous(applied.backup) == {path: SKILL.get(path) for path in CHANGE}
+    assert folder.previous(applied) == {path: SKILL.get(path) for path in CHANGE}
 
 
 def test_the_way_back_is_a_change_like_any_other(root: Path) -> None:
     folder = folder_of(root)
     applied = make(folder, CHANGE)
 
-    make(folder, folder.previous(applied.backup), base=NEW)
+    make(folder, folder.previous(applied), base=NEW)
 
     assert on_disk(root / "notes") == SKILL
 
@@ -565,7 +567,7 @@ def test_only_the_last_changes_are_kept(root: Path, tmp_path: Path) -> None:
         last = make(folder, {"SKILL.md": text}, base=files)
         files["SKILL.md"] = text
 
-    assert folder.previous(last.backup) == {"SKILL.md": b"20\n"}
+    assert folder.previous(last) == {"SKILL.md": b"20\n"}
     with pytest.raises(PathError):
-        folder.previous(first.backup)
+        folder.previous(first)
     assert len(list(tmp_path.rglob("record.json"))) == 20

@@ -7,7 +7,8 @@ import pytest
 from tests.rows import each_row
 
 from prowess.errors import PathError, QuarantinedError, StaleChangeError
-from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Applied, FolderLimits, apply_change
+from prowess.runtime.workshop.apply import check_change
+from prowess.runtime.workshop.ports import DEFAULT_LIMITS, FolderLimits
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.workshop.proposal import Change, change_hash
 
@@ -44,6 +45,12 @@ class Folder:
                 self.files[path] = data
         return "backup-1"
 
+    def previous(self, change: str) -> Mapping[str, bytes | None]:
+        raise NotImplementedError(change)
+
+    def last_change(self, files: Mapping[str, bytes | None]) -> str:
+        raise NotImplementedError(files)
+
 
 class Scanner:
     """Says what it is told to say, and keeps what it was shown."""
@@ -66,28 +73,27 @@ def finding(level: Level, message: str) -> Finding:
 
 def make(
     change: Change, folder: Folder, scanner: Scanner, *, reviewed: str = "", base: str = ""
-) -> Applied:
-    return apply_change(
-        change,
-        reviewed_hash=reviewed or change_hash(change),
-        base_hash=base or content_hash(folder.files),
-        folder=folder,
-        scan=scanner,
-    )
+) -> str:
+    with folder.lock():
+        before = check_change(
+            change,
+            reviewed_hash=reviewed or change_hash(change),
+            base_hash=base or content_hash(folder.files),
+            folder=folder,
+            scan=scanner,
+        )
+        return folder.apply(change.files, before)
 
 
-def test_a_reviewed_change_is_made_under_the_lock_and_both_hashes_come_back() -> None:
+def test_a_reviewed_change_is_made_and_what_was_before_has_a_name() -> None:
     folder, scanner = Folder(), Scanner()
-    before = content_hash(folder.files)
     change = Change("notes", {"SKILL.md": b"# New\n", "references/a.md": None})
 
-    applied = make(change, folder, scanner)
+    backup = make(change, folder, scanner)
 
     assert folder.files == {"SKILL.md": b"# New\n"}
     assert folder.steps == ["lock", "read", "apply", "unlock"]
-    assert (applied.before, applied.after) == (before, content_hash(folder.files))
-    assert (applied.skill, applied.backup) == ("notes", "backup-1")
-    assert applied.report is scanner.report
+    assert backup == "backup-1"
 
 
 def test_a_skill_that_does_not_exist_is_made_against_the_hash_of_nothing() -> None:
@@ -115,7 +121,7 @@ def test_the_scanner_cannot_change_what_it_is_shown() -> None:
     folder, change = Folder(), Change("notes", {"SKILL.md": b"new"})
     base = content_hash(folder.files)
 
-    apply_change(
+    check_change(
         change, reviewed_hash=change_hash(change), base_hash=base, folder=folder, scan=scan
     )
 
@@ -188,7 +194,7 @@ def test_a_change_for_another_skill_is_refused_before_anything_is_read() -> None
     with pytest.raises(PathError, match="not the skill of the folder notes"):
         make(Change("other", {"SKILL.md": b"x"}), folder, Scanner())
 
-    assert folder.steps == []
+    assert folder.steps == ["lock"]
 
 
 @each_row(

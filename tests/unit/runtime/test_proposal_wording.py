@@ -6,7 +6,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.errors import ProposalInputError
-from prowess.runtime.workshop.drafts import Part, Wording, reworded, wording_of
+from prowess.runtime.workshop.drafts import Part, Wording, reword, wording_of
 from prowess.workshop.edit import Append, Create, Edit, Replace, edited
 from prowess.workshop.proposal import Change, Proposal, Source, State
 
@@ -78,14 +78,14 @@ def test_the_words_that_are_shown_lead_back_to_the_same_file(
     shown = wording_of(_proposal(edit, page), current)
     assert shown is not None
 
-    again = reworded(edit, page, text=shown.text)
+    again = reword(edit, page, text=shown.text)
 
     assert edited("packing", page, again) == edited("packing", page, edit)
 
 
 @pytest.mark.parametrize("edit", [ADD, PHRASE, ALL])
 def test_a_whole_file_replaces_the_body_and_keeps_the_head(edit: Edit) -> None:
-    found = reworded(edit, PAGE, text=WHOLE.format("Packs boxes."))
+    found = reword(edit, PAGE, text=WHOLE.format("Packs boxes."))
 
     page = edited("packing", PAGE, found)
 
@@ -96,7 +96,7 @@ def test_a_whole_file_replaces_the_body_and_keeps_the_head(edit: Edit) -> None:
 def test_the_description_of_a_whole_file_is_not_lost(edit: Edit) -> None:
     page = None if edit is NEW else PAGE
 
-    found = reworded(edit, page, text=WHOLE.format("Packs them well."))
+    found = reword(edit, page, text=WHOLE.format("Packs them well."))
 
     text = edited("packing", page, found).decode()
     assert "Packs them well." in text
@@ -104,7 +104,7 @@ def test_the_description_of_a_whole_file_is_not_lost(edit: Edit) -> None:
 
 
 def test_a_description_that_is_given_by_itself_comes_before_that_of_the_file() -> None:
-    found = reworded(NEW, None, text=WHOLE.format("Inside."), description="Beside.")
+    found = reword(NEW, None, text=WHOLE.format("Inside."), description="Beside.")
 
     assert found.description == "Beside."
 
@@ -112,28 +112,28 @@ def test_a_description_that_is_given_by_itself_comes_before_that_of_the_file() -
 def test_a_line_across_the_page_is_no_head_of_a_file() -> None:
     text = "---\n\n- Wet boxes.\n\n---\n\nEnd."
 
-    assert reworded(ADD, PAGE, text=text) == replace(ADD, body=text)
+    assert reword(ADD, PAGE, text=text) == replace(ADD, body=text)
 
 
 @pytest.mark.parametrize("edit", [ADD, PHRASE, NEW])
 def test_a_whole_file_whose_head_cannot_be_read_is_refused(edit: Edit) -> None:
     with pytest.raises(ProposalInputError, match="frontmatter") as refusal:
-        reworded(edit, PAGE, text="---\nname: packing\nmetadata: [\n---\n\n# Packing\n")
+        reword(edit, PAGE, text="---\nname: packing\nmetadata: [\n---\n\n# Packing\n")
 
     assert refusal.value.field == "content"
 
 
 def test_what_adds_to_a_section_has_no_description_to_change() -> None:
     with pytest.raises(ProposalInputError, match="description") as refusal:
-        reworded(ADD, PAGE, description="Another.")
+        reword(ADD, PAGE, description="Another.")
 
     assert refusal.value.field == "description"
-    assert reworded(ADD, None, description="Another.") == replace(ADD, description="Another.")
+    assert reword(ADD, None, description="Another.") == replace(ADD, description="Another.")
 
 
 def test_blank_lines_of_a_phrase_stay_and_those_around_a_whole_text_do_not() -> None:
-    phrase = reworded(PHRASE, PAGE, text="- Weigh it once.\n")
-    whole = reworded(ALL, PAGE, text="\n# Packing\n\n- Newer.\n\n")
+    phrase = reword(PHRASE, PAGE, text="- Weigh it once.\n")
+    whole = reword(ALL, PAGE, text="\n# Packing\n\n- Newer.\n\n")
 
     assert phrase == replace(PHRASE, new_text="- Weigh it once.\n")
     assert whole == replace(ALL, new_text="# Packing\n\n- Newer.")
@@ -142,6 +142,6 @@ def test_blank_lines_of_a_phrase_stay_and_those_around_a_whole_text_do_not() -> 
 def test_a_file_with_other_line_ends_is_replaced_whole_all_the_same() -> None:
     page = PAGE.replace(b"\n", b"\r\n")
 
-    found = reworded(ADD, page, text=WHOLE.format("Packs boxes."))
+    found = reword(ADD, page, text=WHOLE.format("Packs boxes."))
 
     assert edited("packing", page, found).endswith(b"---\r\n# Packing\r\n\r\n- Sent whole.\r\n")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from prowess.errors import PathError, StaleChangeError
-from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Answer, FolderLimits, WorkshopTools
+from prowess.runtime.workshop.ports import DEFAULT_LIMITS, Answer, FolderLimits, WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict, content_hash
 from prowess.settings import WorkshopSettings
@@ -93,7 +93,7 @@ class World:
         self.by_person = False
         self._ticks = 0
         self.workshop = WorkshopService(
-            WorkshopTools(
+            WorkshopPorts(
                 settings=lambda: self.settings,
                 workspace=lambda _agent: WORKSPACE,
                 store=self.store,

@@ -34,7 +34,7 @@ from prowess.cli.workshop.proposals import (
 )
 from prowess.errors import PathError, ProposalInputError, ProwessError
 from prowess.host.files.read import Content, read_bounded
-from prowess.runtime.workshop.tool import revised
+from prowess.runtime.workshop.tool import revise_edit
 from prowess.safety.model import Finding, Level
 from prowess.skills.model import Diagnostic
 from prowess.wire import workshop as wire_workshop
@@ -229,7 +229,7 @@ def revise_command(
     with open_runtime(workspace) as runtime:
         service = runtime.workshop
         found = find_proposal(service, proposal_id, agent)
-        edit = revised(found.edit, _asked(described))
+        edit = revise_edit(found.edit, _asked(described))
         seen = revision or found.revision
         done = service.revise(found.id, edit, revision=seen, agent_id=agent or "")
     answer = {"status": done.state.value, "proposal": wire_workshop.proposal(done)}

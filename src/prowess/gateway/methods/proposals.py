@@ -6,7 +6,7 @@ from prowess.errors import ProposalInputError
 from prowess.gateway.calls import Call, Json, Method, Params, Scope
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
-from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reworded
+from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reword
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.service import versions, wordings
@@ -257,4 +257,4 @@ def _revised(
     if old is None:
         problem = "only support files are proposed: reject it and propose anew"
         raise ProposalInputError(problem, field="description" if content is None else "content")
-    return reworded(old, page, text=content, description=description)
+    return reword(old, page, text=content, description=description)

@@ -1,10 +1,7 @@
-"""From what somebody asks for to the exact change that it means for a skill as it is now.
+"""What somebody asks for, and what it means for the skill as it is now.
 
-The scanner sees the whole skill as it would be then: two harmless additions can be one attack.
-
-The words of a proposal that a person may change, apart from the file that they end up in.
-
-What is written is a whole file, what was asked for is often one sentence of it: whoever revises a
+The scanner sees the whole skill as it would be then: two harmless additions can be one attack. What
+is written is a whole file, what was asked for is often one sentence of it: whoever revises a
 proposal gives that sentence. A whole file is understood too, since clients that know no fragments
 send back what they were shown; of its frontmatter nothing but the description is taken.
 """
@@ -16,8 +13,9 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from prowess.errors import PathError, ProposalInputError
-from prowess.runtime.workshop.ports import SKILL_FILE, check_result
+from prowess.runtime.workshop.ports import DEFAULT_LIMITS, SKILL_FILE
 from prowess.safety.model import ScanReport, ScanVerdict, content_hash
+from prowess.safety.paths import PathRefused, check_all, shown, support_file
 from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
@@ -34,6 +32,7 @@ from prowess.workshop.proposal import (
 
 LONGEST_WORDS: Mapping[str, int] = MappingProxyType({"title": 200, "reason": 1000, "goal": 2000})
 _UNREASONED = "Proposed through the gateway"
+# A verdict that is not in here stops the change, so an unknown one does too.
 _PASSES = (ScanVerdict.CLEAN, ScanVerdict.WARN)
 
 
@@ -186,6 +185,35 @@ def _scanned(
     return told if refusal_of(told) else report
 
 
+def check_result(change: Change, result: Mapping[str, bytes]) -> None:
+    """Refuse a change to any other file than `SKILL.md` and support files, or beyond the limits.
+
+    Raises:
+        PathError: a path is not allowed, or the skill would become too large or lose `SKILL.md`.
+    """
+    if SKILL_FILE not in result:
+        raise PathError(SKILL_FILE, "would be missing: remove the skill instead.")
+    try:
+        for path in change.files:
+            _check_path(path)
+        # What was there before counts too: `skill.md` beside `SKILL.md` is one file elsewhere.
+        check_all(result)
+    except PathRefused as error:
+        raise PathError(shown(error.path), error.problem) from error
+    sizes = [len(data) for data in result.values()]
+    limits = DEFAULT_LIMITS
+    if len(sizes) > limits.max_files or sum(sizes) > limits.max_bytes:
+        problem = f"would have more than {limits.max_files} files or {limits.max_bytes} bytes."
+        raise PathError(change.skill, problem)
+    if max(sizes) > limits.max_file_bytes:
+        raise PathError(change.skill, f"would have a file above {limits.max_file_bytes} bytes.")
+
+
+def _check_path(path: str) -> None:
+    if path != SKILL_FILE and "/".join(support_file(path)) != path:
+        raise PathRefused(path, "segment", "must be written with forward slashes.")
+
+
 def check_words(texts: Mapping[str, str]) -> None:
     """Refuse a title, a reason or a goal that is too long to be read as one.
 
@@ -226,7 +254,7 @@ def draft_of(proposal: Proposal) -> Draft:
     )
 
 
-def joined(proposal: Proposal, files: Mapping[str, bytes]) -> Draft:
+def with_files(proposal: Proposal, files: Mapping[str, bytes]) -> Draft:
     """Return the wish of a proposal with more support files."""
     return replace(draft_of(proposal), files={**_support(proposal), **files}, payload="")
 
@@ -316,7 +344,7 @@ def wording_of(proposal: Proposal, current: Mapping[str, bytes]) -> Wording | No
     return Wording(part=Part.SKILL, text=front.body, description=about)
 
 
-def reworded(
+def reword(
     edit: Edit, page: bytes | None, *, text: str | None = None, description: str | None = None
 ) -> Edit:
     """Return an edit with other words; `page` is the `SKILL.md` that it is for, if there is one.

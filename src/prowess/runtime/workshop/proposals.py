@@ -23,7 +23,13 @@ from prowess.errors import (
     ProposalNotFoundError,
     WorkshopDisabledError,
 )
-from prowess.runtime.workshop.apply import Moves, ProposalWrites, check, misfit, say
+from prowess.runtime.workshop.apply import (
+    ProposalWrites,
+    check_move,
+    explain_misfit,
+    find_edited,
+    log_move,
+)
 from prowess.runtime.workshop.drafts import (
     NOTHING_ELSE,
     Draft,
@@ -32,10 +38,11 @@ from prowess.runtime.workshop.drafts import (
     check_note,
     check_words,
     draft_of,
-    joined,
+    with_files,
 )
-from prowess.runtime.workshop.ports import SKILL_FILE, WorkshopTools
+from prowess.runtime.workshop.ports import SKILL_FILE, History, WorkshopPorts
 from prowess.safety.model import content_hash
+from prowess.safety.paths import shown
 from prowess.secrets.credentials import masked, refuse_secrets
 from prowess.settings import ApprovalPolicy
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace, is_ours
@@ -46,6 +53,7 @@ from prowess.workshop.proposal import (
     Proposal,
     Similar,
     State,
+    Subject,
     admission,
     change_hash,
 )
@@ -84,47 +92,7 @@ class Outlook:
     replaced: Mapping[str, bytes | None] | None = None
 
 
-class Rights:
-    """Says what has to wait for a person; `current` reads a skill of a workspace."""
-
-    def __init__(
-        self, tools: WorkshopTools, current: Callable[[str, str], Mapping[str, bytes]]
-    ) -> None:
-        self._tools, self._current = tools, current
-
-    @property
-    def is_auto(self) -> bool:
-        """True where what is safe is written at once."""
-        return self._tools.settings().approval_policy is ApprovalPolicy.AUTO
-
-    def must_wait(self, proposal: Proposal) -> bool:
-        """Return whether a proposal that nobody looked at must not be written.
-
-        Raises:
-            ProposalFolderError: the skill cannot be read.
-            StoreError: the store cannot be read.
-        """
-        return bool(self.needs_person(proposal)) or self._is_like_a_rejected_one(proposal)
-
-    def needs_person(self, proposal: Proposal) -> str:
-        """Return why nobody but a person may apply a proposal; empty where an agent may.
-
-        Raises:
-            ProposalFolderError: the skill cannot be read.
-        """
-        page = self._current(proposal.workspace, proposal.skill).get(SKILL_FILE)
-        if page is not None:
-            return "" if is_ours(page) else f"{proposal.skill} was written by hand"
-        other = self._tools.elsewhere(proposal.skill, proposal.agent_id)
-        return f"{proposal.skill} would shadow {other}" if other else ""
-
-    def _is_like_a_rejected_one(self, proposal: Proposal) -> bool:
-        text = _said(proposal)
-        rejected = self._tools.store.listed(proposal.workspace, State.REJECTED)
-        return any(one.for_good and says_nearly(text, _said(one)) for one in rejected)
-
-
-def _said(proposal: Proposal) -> str:
+def _new_words(proposal: Proposal) -> str:
     """Return the new words of a proposal."""
     edit = proposal.edit
     if isinstance(edit, Replace):
@@ -139,7 +107,38 @@ _RENEWED = "brought up to date"
 _NOTHING_SAID = (
     "content: say what shall change: content, description, supportFiles, goal or evidence"
 )
+_MOST_EVENTS = 200
+# No store counts further.
+_HIGHEST = 1 << 63
 _DECIDED_OR_WAITING = frozenset((State.PENDING, State.QUARANTINED, State.REJECTED))
+
+
+def find_state(word: str) -> State:
+    """Return the state of that name.
+
+    Raises:
+        ProposalInputError: there is none.
+    """
+    if word in set(State):
+        return State(word)
+    problem = f"unknown status: {quote(word)} (one of {', '.join(State)})"
+    raise ProposalInputError(problem, field="status")
+
+
+def quote(text: str) -> str:
+    """Return a stranger's text fit for a message, which is shown, logged and given to a model."""
+    return shown(masked(text))
+
+
+def check_number(name: str, value: int) -> int:
+    """Return a number that a log can have.
+
+    Raises:
+        ProposalInputError: it is none.
+    """
+    if 0 <= value < _HIGHEST:
+        return value
+    raise ProposalInputError(f"{name} must be a number from zero on that a log can have")
 
 
 class Proposed(NamedTuple):
@@ -152,19 +151,20 @@ class Proposed(NamedTuple):
 
 
 class Proposals:
-    """Makes proposals and decides about them, for every workspace."""
+    """Makes proposals and decides about them, for every workspace.
 
-    def __init__(self, tools: WorkshopTools, *, always_on: bool = False) -> None:
+    Every method raises `StoreError` where the store cannot be used.
+    """
+
+    def __init__(self, ports: WorkshopPorts, *, always_on: bool = False) -> None:
         """Open them; `always_on` is for a person who asks for a skill by other ways than these."""
-        self._tools, self._always_on = tools, always_on
-        self._moves = Moves(tools)
-        self._writes = ProposalWrites(tools, self._moves)
-        self.rights = Rights(tools, self.current)
+        self._ports, self._always_on = ports, always_on
+        self._writes = ProposalWrites(ports)
 
     @property
     def enabled(self) -> bool:
         """True where the operator switched the workshop on."""
-        return self._always_on or self._tools.settings().active
+        return self._always_on or self._ports.settings().active
 
     def require_enabled(self) -> None:
         """Refuse where nothing may be proposed or written.
@@ -180,48 +180,72 @@ class Proposals:
 
         Raises:
             ProposalNotFoundError: there is none of that id.
-            StoreError: the store cannot be read.
         """
         self.settle(workspace)
-        return self._moves.get(workspace, proposal_id)
+        return self._writes.get(workspace, proposal_id)
 
     def settle(self, workspace: str) -> None:
-        """Bring record and files together wherever a write was cut off.
+        """Bring record and files together wherever a write was cut off."""
+        self._writes.settle(workspace)
+
+    @property
+    def is_auto(self) -> bool:
+        """True where what is safe is written at once."""
+        return self._ports.settings().approval_policy is ApprovalPolicy.AUTO
+
+    def _must_wait(self, proposal: Proposal) -> bool:
+        """Return whether a proposal that nobody looked at must not be written.
 
         Raises:
-            StoreError: the store cannot be used.
+            ProposalFolderError: the skill cannot be read.
         """
-        self._writes.settle(workspace)
+        return bool(self.needs_person(proposal)) or self._is_like_a_rejected_one(proposal)
+
+    def needs_person(self, proposal: Proposal) -> str:
+        """Return why nobody but a person may apply a proposal; empty where an agent may.
+
+        Raises:
+            ProposalFolderError: the skill cannot be read.
+        """
+        page = self.current(proposal.workspace, proposal.skill).get(SKILL_FILE)
+        if page is not None:
+            return "" if is_ours(page) else f"{proposal.skill} was written by hand"
+        other = self._ports.elsewhere(proposal.skill, proposal.agent_id)
+        return f"{proposal.skill} would shadow {other}" if other else ""
+
+    def _is_like_a_rejected_one(self, proposal: Proposal) -> bool:
+        text = _new_words(proposal)
+        rejected = self._ports.store.listed(proposal.workspace, State.REJECTED)
+        return any(one.for_good and says_nearly(text, _new_words(one)) for one in rejected)
 
     def propose(self, workspace: str, draft: Draft) -> Proposed:
         """Keep a draft as a proposal, pending or quarantined, or return the same one from before.
 
         Raises:
             ProposalError: it cannot be made; nothing was stored.
-            StoreError: it cannot be kept.
         """
         self.require_enabled()
         self.settle(workspace)
         check_words({"title": draft.title, "reason": draft.reason, "goal": draft.goal})
-        similar = self._compared(draft, self.current(workspace, draft.skill))
-        draft = self._instead(workspace, draft, similar) or draft
+        similar = self._compare(draft, self.current(workspace, draft.skill))
+        draft = self._append_instead(workspace, draft, similar) or draft
         # Under the lock until it is kept: whoever writes next works out all that is kept anew.
         with self._writes.held_skill(workspace, draft.skill) as folder:
             current = folder.read_all()
-            draft = self._noted(workspace, draft, current)
-            made = self._made(workspace, draft, self._moves.plan(draft, current), similar)
-            caps = {**DEFAULT_CAPS, State.PENDING: self._tools.settings().max_pending}
-            kept = self._tools.store.add(made, caps)
+            draft = self._warn_of_shadow(workspace, draft, current)
+            made = self._make(workspace, draft, self._writes.plan(draft, current), similar)
+            caps = {**DEFAULT_CAPS, State.PENDING: self._ports.settings().max_pending}
+            kept = self._ports.store.add(made, caps)
         if kept.id == made.id:
-            say("queued" if kept.state is State.PENDING else "quarantined", kept)
+            log_move("queued" if kept.state is State.PENDING else "quarantined", kept)
         return Proposed(kept, kept.id == made.id)
 
-    def _made(
+    def _make(
         self, workspace: str, draft: Draft, planned: Plan, similar: tuple[Similar, ...]
     ) -> Proposal:
-        at = self._tools.now()
+        at = self._ports.now()
         return Proposal(
-            id=self._tools.new_id(draft.skill),
+            id=self._ports.new_id(draft.skill),
             revision=change_hash(planned.change),
             state=State.PENDING if planned.is_safe else State.QUARANTINED,
             created_at=at,
@@ -254,16 +278,15 @@ class Proposals:
 
         Raises:
             ProposalError: it cannot be applied.
-            StoreError: the store cannot be used.
         """
         wanted = apply
         if apply is None:
-            wanted = self.rights.is_auto and not proposal.was_rolled_back
+            wanted = self.is_auto and not proposal.was_rolled_back
         if not wanted or proposal.state is not State.PENDING:
             return proposal
         # Without a wish nobody looked at it, whoever asked.
         is_looked_at = by_person and apply is not None
-        if not is_looked_at and self.rights.must_wait(proposal):
+        if not is_looked_at and self._must_wait(proposal):
             return proposal
         return self.apply(proposal, by=By(actor=proposal.source.actor))
 
@@ -280,7 +303,6 @@ class Proposals:
 
         Raises:
             ProposalError: it cannot be applied.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
         check_note(note)
@@ -293,7 +315,6 @@ class Proposals:
 
         Raises:
             ProposalError: it cannot be rolled back.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
         check_note(note)
@@ -304,9 +325,8 @@ class Proposals:
 
         Raises:
             ProposalNotFoundError: nothing is.
-            StoreError: the store cannot be read.
         """
-        found = self._tools.store.applied(workspace, skill)
+        found = self._ports.store.applied(workspace, skill)
         if not found:
             raise ProposalNotFoundError(f"nothing was applied to {skill}: nothing to roll back")
         return found[0]
@@ -327,15 +347,14 @@ class Proposals:
             ProposalStateError: it is not pending.
             ProposalStaleError: it is not the revision that was seen.
             ProposalError: the edit cannot be made, or is known from another proposal.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
         with self._writes.held(proposal) as folder:
-            latest = self._moves.get(proposal.workspace, proposal.id)
-            check(latest, State.PENDING, revision)
+            latest = self._writes.get(proposal.workspace, proposal.id)
+            check_move(latest, State.PENDING, revision)
             draft = more.of(replace(draft_of(latest), edit=edit))
             check_words({"reason": draft.reason, "goal": draft.goal})
-            planned = self._moves.plan(draft, folder.read_all())
+            planned = self._writes.plan(draft, folder.read_all())
             now = replace(
                 planned.revise(latest),
                 edit=edit,
@@ -346,9 +365,9 @@ class Proposals:
             renamed = replace(now, payload=replace(draft, payload="").wish)
             if not planned.is_safe:
                 # What was asked for at first was good, and may be asked for again.
-                return self._moves.move(latest, renamed, State.QUARANTINED, "revised", by)
+                return self._writes.move(latest, renamed, State.QUARANTINED, "revised", by)
             self._refuse_known(renamed)
-            return self._moves.move(latest, now, State.PENDING, by=by)
+            return self._writes.move(latest, now, State.PENDING, by=by)
 
     def renew(self, proposal: Proposal, revision: str = "", by: By = NOBODY) -> Proposal:
         """Work out anew what a pending proposal means: pending again, quarantined or stale.
@@ -358,16 +377,15 @@ class Proposals:
             ProposalStaleError: it is not the revision that was seen.
             ProposalInputError: its skill did not change.
             ProposalFolderError: the skill cannot be read.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
         with self._writes.held(proposal) as folder:
-            latest = self._moves.get(proposal.workspace, proposal.id)
-            check(latest, State.PENDING, revision)
+            latest = self._writes.get(proposal.workspace, proposal.id)
+            check_move(latest, State.PENDING, revision)
             current = folder.read_all()
             if content_hash(current) == latest.base_hash:
                 raise ProposalInputError(_NOTHING_SAID, field="content")
-            return self._moves.work_out_again(latest, current, _RENEWED, by)
+            return self._writes.work_out_again(latest, current, _RENEWED, by)
 
     def reject(
         self,
@@ -385,19 +403,18 @@ class Proposals:
         Raises:
             ProposalStateError: it is neither pending nor quarantined.
             ProposalStaleError: it is not the revision that was seen.
-            StoreError: the store cannot be used.
         """
-        check(proposal, State.REJECTED, revision)
+        check_move(proposal, State.REJECTED, revision)
         check_note(note)
         with ExitStack() as stack:
             # Whoever is writing it at this moment comes first; a folder that is broken, or none,
             # must not keep anybody from saying no.
             with suppress(ProposalFolderError):
                 stack.enter_context(self._writes.held(proposal))
-            latest = self._moves.get(proposal.workspace, proposal.id)
-            check(latest, State.REJECTED, revision)
+            latest = self._writes.get(proposal.workspace, proposal.id)
+            check_move(latest, State.REJECTED, revision)
             now = replace(latest, for_good=by_person)
-            return self._moves.move(latest, now, State.REJECTED, note, by)
+            return self._writes.move(latest, now, State.REJECTED, note, by)
 
     def quarantine(
         self, proposal: Proposal, revision: str = "", note: str = "", by: By = NOBODY
@@ -407,16 +424,15 @@ class Proposals:
         Raises:
             ProposalStateError: it is not pending.
             ProposalStaleError: it is not the revision that was seen.
-            StoreError: the store cannot be used.
         """
-        check(proposal, State.QUARANTINED, revision)
+        check_move(proposal, State.QUARANTINED, revision)
         check_note(note)
         with self._writes.held(proposal):
-            latest = self._moves.get(proposal.workspace, proposal.id)
-            check(latest, State.QUARANTINED, revision)
+            latest = self._writes.get(proposal.workspace, proposal.id)
+            check_move(latest, State.QUARANTINED, revision)
             why = note or "somebody who reviewed it quarantined it"
             now = replace(latest, quarantine_reason=why)
-            return self._moves.move(latest, now, State.QUARANTINED, note, by)
+            return self._writes.move(latest, now, State.QUARANTINED, note, by)
 
     def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
         """Add support files to what is proposed for a skill, or propose them for one that exists.
@@ -426,10 +442,9 @@ class Proposals:
 
         Raises:
             ProposalError: they cannot be added; nothing was stored.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
-        waiting = self._tools.store.listed(workspace, State.PENDING)
+        waiting = self._ports.store.listed(workspace, State.PENDING)
         host = next((one for one in waiting if one.skill == draft.skill), None)
         exists = SKILL_FILE in self.current(workspace, draft.skill)
         if host is None or (alone and exists):
@@ -439,15 +454,49 @@ class Proposals:
         check_words({"title": draft.title, "reason": draft.reason})
         refuse_secrets({"title": draft.title, "reason": draft.reason})
         with self._writes.held(host) as folder:
-            latest = self._moves.get(workspace, host.id)
-            both = joined(latest, draft.files)
-            planned = self._moves.plan(both, folder.read_all())
+            latest = self._writes.get(workspace, host.id)
+            both = with_files(latest, draft.files)
+            planned = self._writes.plan(both, folder.read_all())
             if planned.is_safe:
                 by = By(actor=draft.source.actor)
-                revised = self._moves.move(latest, planned.revise(latest), State.PENDING, by=by)
+                revised = self._writes.move(latest, planned.revise(latest), State.PENDING, by=by)
                 return Proposed(revised, is_new=True, joined=True)
         # What was good stays as it was, and the whole is kept as evidence.
         return self.propose(workspace, both)._replace(joined=True)
+
+    def history(
+        self,
+        workspace: str,
+        about: Subject,
+        after: int = 0,
+        *,
+        knows: Callable[[str], bool] = lambda _skill: True,
+    ) -> History:
+        """Return what happened to a proposal, to a skill or at all, from a cursor on.
+
+        Raises:
+            ProposalInputError: no log counts that far.
+            ProposalNotFoundError: nothing ever happened to that proposal.
+        """
+        store = self._ports.store
+        most = _MOST_EVENTS + 1 if not about.skill or knows(about.skill) else 0
+        found = store.events(workspace, check_number("after", after), most, about)
+        page = found[:_MOST_EVENTS]
+        events = tuple(one for one in page if knows(one.skill))
+        if about.proposal_id and not events:
+            # A proposal is for one skill, so its first event tells.
+            first = store.events(workspace, 0, 1, about)
+            if not any(knows(one.skill) for one in first):
+                raise ProposalNotFoundError(f"proposal not found: {quote(about.proposal_id)}")
+        is_more = len(found) > len(page)
+        skill = about.skill or (events[0].skill if about.proposal_id and events else "")
+        return History(
+            events=events,
+            # Of what is not told nothing is told, unless the rest lies behind it.
+            cursor=max([after, *(one.sequence for one in (page if is_more else events))]),
+            more=is_more,
+            versions=store.applied(workspace, skill) if skill else (),
+        )
 
     def current(self, workspace: str, skill: str) -> Mapping[str, bytes]:
         """Return every file of a skill; none where it does not exist.
@@ -456,7 +505,7 @@ class Proposals:
             ProposalFolderError: it cannot be read.
         """
         try:
-            folder = self._tools.folder(workspace, skill)
+            folder = self._ports.folder(workspace, skill)
             # With the lock, a change that was cut off is taken back before anybody reads it.
             with folder.lock():
                 return folder.read_all()
@@ -464,38 +513,34 @@ class Proposals:
             raise ProposalFolderError(str(error)) from error
 
     def outlook(self, proposal: Proposal, current: Mapping[str, bytes]) -> Outlook:
-        """Return what can be done with a proposal whose skill has these files.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return what can be done with a proposal whose skill has these files."""
         is_applied = proposal.state is State.APPLIED
         changed = not is_applied and content_hash(current) != proposal.base_hash
-        anew, why = self._worked_out(proposal, current) if changed else (None, "")
-        replaced = self._replaced(proposal)
+        anew, why = self._work_out(proposal, current) if changed else (None, "")
+        replaced = self._read_replaced(proposal)
         off = "" if self.enabled else "the workshop is switched off"
         return Outlook(
             apply_problem=_NOT_PENDING.get(proposal.state)
             or off
             or (_NOT_PENDING[State.STALE] if changed else ""),
-            rollback_problem=self._kept_from_going_back(proposal, current, replaced) or off,
+            rollback_problem=self._explain_no_rollback(proposal, current, replaced) or off,
             target_changed=changed,
             anew=anew,
             update_problem=_NOT_PENDING.get(proposal.state) or off or why,
             replaced=replaced,
         )
 
-    def _worked_out(
+    def _work_out(
         self, proposal: Proposal, current: Mapping[str, bytes]
     ) -> tuple[Plan | None, str]:
         """Return what a proposal means for the skill of now, and what keeps it from being that."""
         try:
-            found = self._moves.plan(draft_of(proposal), current)
+            found = self._writes.plan(draft_of(proposal), current)
         except ProposalError as error:
-            return None, misfit(proposal, current, error)
+            return None, explain_misfit(proposal, current, error)
         return found, f"the scanner refuses it now: {found.refusal}" if found.refusal else ""
 
-    def _kept_from_going_back(
+    def _explain_no_rollback(
         self,
         proposal: Proposal,
         current: Mapping[str, bytes],
@@ -505,39 +550,40 @@ class Proposals:
             return "it is not applied"
         if replaced is None:
             return "what it replaced is no longer kept"
-        last = self._tools.store.applied(proposal.workspace, proposal.skill)
+        last = self._ports.store.applied(proposal.workspace, proposal.skill)
         if last and last[0].id != proposal.id:
             return f"{last[0].id} was applied after it: roll that back first"
-        wrote = proposal.change.files.items()
-        theirs = sorted(path for path, body in wrote if current.get(path) != body)
+        theirs = find_edited(proposal, current)
         return f"{', '.join(theirs)} changed since it was applied" if theirs else ""
 
-    def _replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
+    def _read_replaced(self, proposal: Proposal) -> Mapping[str, bytes | None] | None:
         if proposal.state is not State.APPLIED or not proposal.backup:
             return None
         try:
-            folder = self._tools.folder(proposal.workspace, proposal.skill)
+            folder = self._ports.folder(proposal.workspace, proposal.skill)
             with folder.lock():
                 return folder.previous(proposal.backup)
         except PathError:
             # Nothing is kept of it any more, which is an answer.
             return None
 
-    def _compared(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
+    def _compare(self, draft: Draft, current: Mapping[str, bytes]) -> tuple[Similar, ...]:
         """Return the skills that say nearly what a new one would say."""
         if not isinstance(draft.edit, Create) or not draft.compare or SKILL_FILE in current:
             return ()
         about, agent_id = draft.edit.description, draft.agent_id
         new = Neighbour(name=draft.skill, description=about, body=draft.edit.body)
-        found = self._tools.neighbours(agent_id)
-        knows = self._tools.sight(agent_id)
+        found = self._ports.neighbours(agent_id)
+        knows = self._ports.sight(agent_id)
         others = [one for one in found if one.name != draft.skill and knows(one.name)]
         if shares_subject(new, others):
-            scores = self._tools.scores(f"{draft.title}. {about}", agent_id)
+            scores = self._ports.scores(f"{draft.title}. {about}", agent_id)
             others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]
         return nearest(new, others)
 
-    def _instead(self, workspace: str, draft: Draft, similar: tuple[Similar, ...]) -> Draft | None:
+    def _append_instead(
+        self, workspace: str, draft: Draft, similar: tuple[Similar, ...]
+    ) -> Draft | None:
         """Return a draft for the skill that says the same already, if one clearly does."""
         other = None if draft.overrule else same(similar)
         if other is None or not isinstance(draft.edit, Create):
@@ -553,7 +599,7 @@ class Proposals:
         edit = Append(section=DEFAULT_SECTION, body=body)
         return replace(draft, skill=other.skill, reason=f"{draft.reason}; {why}", edit=edit)
 
-    def _noted(self, workspace: str, draft: Draft, current: Mapping[str, bytes]) -> Draft:
+    def _warn_of_shadow(self, workspace: str, draft: Draft, current: Mapping[str, bytes]) -> Draft:
         """Return a draft with what whoever decides must know in its reason.
 
         Raises:
@@ -561,7 +607,7 @@ class Proposals:
         """
         if SKILL_FILE in current:
             return draft
-        other = self._tools.elsewhere(draft.skill, draft.agent_id)
+        other = self._ports.elsewhere(draft.skill, draft.agent_id)
         if not other:
             return draft
         if not isinstance(draft.edit, Create):
@@ -575,7 +621,7 @@ class Proposals:
         """Refuse to turn a proposal into one that was decided about, or waits, already."""
         others = [
             one
-            for one in self._tools.store.listed(new.workspace)
+            for one in self._ports.store.listed(new.workspace)
             if one.id != new.id and one.state in _DECIDED_OR_WAITING
         ]
         known = admission(new, others, {}).existing

@@ -2,27 +2,19 @@
 
 Settings are read at each call. Whatever goes wrong while a turn is looked at ends in the log and
 not in the turn: learning must never break the work that it learns from.
-
-A turn that a hook saw end, handed to the workshop: each turn once, whichever event brings it.
-
-The end of a session brings its last turn again, and so does a hook that is registered twice.
-
-How often a proposal was worded: clients count versions, the log counts events.
 """
 
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ProposalError
-from prowess.hooks.harness import Harness
-from prowess.hooks.payloads import Incoming
 from prowess.runtime.workshop.drafts import Draft
-from prowess.runtime.workshop.ports import History, WorkshopTools
-from prowess.runtime.workshop.proposals import Proposals
+from prowess.runtime.workshop.ports import History, WorkshopPorts
+from prowess.runtime.workshop.proposals import Proposals, find_state
 from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
-from prowess.runtime.workshop.tool import Desk, answer, history, state_named
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 from prowess.transcripts.turns import Role, Transcript, calls, turns
 from prowess.workshop.capture import Capture, capture
@@ -38,6 +30,9 @@ from prowess.workshop.proposal import (
     State,
     Subject,
 )
+
+if TYPE_CHECKING:
+    from prowess.hooks.payloads import Incoming
 
 log = logging.getLogger("prowess.workshop")
 
@@ -76,11 +71,15 @@ class TurnSeen:
 
 
 class WorkshopService:
-    """Learns from turns and answers the tool, for every agent."""
+    """Learns from turns and answers the tool, for every agent.
 
-    def __init__(self, tools: WorkshopTools, reviews: Reviews | None = None) -> None:
-        self._tools = tools
-        self._proposals = Proposals(tools)
+    Every method raises `StoreError` where the store cannot be used. While the workshop is off,
+    nothing is proposed, reworded, written or taken back (`WorkshopDisabledError`).
+    """
+
+    def __init__(self, ports: WorkshopPorts, reviews: Reviews | None = None) -> None:
+        self._ports = ports
+        self._proposals = Proposals(ports)
         # None where no language model takes part at all.
         self.reviews = reviews
 
@@ -98,33 +97,29 @@ class WorkshopService:
         self._proposals.require_enabled()
 
     def observe(self, turn: TurnSeen) -> tuple[Proposal, ...]:
-        """Look at a turn that ended, and return what was proposed or already waits because of it.
-
-        Raises:
-            StoreError: the store cannot be used.
-        """
+        """Look at a turn that ended; return what was proposed, or already waits, because of it."""
         try:
-            return self._observed(turn)
+            return self._learn_from(turn)
         except ConfigError as error:
             # The turn is over, and whoever mends the file will see the next one learned from.
             log.warning("skill-workshop: nothing is learned from this turn: %s", error)
             return ()
 
-    def _observed(self, turn: TurnSeen) -> tuple[Proposal, ...]:
-        settings = self._tools.settings()
+    def _learn_from(self, turn: TurnSeen) -> tuple[Proposal, ...]:
+        settings = self._ports.settings()
         if not _learns(settings, turn):
             return ()
         found = capture(turns(turn.messages))
         heard: tuple[Proposal, ...] = ()
         if found is not None and settings.review_mode in _BY_PHRASE:
-            heard = self._captured(found, turn)
+            heard = self._capture(found, turn)
         if self.reviews is None:
             return heard
-        return (*heard, *self._reviewed(self.reviews, turn, hit=found is not None))
+        return (*heard, *self._review(self.reviews, turn, hit=found is not None))
 
-    def _captured(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
+    def _capture(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
         try:
-            return self._learn(found, turn)
+            return self._propose(self._draft(found, turn))
         except ProposalError as error:
             note = f"heuristic capture skipped: {error}"
             log.info("skill-workshop: %s", note)
@@ -132,7 +127,7 @@ class WorkshopService:
                 self.reviews.keep(turn.agent_id, "phrases", note)
             return ()
 
-    def _reviewed(self, reviews: Reviews, turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
+    def _review(self, reviews: Reviews, turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
         said = turns([*turn.history, *turn.messages])
         observed = ObservedTurn(
             lines=[(one.role.value, one.text) for one in said],
@@ -157,7 +152,7 @@ class WorkshopService:
             session_id=turn.session_id,
         )
         try:
-            return self._proposed(draft)
+            return self._propose(draft)
         except ProposalError as error:
             log.info("skill-workshop: reviewer skipped: %s", error)
             reviews.keep(turn.agent_id, "reviewer", f"reviewer skipped: {error}")
@@ -179,25 +174,28 @@ class WorkshopService:
 
         Raises:
             ProposalError: it is switched off, or cannot do what it is asked for.
-            StoreError: the store cannot be used.
         """
         self.require_enabled()
-        desk = Desk(
+        # Late: most turns call no tool.
+        from prowess.runtime.workshop.tool import ToolCall
+
+        call = ToolCall(
+            arguments=arguments,
             proposals=self._proposals,
-            store=self._tools.store,
-            workspace=self._settled(agent_id),
+            store=self._ports.store,
+            workspace=self._settle(agent_id),
             agent_id=agent_id,
             session_id=session_id,
             source=source,
             by_person=by_person or source is Source.CLI,
-            knows=self._tools.sight(agent_id),
-            unasked=self._tools.unasked,
+            knows=self._ports.sight(agent_id),
+            unasked=self._ports.unasked,
         )
-        return self._tools.show(answer(desk, arguments))
+        return self._ports.show(call.answer())
 
     def guidance(self) -> str:
         """Return what an agent is told about the tool; nothing where it is switched off."""
-        settings = self._tools.settings()
+        settings = self._ports.settings()
         if not settings.active:
             return ""
         return _GUIDANCE.format(policy=_POLICIES[settings.approval_policy])
@@ -209,19 +207,17 @@ class WorkshopService:
 
         Raises:
             ProposalInputError: there is no such state.
-            StoreError: the store cannot be read.
         """
-        state = None if status is None else state_named(str(status))
-        return self._tools.store.listed(self._settled(agent_id), state)
+        state = None if status is None else find_state(str(status))
+        return self._ports.store.listed(self._settle(agent_id), state)
 
     def inspect(self, proposal_id: str, *, agent_id: str = "") -> Proposal:
         """Return one proposal.
 
         Raises:
             ProposalNotFoundError: there is none of that id.
-            StoreError: the store cannot be read.
         """
-        return self._proposals.get(self._tools.workspace(agent_id), proposal_id)
+        return self._proposals.get(self._ports.workspace(agent_id), proposal_id)
 
     def apply(
         self,
@@ -236,7 +232,6 @@ class WorkshopService:
 
         Raises:
             ProposalError: it cannot be applied.
-            StoreError: the store cannot be used.
         """
         found = self._changeable(proposal_id, agent_id)
         return self._proposals.apply(found, revision, reason, by)
@@ -254,7 +249,6 @@ class WorkshopService:
 
         Raises:
             ProposalError: it cannot be rejected.
-            StoreError: the store cannot be used.
         """
         found = self.inspect(proposal_id, agent_id=agent_id)
         return self._proposals.reject(found, revision, reason, by_person=True, by=by)
@@ -266,7 +260,6 @@ class WorkshopService:
 
         Raises:
             ProposalError: it cannot be revised.
-            StoreError: the store cannot be used.
         """
         found = self._changeable(proposal_id, agent_id)
         return self._proposals.revise(found, edit, revision, by=_PERSON)
@@ -284,7 +277,6 @@ class WorkshopService:
 
         Raises:
             ProposalError: it cannot be rolled back.
-            StoreError: the store cannot be used.
         """
         found = self._changeable(proposal_id, agent_id)
         return self._proposals.rollback(found, revision, reason, by)
@@ -296,36 +288,28 @@ class WorkshopService:
 
         Raises:
             ProposalNotFoundError: there never was such a proposal.
-            StoreError: the store cannot be read.
         """
-        workspace = self._settled(agent_id)
+        workspace = self._settle(agent_id)
         about = Subject(proposal_id=proposal_id, skill=skill)
-        return history(self._tools.store, workspace, about, after)
+        return self._proposals.history(workspace, about, after)
 
     def events(self, after: int = 0, *, agent_id: str = "") -> tuple[Event, ...]:
-        """Return what happened after event number `after`, oldest first.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        return self._tools.store.events(self._settled(agent_id), after)
+        """Return what happened after event number `after`, oldest first."""
+        return self._ports.store.events(self._settle(agent_id), after)
 
     def _changeable(self, proposal_id: str, agent_id: str) -> Proposal:
         # Off is said before anything else, also of a proposal that does not exist.
         self.require_enabled()
         return self.inspect(proposal_id, agent_id=agent_id)
 
-    def _settled(self, agent_id: str) -> str:
+    def _settle(self, agent_id: str) -> str:
         """Return an agent's workspace, where nothing that was cut off is left open."""
-        workspace = self._tools.workspace(agent_id)
+        workspace = self._ports.workspace(agent_id)
         self._proposals.settle(workspace)
         return workspace
 
-    def _learn(self, found: Capture, turn: TurnSeen) -> tuple[Proposal, ...]:
-        return self._proposed(self._draft(found, turn))
-
-    def _proposed(self, draft: Draft) -> tuple[Proposal, ...]:
-        workspace = self._tools.workspace(draft.agent_id)
+    def _propose(self, draft: Draft) -> tuple[Proposal, ...]:
+        workspace = self._ports.workspace(draft.agent_id)
         proposed = self._proposals.propose(workspace, draft)
         if not proposed.is_new:
             # What somebody rejected, or what was applied before, is not brought up again.
@@ -348,7 +332,7 @@ class WorkshopService:
             # The router is asked below; skills of topics are alike in all but one line.
             compare=False,
         )
-        owner = self._tools.route(found.instruction, turn.agent_id)
+        owner = self._ports.route(found.instruction, turn.agent_id)
         if owner is None or owner[0] == topic.skill:
             return draft
         name, score = owner
@@ -390,18 +374,21 @@ class LearningTools:
 
     workshop: Callable[[], WorkshopService]
     # The session that a call names; None where there is none that may be read.
-    session: Callable[[Incoming], Transcript | None]
+    session: Callable[["Incoming"], Transcript | None]
     # Whether a turn, by its key, is seen for the first time.
     is_first: Callable[[str], bool]
 
 
 class TurnLearning:
-    """Learns from turns that ended."""
+    """Learns from turns that a hook saw end, each once, whichever event brings it.
+
+    The end of a session brings its last turn again, and so does a hook that is registered twice.
+    """
 
     def __init__(self, tools: LearningTools) -> None:
-        self._tools = tools
+        self._ports = tools
 
-    def learn(self, incoming: Incoming) -> int:
+    def learn(self, incoming: "Incoming") -> int:
         """Hand the last turn to the workshop; return how many proposals came of it.
 
         Raises:
@@ -413,18 +400,18 @@ class TurnLearning:
         messages, number = self._last_turn(incoming)
         said = turns(messages)
         asked = "\n".join(turn.text for turn in said if turn.role is Role.USER)
-        if not asked.strip() or not self._tools.is_first(_key(incoming, number, asked)):
+        if not asked.strip() or not self._ports.is_first(_key(incoming, number, asked)):
             return 0
         seen = TurnSeen(
             messages=messages, tool_calls=calls(said), session_id=incoming.session, agent_id=""
         )
-        return len(self._tools.workshop().observe(seen))
+        return len(self._ports.workshop().observe(seen))
 
-    def _last_turn(self, incoming: Incoming) -> tuple[Messages, int]:
+    def _last_turn(self, incoming: "Incoming") -> tuple[Messages, int]:
         """Return the messages of the last turn, and its number in the session if that is known."""
         if incoming.prompt:
-            return _told(incoming), 0
-        session = self._tools.session(incoming)
+            return _messages_of(incoming), 0
+        session = self._ports.session(incoming)
         if session is None or not session.turns:
             return (), 0
         messages: list[Mapping[str, object]] = list(session.turns[-1].contents)
@@ -435,17 +422,17 @@ class TurnLearning:
         return messages, len(session.turns)
 
 
-def _told(incoming: Incoming) -> Messages:
+def _messages_of(incoming: "Incoming") -> Messages:
     return (
         {"role": "user", "content": incoming.prompt},
         {"role": "assistant", "content": incoming.last_message},
     )
 
 
-def _key(incoming: Incoming, number: int, asked: str) -> str:
+def _key(incoming: "Incoming", number: int, asked: str) -> str:
     # Each of these two runs the hooks of the other: one turn then comes under both names.
-    harness = Harness.COPILOT if incoming.harness is Harness.VSCODE else incoming.harness
-    parts = (harness.value, incoming.session, str(number), asked)
+    harness = {"vscode": "copilot"}.get(incoming.harness.value, incoming.harness.value)
+    parts = (harness, incoming.session, str(number), asked)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
