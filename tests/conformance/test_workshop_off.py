@@ -79,8 +79,8 @@ def off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Off]:
     world.config(_config(world, enabled=True))
     with serving(world) as gateway, gateway.client() as client:
         runtime = world.open()
-        ids = {name: _suggested(runtime, f"{name}-job", apply=False) for name in ("one", "two")}
-        ids["three"] = _suggested(runtime, "three-job", apply=False)
+        names = ("one", "two", "three", "four")
+        ids = {name: _suggested(runtime, f"{name}-job", apply=False) for name in names}
         ids["applied"] = _suggested(runtime, "applied-job", apply=True)
         assert world.run("workshop", "disable").code == 0
         yield Off(world=world, runtime=runtime, gateway=gateway, client=client, ids=ids)
@@ -142,7 +142,7 @@ def test_a_person_may_read_and_say_no(off: Off) -> None:
         assert off.world.run("workshop", *words, "--json").calm().code == 0, words
     assert off.client.call("skills.proposals.inspect", proposalId=ids["one"])["canApply"] is False
     assert off.client.call("skills.proposals.events.list")["events"]
-    assert off.world.run("workshop", "reject", ids["one"], "--json").calm().json["status"]
+    assert off.world.run("workshop", "reject", ids["four"], "--json").calm().json["status"]
     assert service.reject(ids["two"]).state == "rejected"
     kept = off.client.call("skills.proposals.quarantine", proposalId=ids["three"])
     assert kept["status"] == "quarantined"
