@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # No index is named here: pip uses whatever this machine is set up with.
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# On all processors, in another order each time; nothing that failed is tried again.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -q
+# On all processors, in another order each time; nothing that failed is tried again. Where the environment forbids
+# to keep bytecode, every worker would compile all tests anew, which takes longer than many of them.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -q
 
 # Where the gateway listens; 0 takes a free port.
 PORT ?= 18789
