@@ -15,8 +15,8 @@ import click
 
 from prowess import errors
 from prowess.cli.main import COMMANDS, app
-from prowess.gateway.calls import Code, Method, Scope
-from prowess.gateway.limits import EVENTS, KIB, GatewayOptions, Limits
+from prowess.gateway.calls import ClientScope, Code, Method
+from prowess.gateway.limits import EVENTS, KIB, GatewayLimits, GatewayOptions
 from prowess.gateway.methods.changes import change_methods
 from prowess.gateway.methods.proposals import proposal_methods
 from prowess.gateway.methods.services import Services
@@ -292,7 +292,7 @@ def span(value: Mapping[str, Any], least: str, most: str, what: str) -> str:
 
 def limits() -> list[tuple[str, str]]:
     """Return the bounds of a gateway."""
-    most, options = Limits(), GatewayOptions(version="")
+    most, options = GatewayLimits(), GatewayOptions(version="")
     return [
         ("a frame, or the body of a request", f"{options.max_payload // KIB} KiB"),
         ("a frame before `connect` was answered", f"{most.stranger_payload // KIB} KiB"),
@@ -382,10 +382,10 @@ _BOUNDS = (
     ("minProperties", "maxProperties", " entries"),
 )
 _ABOUT_EVENTS = (
-    f"Events go to every client that may read (`{Scope.READ.value}`), but for the progress of an"
-    " install, which only the client that asked for it gets, and its begin and end, which those"
-    f" hear who may install (`{Scope.ADMIN.value}`). What changed outside of the gateway is told,"
-    " too."
+    f"Events go to every client that may read (`{ClientScope.READ.value}`), but for the progress"
+    " of an install, which only the client that asked for it gets, and its begin and end, which"
+    f" those hear who may install (`{ClientScope.ADMIN.value}`). What changed outside of the"
+    " gateway is told, too."
 )
 _EVENTS = {
     "connect.challenge": ("`nonce`, `ts`", "first of all, before `connect`; it has no `seq`"),

@@ -17,15 +17,15 @@ from websockets.sync.client import ClientConnection, connect
 from prowess.errors import ConfigError, ProposalStaleError, UnknownAgentError
 from prowess.gateway.app import GatewayOptions, build_app
 from prowess.gateway.calls import (
-    Call,
+    ClientScope,
     Code,
-    Failure,
     Json,
     Method,
     NoParams,
     Params,
+    RpcCall,
     RpcError,
-    Scope,
+    RpcFailure,
 )
 from prowess.gateway.dispatch import MethodTable
 from prowess.gateway.hub import Hub
@@ -44,7 +44,7 @@ SNAPSHOT: Json = {
 }
 
 
-Answering = Callable[[Call], Json | Failure]
+Answering = Callable[[RpcCall], Json | RpcFailure]
 
 
 class Echo(Params):
@@ -80,54 +80,59 @@ class World:
         return int(self.hub.gauges()["clients"])
 
     def methods(self) -> list[Method]:
-        rows: list[tuple[str, Scope | None, type[Params], Answering]] = [
-            ("echo", Scope.READ, Echo, lambda call: {"text": call.params.text}),
-            ("big", Scope.READ, Size, lambda call: {"text": "x" * call.params.chars}),
-            ("admin", Scope.ADMIN, NoParams, lambda _call: {"done": True}),
-            ("bins", Scope.NODE, NoParams, lambda _call: {"bins": []}),
-            ("wait", Scope.READ, NoParams, self._wait),
-            ("boom", Scope.READ, NoParams, _boom),
-            ("agent", Scope.READ, NoParams, _agent),
-            ("config", Scope.READ, NoParams, _config),
-            ("stale", Scope.READ, NoParams, _stale),
-            ("refuse", Scope.READ, NoParams, _refuse),
-            ("half", Scope.READ, NoParams, lambda _call: Failure({"code": 1}, "failed halfway")),
-            ("odd", Scope.READ, NoParams, lambda _call: {"x": object()}),
+        rows: list[tuple[str, ClientScope | None, type[Params], Answering]] = [
+            ("echo", ClientScope.READ, Echo, lambda call: {"text": call.params.text}),
+            ("big", ClientScope.READ, Size, lambda call: {"text": "x" * call.params.chars}),
+            ("admin", ClientScope.ADMIN, NoParams, lambda _call: {"done": True}),
+            ("bins", ClientScope.NODE, NoParams, lambda _call: {"bins": []}),
+            ("wait", ClientScope.READ, NoParams, self._wait),
+            ("boom", ClientScope.READ, NoParams, _boom),
+            ("agent", ClientScope.READ, NoParams, _agent),
+            ("config", ClientScope.READ, NoParams, _config),
+            ("stale", ClientScope.READ, NoParams, _stale),
+            ("refuse", ClientScope.READ, NoParams, _refuse),
+            (
+                "half",
+                ClientScope.READ,
+                NoParams,
+                lambda _call: RpcFailure({"code": 1}, "failed halfway"),
+            ),
+            ("odd", ClientScope.READ, NoParams, lambda _call: {"x": object()}),
             ("whoami", None, NoParams, lambda call: {"scopes": sorted(call.client.scopes)}),
-            ("progress", Scope.READ, NoParams, _progress),
+            ("progress", ClientScope.READ, NoParams, _progress),
         ]
         return [
             Method(name=name, scope=scope, params=params, answer=answer, slow=name == "wait")
             for name, scope, params, answer in rows
         ]
 
-    def _wait(self, _call: Call) -> Json:
+    def _wait(self, _call: RpcCall) -> Json:
         self.entered.release()
         self.gate.wait(PATIENCE_S)
         return {"waited": True}
 
 
-def _boom(_call: Call) -> Json:
+def _boom(_call: RpcCall) -> Json:
     raise RuntimeError(CANARY)
 
 
-def _agent(_call: Call) -> Json:
+def _agent(_call: RpcCall) -> Json:
     raise UnknownAgentError("ghost", ["main"])
 
 
-def _config(_call: Call) -> Json:
+def _config(_call: RpcCall) -> Json:
     raise ConfigError("prowess.json", "cannot be read")
 
 
-def _stale(_call: Call) -> Json:
+def _stale(_call: RpcCall) -> Json:
     raise ProposalStaleError("p-1", "it changed", expected="aaa", found="bbb")
 
 
-def _refuse(_call: Call) -> Json:
+def _refuse(_call: RpcCall) -> Json:
     raise RpcError(Code.INVALID_REQUEST, "say please", {"field": "word"})
 
 
-def _progress(call: Call) -> Json:
+def _progress(call: RpcCall) -> Json:
     for step in range(3):
         call.notify("skills.install.progress", {"step": step})
     return {"steps": 3}

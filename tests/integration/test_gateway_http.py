@@ -22,7 +22,7 @@ from tests.integration.gateway_world import (
 from prowess.gateway.app import GatewayOptions
 from prowess.gateway.calls import Json
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 JSON = {**BEARER, "Content-Type": "application/json"}
@@ -124,7 +124,7 @@ def test_a_body_is_bounded_by_what_it_says_and_by_what_it_is(world: World) -> No
 
 
 def test_a_body_that_never_comes_is_not_waited_for() -> None:
-    hub = Hub(limits=Limits(body_seconds=0.05))
+    hub = Hub(limits=GatewayLimits(body_seconds=0.05))
     with running(hub=hub) as world:
         answer = ask(world, "POST", "/rpc", b"", {**JSON, "Content-Length": "10"})
 
@@ -132,7 +132,7 @@ def test_a_body_that_never_comes_is_not_waited_for() -> None:
 
 
 def test_too_many_http_requests_at_once_are_refused() -> None:
-    with running(hub=Hub(limits=Limits(http_in_flight=0))) as world:
+    with running(hub=Hub(limits=GatewayLimits(http_in_flight=0))) as world:
         answer = _rpc(world, "whoami")
 
     assert answer.status == 429

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.gateway.calls import Call, Client, Encoded, Json
+from prowess.gateway.calls import Client, EncodedPayload, Json, RpcCall
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.skills import skill_methods
 from prowess.wiring.serve import Gateway, ServeRequest, open_gateway
@@ -27,12 +27,12 @@ def gateway(tmp_path: Path) -> Gateway:
 
 def _status(gateway: Gateway) -> Json:
     method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
-    call = Call(method=method.name, params=given.Status(), client=Client(id="test"))
+    call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(method.answer, [call] * 40))
     assert len({id(answer) for answer in answers}) == 1
     found = answers[0]
-    assert isinstance(found, Encoded)
+    assert isinstance(found, EncodedPayload)
     return found
 
 
@@ -44,15 +44,15 @@ def test_everybody_who_asks_at_once_gets_the_one_report(gateway: Gateway) -> Non
 
 def test_a_change_is_in_the_next_report(gateway: Gateway, tmp_path: Path) -> None:
     method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
-    call = Call(method=method.name, params=given.Status(), client=Client(id="test"))
+    call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
     before = method.answer(call)
     _write(tmp_path / "work", "tulips")
 
     gateway.runtime.skills.refresh()
     after = method.answer(call)
 
-    assert isinstance(before, Encoded)
-    assert isinstance(after, Encoded)
+    assert isinstance(before, EncodedPayload)
+    assert isinstance(after, EncodedPayload)
     assert '"tulips"' not in before.text
     assert '"tulips"' in after.text
     assert method.answer(call) is after

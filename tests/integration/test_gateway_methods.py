@@ -11,7 +11,7 @@ from tests.integration.house_world import NO_PROGRAM, House, inhabited, visited
 from tests.integration.install_world import Server
 
 from prowess.errors import ConfigError, StoreError
-from prowess.gateway.calls import Call, Client, Json, Scope
+from prowess.gateway.calls import Client, ClientScope, Json, RpcCall
 from prowess.gateway.methods.system import system_methods
 from prowess.runtime.config.redaction import REDACTED
 
@@ -849,8 +849,8 @@ def test_there_is_room_for_fifty_machines(shared: House) -> None:
     nodes = shared.gateway.services.nodes
 
     for number in range(50):
-        client = Client(id=f"n{number}", scopes=frozenset({Scope.NODE}))
-        method.answer(Call(method="node.bins", params=params, client=client))
+        client = Client(id=f"n{number}", scopes=frozenset({ClientScope.NODE}))
+        method.answer(RpcCall(method="node.bins", params=params, client=client))
     with visited(shared) as peer:
         error = peer.call("node.bins", {"bins": ["x"]})["error"]
     for number in range(50):

@@ -9,10 +9,10 @@ from tests.integration.gateway_world import TOKEN, Peer, ask
 from tests.integration.house_world import House, inhabited, visited
 
 from prowess.gateway.calls import Json
-from prowess.gateway.gate import Admission, Knock, refusal
+from prowess.gateway.gate import HostRules, Knock, refusal
 
 MANAGED, WORKSPACE = "openclaw-managed", "openclaw-workspace"
-OPEN = Admission(loopback_only=False)
+OPEN = HostRules(loopback_only=False)
 
 
 @pytest.fixture(scope="module")

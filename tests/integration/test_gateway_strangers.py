@@ -25,7 +25,7 @@ from tests.integration.gateway_world import (
 from websockets.exceptions import ConnectionClosed
 
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 from prowess.gateway.server import raised_file_limit
 
 
@@ -46,7 +46,7 @@ def _until_cut(line: socket.socket) -> bytes:
 
 
 def test_greetings_and_health_do_not_wait_behind_calls() -> None:
-    limits = Limits(quick_threads=1, slow_threads=1)
+    limits = GatewayLimits(quick_threads=1, slow_threads=1)
     with running(hub=Hub(limits=limits)) as world, ready(world) as greedy:
         for number in range(20):
             greedy.send({"type": "req", "id": f"w{number}", "method": "wait"})
@@ -58,7 +58,7 @@ def test_greetings_and_health_do_not_wait_behind_calls() -> None:
 
 
 def test_calls_of_a_client_that_left_are_not_begun() -> None:
-    with running(hub=Hub(limits=Limits(slow_threads=1))) as world, ready(world) as other:
+    with running(hub=Hub(limits=GatewayLimits(slow_threads=1))) as world, ready(world) as other:
         with ready(world) as peer:
             for number in range(5):
                 peer.send({"type": "req", "id": f"w{number}", "method": "wait"})
@@ -88,7 +88,7 @@ def test_a_flood_of_pings_is_cut_and_nobody_else_notices(*, known: bool) -> None
 
 
 def test_a_frame_in_endless_pieces_is_cut() -> None:
-    limits = Limits(pieces_burst=50)
+    limits = GatewayLimits(pieces_burst=50)
     hub = Hub(limits=limits, clock=lambda: 0.0)
     with running(hub=hub) as world, ready(world) as other, ready(world) as peer:
         with suppress(ConnectionClosed, OSError):
@@ -100,7 +100,7 @@ def test_a_frame_in_endless_pieces_is_cut() -> None:
 
 
 def test_a_stranger_sends_small_frames_and_a_client_large_ones() -> None:
-    hub = Hub(limits=Limits(stranger_payload=1000))
+    hub = Hub(limits=GatewayLimits(stranger_payload=1000))
     with running(hub=hub) as world, Peer(world) as stranger, ready(world) as client:
         with suppress(ConnectionClosed):
             stranger.send("x" * 10_000)
@@ -119,7 +119,7 @@ def test_a_stranger_sends_small_frames_and_a_client_large_ones() -> None:
 )
 def test_the_header_of_every_request_has_a_deadline(first: str, answers: int) -> None:
     # Long enough that nobody is late who sends at once.
-    with running(hub=Hub(limits=Limits(header_seconds=1))) as world, _line(world) as line:
+    with running(hub=Hub(limits=GatewayLimits(header_seconds=1))) as world, _line(world) as line:
         line.sendall(f"{first}GET /hea".encode())
 
         said = _until_cut(line)
@@ -129,7 +129,7 @@ def test_the_header_of_every_request_has_a_deadline(first: str, answers: int) ->
 
 
 def test_too_many_sockets_cost_the_oldest_idle_one() -> None:
-    limits = Limits(connections=4, strangers=2, http_in_flight=1)
+    limits = GatewayLimits(connections=4, strangers=2, http_in_flight=1)
     with running(hub=Hub(limits=limits)) as world, ready(world) as client, ExitStack() as stack:
         lines = [stack.enter_context(_line(world)) for _ in range(20)]
 
@@ -142,7 +142,7 @@ def test_too_many_sockets_cost_the_oldest_idle_one() -> None:
 
 def test_who_takes_nothing_of_an_answer_is_cut_off() -> None:
     # Long enough that nobody is cut off who reads.
-    limits = Limits(progress_seconds=1)
+    limits = GatewayLimits(progress_seconds=1)
     with running(hub=Hub(limits=limits)) as world, ready(world) as other, lazy_client(world):
         world.until(lambda: world.clients() == 2)
         world.hub.publish("skills.changed", {"text": "x" * 7_000_000})
@@ -153,7 +153,7 @@ def test_who_takes_nothing_of_an_answer_is_cut_off() -> None:
 
 
 def test_the_longest_queue_goes_when_all_together_are_too_long() -> None:
-    limits = Limits(all_queues_bytes=3_000_000, goodbye_seconds=0.1)
+    limits = GatewayLimits(all_queues_bytes=3_000_000, goodbye_seconds=0.1)
     with running(hub=Hub(limits=limits)) as world, ready(world) as other, lazy_client(world):
         world.until(lambda: world.clients() == 2)
         count = 0
@@ -245,12 +245,12 @@ def test_trouble_of_the_loop_that_repeats_does_not_fill_the_log(
 def test_connections_leave_files_for_everything_else() -> None:
     script = (
         "import json, resource\n"
-        "from prowess.gateway.limits import Limits\n"
+        "from prowess.gateway.limits import GatewayLimits\n"
         "from prowess.gateway.server import raised_file_limit\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 400))\n"
         "files = raised_file_limit()\n"
         "soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]\n"
-        "print(json.dumps([files, soft, Limits().fitted(files).sockets]))\n"
+        "print(json.dumps([files, soft, GatewayLimits().fitted(files).sockets]))\n"
     )
 
     done = subprocess.run(
@@ -260,4 +260,4 @@ def test_connections_leave_files_for_everything_else() -> None:
     files, soft, sockets = json.loads(done.stdout)
     assert (files, soft) == (400, 400)
     assert 0 < sockets <= 200
-    assert Limits().fitted(raised_file_limit(os.cpu_count() or 1)).connections > 0
+    assert GatewayLimits().fitted(raised_file_limit(os.cpu_count() or 1)).connections > 0

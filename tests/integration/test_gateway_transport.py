@@ -29,9 +29,9 @@ from tests.integration.gateway_world import (
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from prowess.gateway.app import GatewayOptions
-from prowess.gateway.calls import Json, Scope
+from prowess.gateway.calls import ClientScope, Json
 from prowess.gateway.hub import Hub, wall_clock_ms
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 
 SCOPES = ["operator.admin", "operator.approvals", "operator.pairing"]
 
@@ -169,7 +169,10 @@ def test_a_second_connect_is_refused_and_the_connection_stays(world: World) -> N
 
 
 def test_who_never_introduces_itself_is_sent_away() -> None:
-    with running(hub=Hub(limits=Limits(handshake_seconds=0.05))) as world, Peer(world) as peer:
+    with (
+        running(hub=Hub(limits=GatewayLimits(handshake_seconds=0.05))) as world,
+        Peer(world) as peer,
+    ):
         code, reason, said = peer.end()
 
     assert (code, said) == (1008, [])
@@ -312,7 +315,7 @@ def test_a_flood_ends_its_connection_and_nobody_else_notices() -> None:
 
 
 def test_too_many_open_requests_are_refused_one_by_one() -> None:
-    with running(hub=Hub(limits=Limits(in_flight=2))) as world, ready(world) as peer:
+    with running(hub=Hub(limits=GatewayLimits(in_flight=2))) as world, ready(world) as peer:
         for number in range(3):
             peer.send({"type": "req", "id": f"w{number}", "method": "wait"})
         refused = peer.answer("w2")
@@ -336,7 +339,7 @@ def test_a_quick_answer_overtakes_a_slow_one(world: World) -> None:
 
 
 def test_who_does_not_read_is_dropped_and_the_others_get_everything() -> None:
-    limits = Limits(queue_bytes=200_000, goodbye_seconds=0.2, presence_seconds=0.01)
+    limits = GatewayLimits(queue_bytes=200_000, goodbye_seconds=0.2, presence_seconds=0.01)
     with running(hub=Hub(limits=limits)) as world, ready(world) as other, lazy_client(world):
         while len(other.event("presence")["payload"]["presence"]) < 2:
             pass
@@ -354,7 +357,7 @@ def test_who_does_not_read_is_dropped_and_the_others_get_everything() -> None:
 
 def test_who_neither_reads_nor_asks_is_cut_off_for_good() -> None:
     # Room for two of the events: who reads is never dropped, however late its turn comes.
-    limits = Limits(queue_bytes=2_000_000, goodbye_seconds=0.05)
+    limits = GatewayLimits(queue_bytes=2_000_000, goodbye_seconds=0.05)
     with (
         running(hub=Hub(limits=limits)) as world,
         ready(world) as other,
@@ -374,7 +377,7 @@ def test_who_neither_reads_nor_asks_is_cut_off_for_good() -> None:
 
 
 def test_an_answer_larger_than_the_queue_is_still_sent() -> None:
-    limits = Limits(queue_bytes=100_000)
+    limits = GatewayLimits(queue_bytes=100_000)
     with running(hub=Hub(limits=limits)) as world, ready(world) as peer:
         answer = peer.call("big", {"chars": 900_000})
 
@@ -382,15 +385,15 @@ def test_an_answer_larger_than_the_queue_is_still_sent() -> None:
 
 
 def test_a_full_gateway_refuses_before_the_upgrade() -> None:
-    hub = Hub(limits=Limits(connections=1))
+    hub = Hub(limits=GatewayLimits(connections=1))
     with running(hub=hub) as world, ready(world), pytest.raises(InvalidStatus) as refused:
         Peer(world)
 
     assert refused.value.response.status_code == 503
 
 
-@pytest.mark.parametrize("limits", [Limits(strangers=2), Limits(connections=2)])
-def test_strangers_keep_no_client_out_the_oldest_makes_room(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [GatewayLimits(strangers=2), GatewayLimits(connections=2)])
+def test_strangers_keep_no_client_out_the_oldest_makes_room(limits: GatewayLimits) -> None:
     with (
         running(hub=Hub(limits=limits)) as world,
         Peer(world) as oldest,
@@ -428,7 +431,7 @@ def test_events_from_any_thread_arrive_in_order_with_their_numbers(world: World)
 
 def test_an_event_reaches_only_those_who_may_know(world: World) -> None:
     with ready(world) as admin, ready(world, scopes=["operator.read"]) as reader:
-        world.hub.publish("config.changed", {"hash": "h"}, scope=Scope.ADMIN)
+        world.hub.publish("config.changed", {"hash": "h"}, scope=ClientScope.ADMIN)
         world.hub.publish("skills.changed", {"version": 1})
         admin.event("config.changed")
         reader.event("skills.changed")
@@ -448,7 +451,9 @@ def test_progress_goes_to_the_caller_alone_and_before_the_answer(world: World) -
 
 def test_clients_are_told_who_comes_and_goes() -> None:
     gone = []
-    hub = Hub(limits=Limits(presence_seconds=0.01), left=lambda client: gone.append(client.name))
+    hub = Hub(
+        limits=GatewayLimits(presence_seconds=0.01), left=lambda client: gone.append(client.name)
+    )
     with running(hub=hub) as world, ready(world) as peer:
         with ready(world, client={"id": "x", "displayName": "Second\x1b[31m", "platform": "mac"}):
             while len(both := peer.event("presence")["payload"]["presence"]) < 2:

@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from prowess.gateway.calls import Code, Json
-from prowess.gateway.connection import CONNECT, Connection, Gateway
+from prowess.gateway.connection import CONNECT, Connection, GatewayCore
 from prowess.gateway.dispatch import Answering, MethodTable
-from prowess.gateway.gate import STATIC, Admission, Gate, deny, problem_answer
+from prowess.gateway.gate import STATIC, GateMiddleware, HostRules, deny, problem_answer
 from prowess.gateway.handshake import Doorkeeper
 from prowess.gateway.http import Web
 from prowess.gateway.hub import Hub
@@ -33,7 +33,7 @@ _WRITING_SECONDS = 10.0
 _EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
-class Endpoint(Protocol):
+class MountedEndpoint(Protocol):
     """Somebody else's requests on one path of the gateway, such as those of MCP."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,12 +53,12 @@ def build_app(  # noqa: PLR0913
     *,
     static: ASGIApp | None = None,
     metrics_extra: Callable[[], Mapping[str, float]] = dict,
-    mcp: Endpoint | None = None,
+    mcp: MountedEndpoint | None = None,
 ) -> Starlette:
     """Return the app of a gateway; `snapshot` and `health` run in threads."""
     workers = Workers(hub.limits)
     hub.metrics.know((*table.names, CONNECT), EVENTS)
-    gateway = Gateway(
+    gateway = GatewayCore(
         options=options,
         hub=hub,
         answering=Answering(table, workers.share, hub.metrics, hub.clock),
@@ -68,7 +68,7 @@ def build_app(  # noqa: PLR0913
     )
     app = Starlette(
         routes=_routes(gateway, Web(gateway, health, metrics_extra), static, mcp),
-        middleware=[Middleware(Gate, admission=_admission(options))],
+        middleware=[Middleware(GateMiddleware, admission=_admission(options))],
         exception_handlers={HTTPException: _http_problem},
         lifespan=_lifespan(hub, workers, options.tick_ms, mcp),
     )
@@ -76,8 +76,8 @@ def build_app(  # noqa: PLR0913
     return app
 
 
-def _admission(options: GatewayOptions) -> Admission:
-    return Admission(
+def _admission(options: GatewayOptions) -> HostRules:
+    return HostRules(
         allowed_hosts=options.allowed_hosts,
         allowed_origins=options.allowed_origins,
         loopback_only=options.loopback_only,
@@ -85,7 +85,7 @@ def _admission(options: GatewayOptions) -> Admission:
 
 
 def _routes(
-    gateway: Gateway, web: Web, static: ASGIApp | None, mcp: Endpoint | None
+    gateway: GatewayCore, web: Web, static: ASGIApp | None, mcp: MountedEndpoint | None
 ) -> list[BaseRoute]:
     async def socket(websocket: WebSocket) -> None:
         await _serve_socket(websocket, gateway)
@@ -103,7 +103,7 @@ def _routes(
     return [*routes, page if static is None else Mount("/", app=_Studio(static))]
 
 
-async def _serve_socket(websocket: WebSocket, gateway: Gateway) -> None:
+async def _serve_socket(websocket: WebSocket, gateway: GatewayCore) -> None:
     connection = Connection(websocket, gateway)
     problem = gateway.hub.join(connection)
     if problem is None:
@@ -117,7 +117,7 @@ async def _serve_socket(websocket: WebSocket, gateway: Gateway) -> None:
 class _Guarded:
     """An endpoint that asks for the token as `/rpc` does."""
 
-    def __init__(self, endpoint: Endpoint, web: Web) -> None:
+    def __init__(self, endpoint: MountedEndpoint, web: Web) -> None:
         self._endpoint, self._web = endpoint, web
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,7 +146,7 @@ def _http_problem(_http: HttpRequest, problem: Exception) -> Response:
 
 
 def _lifespan(
-    hub: Hub, workers: Workers, tick_ms: int, mcp: Endpoint | None
+    hub: Hub, workers: Workers, tick_ms: int, mcp: MountedEndpoint | None
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

@@ -2,15 +2,14 @@
 
 A method sees one call at a time and knows neither sockets nor other clients. It returns what is
 sent, raises `RpcError` for what the caller must mend, or returns a `Failure` where both an outcome
-and an error belong to the answer.
-
-What is wrong with parameters, in words: the field and the rule, never the value.
+and an error belong to the answer. What is wrong with parameters is told by the field and the rule,
+never by the value.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
@@ -34,7 +33,7 @@ class Code(StrEnum):
     UNAVAILABLE = "UNAVAILABLE"
 
 
-class Scope(StrEnum):
+class ClientScope(StrEnum):
     """What a client may do; admin may write, and who may write may read."""
 
     READ = "operator.read"
@@ -57,7 +56,7 @@ class RpcError(ProwessError):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RpcFailure:
     """An outcome that is worth sending although the request failed."""
 
     payload: Json
@@ -65,7 +64,7 @@ class Failure:
     reason: Code = Code.UNAVAILABLE
 
 
-class Encoded(dict[str, Any]):
+class EncodedPayload(dict[str, Any]):
     """A payload that many will ask for, with its JSON, which is sent as it stands.
 
     Nobody may change it after it was made: the text would not follow.
@@ -98,7 +97,7 @@ class Client:
     # Of this connection alone.
     id: str
     role: str = "operator"
-    scopes: frozenset[Scope] = frozenset()
+    scopes: frozenset[ClientScope] = frozenset()
     # What it calls itself; for display only, never for a decision.
     name: str = ""
     platform: str = ""
@@ -107,7 +106,7 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RpcCall:
     """One call of a method."""
 
     method: str
@@ -123,15 +122,39 @@ class Method:
 
     name: str
     # None where it needs no rights at all.
-    scope: Scope | None
+    scope: ClientScope | None
     params: type[Params]
     # Runs in a thread; whatever it does with files and locks, the loop goes on.
-    answer: Callable[[Call], Json | Failure]
+    answer: Callable[[RpcCall], Json | RpcFailure]
     # Takes long (a model, a download): it gets a thread of its own, and never delays quick ones.
     slow: bool = False
     about: str = ""
 
 
+_Answer = TypeVar("_Answer", bound=Callable[..., Json | RpcFailure])
+
+
+def rpc(
+    name: str, scope: ClientScope | None, params: type[Params] = NoParams, *, slow: bool = False
+) -> Callable[[_Answer], _Answer]:
+    """Make a method of a class a method of the gateway; its docstring says what it is about."""
+
+    def mark(answer: _Answer) -> _Answer:
+        about = (answer.__doc__ or "").partition("\n")[0]
+        row = {"name": name, "scope": scope, "params": params, "slow": slow, "about": about}
+        setattr(answer, _ROW, row)
+        return answer
+
+    return mark
+
+
+def collect_methods(group: object) -> tuple[Method, ...]:
+    """Return the rows of all methods of an object that `rpc` stands above, as they are written."""
+    found = ((name, getattr(member, _ROW, None)) for name, member in vars(type(group)).items())
+    return tuple(Method(answer=getattr(group, name), **row) for name, row in found if row)
+
+
+_ROW = "rpc_row"
 MOST_FIELD_CHARS = 120
 _SENTENCES = {
     "extra_forbidden": "unknown field: check its spelling",

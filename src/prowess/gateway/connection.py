@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from prowess.gateway.calls import Client, Code, Json
-from prowess.gateway.dispatch import Answering, log_without_values
+from prowess.gateway.dispatch import Answering, attempt, log_without_values
 from prowess.gateway.frames import (
     Fault,
     Refused,
-    Request,
+    RequestFrame,
     encode,
     error_response,
     event_text,
@@ -42,7 +42,7 @@ _GONE = (WebSocketDisconnect, RuntimeError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gateway:
+class GatewayCore:
     """What every connection of a gateway shares."""
 
     options: GatewayOptions
@@ -58,7 +58,7 @@ class Gateway:
 class Connection:
     """One client, or someone who may become one."""
 
-    def __init__(self, socket: WebSocket, gateway: Gateway) -> None:
+    def __init__(self, socket: WebSocket, gateway: GatewayCore) -> None:
         self._socket, self._gateway, self._hub = socket, gateway, gateway.hub
         self._limits = limits = gateway.hub.limits
         self.id, self._nonce = secrets.token_hex(8), secrets.token_urlsafe(24)
@@ -169,7 +169,7 @@ class Connection:
                 return
             self._take(request)
 
-    async def _next_request(self, most_bytes: int) -> Request | None:
+    async def _next_request(self, most_bytes: int) -> RequestFrame | None:
         """Return the next good request; None when there will be no more."""
         while True:
             message = await self._socket.receive()
@@ -183,7 +183,7 @@ class Connection:
                 return None
             text = message.get("text")
             found = read_request(message.get("bytes") or b"" if text is None else text, most_bytes)
-            if isinstance(found, Request):
+            if isinstance(found, RequestFrame):
                 return found
             self._refuse(found)
             if found.fatal:
@@ -213,7 +213,7 @@ class Connection:
         self.close(POLICY_CLOSE, "too many tries without a good connect")
         return False
 
-    async def _connect(self, request: Request) -> bool:
+    async def _connect(self, request: RequestFrame) -> bool:
         began, hub = self._hub.clock(), self._hub
         decision = self._gateway.doorkeeper.admit(request.params, self._visit())
         if isinstance(decision, Accepted):
@@ -239,14 +239,10 @@ class Connection:
             now_ms=self._hub.now_ms(),
         )
 
-    async def _hello(self, request: Request, accepted: Accepted) -> Accepted | Rejected:
-        gateway = self._gateway
-        try:
-            snapshot = await gateway.answering.run(gateway.snapshot, lane=Lane.HELLO)
-            hello = encode(ok_response(request.id, self._hello_payload(accepted, snapshot)))
-        # Whatever the snapshot trips over: this client is told, and the others stay.
-        except Exception as error:  # noqa: BLE001
-            log_without_values("the snapshot for a client", error)
+    async def _hello(self, request: RequestFrame, accepted: Accepted) -> Accepted | Rejected:
+        hello = await attempt(self._hello_text(request, accepted))
+        if isinstance(hello, Exception):
+            log_without_values("the snapshot for a client", hello)
             message = "the gateway cannot tell its state: its log says where"
             return Rejected(code=Code.UNAVAILABLE, message=message, close=BROKEN_CLOSE)
         self._offer(hello)
@@ -255,6 +251,11 @@ class Connection:
         self.client, self.since_ms = accepted.client, self._hub.now_ms()
         self._hub.welcome(self)
         return accepted
+
+    async def _hello_text(self, request: RequestFrame, accepted: Accepted) -> str:
+        gateway = self._gateway
+        snapshot = await gateway.answering.run(gateway.snapshot, lane=Lane.HELLO)
+        return encode(ok_response(request.id, self._hello_payload(accepted, snapshot)))
 
     def _hello_payload(self, accepted: Accepted, snapshot: Json) -> Json:
         options, client = self._gateway.options, accepted.client
@@ -275,7 +276,7 @@ class Connection:
             },
         }
 
-    def _take(self, request: Request) -> None:
+    def _take(self, request: RequestFrame) -> None:
         refusal = self._no_room(request)
         if refusal is not None:
             self._offer(encode(refusal))
@@ -284,7 +285,7 @@ class Connection:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    def _no_room(self, request: Request) -> Json | None:
+    def _no_room(self, request: RequestFrame) -> Json | None:
         if request.method == CONNECT:
             message = "already connected: open another connection to connect again"
             return error_response(request.id, Code.INVALID_REQUEST, message)
@@ -296,7 +297,7 @@ class Connection:
             return error_response(request.id, Code.RATE_LIMITED, message)
         return None
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: RequestFrame) -> None:
         if self.client is not None:
             _, text = await self._gateway.answering.answer(request, self.client, self.notify)
             self._offer(text)

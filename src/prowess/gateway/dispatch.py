@@ -6,26 +6,27 @@ an exception may hold what must not be written down.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import PurePath
 from traceback import extract_tb
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from prowess import errors
 from prowess.gateway.calls import (
-    Call,
     Client,
+    ClientScope,
     Code,
-    Failure,
     Json,
     Method,
+    RpcCall,
     RpcError,
-    Scope,
+    RpcFailure,
     first_problem,
 )
 from prowess.gateway.frames import (
-    Request,
+    RequestFrame,
     encode,
     error_response,
     ok_response,
@@ -39,6 +40,7 @@ from prowess.wire.handshake import NODE, OPERATOR
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Notify = Callable[[str, Json], None]
 MOST_NAME_CHARS = 64
 # Waits for networks and other programs: it has threads of its own.
@@ -96,7 +98,7 @@ class Answering:
         self.run = share("")
 
     async def answer(
-        self, request: Request, client: Client, notify: Notify, share: str = ""
+        self, request: RequestFrame, client: Client, notify: Notify, share: str = ""
     ) -> tuple[Json, str]:
         """Return the response, and its text; who has the same share takes turns as one."""
         began = self._clock()
@@ -114,7 +116,7 @@ class Answering:
 
 
 async def dispatch(
-    table: MethodTable, request: Request, client: Client, notify: Notify, run: Runner
+    table: MethodTable, request: RequestFrame, client: Client, notify: Notify, run: Runner
 ) -> Json:
     """Return the response to a request; nothing that a method raises gets past here."""
     method = table.get(request.method)
@@ -125,26 +127,33 @@ async def dispatch(
     if missing is not None:
         message = f"missing scope: {missing.value}: {_way_to(missing, client)}"
         return error_response(request.id, Code.FORBIDDEN, message, {"missingScope": missing.value})
-    try:
-        outcome = await run(lambda: _call(method, request, client, notify), lane=_lane(method))
-    # A method may raise anything; its client still gets an answer, and the others notice nothing.
-    except Exception as error:  # noqa: BLE001
-        return _refusal(request, error)
-    if isinstance(outcome, Failure):
+    outcome = await attempt(run(lambda: _call(method, request, client, notify), lane=_lane(method)))
+    if isinstance(outcome, Exception):
+        return _refusal(request, outcome)
+    if isinstance(outcome, RpcFailure):
         failed = error_response(request.id, outcome.reason, outcome.message)
         return {**failed, "payload": outcome.payload}
     return ok_response(request.id, outcome)
 
 
-def missing_scope(method: Method, client: Client) -> Scope | None:
+async def attempt(work: Awaitable[T]) -> T | Exception:
+    """Return what comes of some work, or what it raised: nothing else in here catches anything."""
+    try:
+        return await work
+    # A method may raise anything; its client still gets an answer, and the others notice nothing.
+    except Exception as error:  # noqa: BLE001
+        return error
+
+
+def missing_scope(method: Method, client: Client) -> ClientScope | None:
     """Return the right that a client lacks for a method."""
     return None if method.scope is None or method.scope in client.scopes else method.scope
 
 
-def _way_to(missing: Scope, client: Client) -> str:
+def _way_to(missing: ClientScope, client: Client) -> str:
     """Return what a client can do for a right that it lacks: some come with another role alone."""
-    if missing is Scope.NODE:
-        return f'it comes with the role "{NODE}" of connect, or with {Scope.ADMIN.value}'
+    if missing is ClientScope.NODE:
+        return f'it comes with the role "{NODE}" of connect, or with {ClientScope.ADMIN.value}'
     if client.role == NODE:
         return f'a node has no such right: connect with the role "{OPERATOR}"'
     return "ask for it in the scopes of connect"
@@ -165,7 +174,9 @@ def log_without_values(what: str, error: BaseException) -> None:
     log.error("%s failed: %s at %s", what, type(error).__qualname__, places or "no known place")
 
 
-def _call(method: Method, request: Request, client: Client, notify: Notify) -> Json | Failure:
+def _call(
+    method: Method, request: RequestFrame, client: Client, notify: Notify
+) -> Json | RpcFailure:
     try:
         # As JSON, since a strict model takes JSON's lists and names only from JSON.
         params = method.params.model_validate_json(encode(request.params))
@@ -173,10 +184,10 @@ def _call(method: Method, request: Request, client: Client, notify: Notify) -> J
         field, problem = first_problem(error)
         message = f"invalid {method.name} params: {field}: {problem}"
         raise RpcError(Code.INVALID_REQUEST, message, {"field": field}) from None
-    return method.answer(Call(method=method.name, params=params, client=client, notify=notify))
+    return method.answer(RpcCall(method=method.name, params=params, client=client, notify=notify))
 
 
-def _refusal(request: Request, error: Exception) -> Json:
+def _refusal(request: RequestFrame, error: Exception) -> Json:
     if isinstance(error, RpcError):
         return error_response(request.id, error.reason, error.message, error.details)
     if isinstance(error, errors.ProwessError):
@@ -185,7 +196,7 @@ def _refusal(request: Request, error: Exception) -> Json:
     return error_response(request.id, Code.UNAVAILABLE, _BROKEN)
 
 
-def _known_trouble(request: Request, error: errors.ProwessError) -> Json:
+def _known_trouble(request: RequestFrame, error: errors.ProwessError) -> Json:
     is_mendable = isinstance(error, _MENDABLE) or not isinstance(error, _UNAVAILABLE)
     code = Code.INVALID_REQUEST if is_mendable else Code.UNAVAILABLE
     message, details = str(error), {"reason": error.code}

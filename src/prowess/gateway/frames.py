@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-from prowess.gateway.calls import Code, Encoded, Json
+from prowess.gateway.calls import Code, EncodedPayload, Json
 
 MOST_ID_CHARS, MOST_METHOD_CHARS, MOST_DEPTH = 128, 128, 64
 # Escapes that could be half of a pair; whether they are is only known after reading.
@@ -32,7 +32,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RequestFrame:
     """One request of a client."""
 
     id: str
@@ -59,7 +59,7 @@ class _UnreadableError(Exception):
     """The text is JSON that no two readers would understand alike."""
 
 
-def read_request(frame: str | bytes, most_bytes: int) -> Request | Refused:
+def read_request(frame: str | bytes, most_bytes: int) -> RequestFrame | Refused:
     """Return the request that a text frame holds, or why it is not taken."""
     if isinstance(frame, bytes):
         return Refused(
@@ -145,7 +145,7 @@ def response_text(response: Json) -> str:
         ValueError: It holds a number that JSON has no form for.
     """
     payload = response.get("payload")
-    if not isinstance(payload, Encoded):
+    if not isinstance(payload, EncodedPayload):
         return encode(response)
     head = encode({name: value for name, value in response.items() if name != "payload"})
     return f'{head[:-1]},"payload":{payload.text}}}'
@@ -219,7 +219,7 @@ def _malformed(problem: str) -> Refused:
     )
 
 
-def _as_request(value: object) -> Request | Refused:
+def _as_request(value: object) -> RequestFrame | Refused:
     if not isinstance(value, dict):
         return _malformed("not an object")
     request_id, method, params = value.get("id"), value.get("method"), value.get("params")
@@ -231,7 +231,7 @@ def _as_request(value: object) -> Request | Refused:
         return _no_request(request_id, "method", "must be the name of a method")
     if params is not None and not isinstance(params, dict):
         return _no_request(request_id, "params", "must be an object")
-    return Request(id=request_id, method=method, params=params or {})
+    return RequestFrame(id=request_id, method=method, params=params or {})
 
 
 def _is_short_text(value: object, most: int) -> TypeGuard[str]:

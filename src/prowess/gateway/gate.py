@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from prowess.gateway.calls import Code, Json
-from prowess.gateway.dispatch import log_without_values
+from prowess.gateway.dispatch import attempt, log_without_values
 
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -42,7 +42,7 @@ class Knock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class HostRules:
     """Who is let in."""
 
     allowed_hosts: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Admission:
     loopback_only: bool = True
 
 
-def refusal(knock: Knock, admission: Admission) -> str | None:
+def refusal(knock: Knock, admission: HostRules) -> str | None:
     """Return why a request is turned away, or None."""
     if admission.loopback_only and not is_loopback(knock.peer):
         return "this gateway serves its own machine only: start it with a token to serve others"
@@ -108,7 +108,7 @@ def _is_allowed_host(host: tuple[str, int | None], allowed: Sequence[str]) -> bo
     )
 
 
-def _is_allowed_origin(text: str, host: tuple[str, int | None], admission: Admission) -> bool:
+def _is_allowed_origin(text: str, host: tuple[str, int | None], admission: HostRules) -> bool:
     origin = _parse_origin(text)
     if origin is None:
         return False
@@ -150,10 +150,10 @@ def problem_answer(
     return JSONResponse(body, status_code=status, headers=headers)
 
 
-class Gate:
+class GateMiddleware:
     """Middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+    def __init__(self, app: ASGIApp, admission: HostRules) -> None:
         self._app, self._admission = app, admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -166,10 +166,9 @@ class Gate:
         if problem is not None:
             await deny(scope, receive, answers, problem_answer(403, Code.FORBIDDEN, problem))
             return
-        try:
-            await self._app(scope, receive, answers)
-        # The last place where it can be kept out of the server's log with its message.
-        except Exception as error:  # noqa: BLE001
+        error = await attempt(self._app(scope, receive, answers))
+        if error is not None:
+            # The last place where it can be kept out of the server's log with its message.
             log_without_values(f"a {scope['type']} request", error)
             if not answers.started:
                 failed = problem_answer(500, Code.UNAVAILABLE, "internal error")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from prowess.gateway.calls import Client, Code, Json, Scope, first_problem
+from prowess.gateway.calls import Client, ClientScope, Code, Json, first_problem
 from prowess.gateway.frames import encode
 from prowess.gateway.limits import FailureTable
 from prowess.skills.text import one_line
@@ -28,10 +28,10 @@ from prowess.wire.handshake import (
 POLICY_CLOSE, PROTOCOL_CLOSE = 1008, 1002
 MOST_SHOWN_CHARS = 64
 # Who has the first may do what the others are for.
-_IMPLIED: dict[Scope, tuple[Scope, ...]] = {
-    Scope.ADMIN: (Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE),
-    Scope.WRITE: (Scope.READ, Scope.WRITE),
-    Scope.READ: (Scope.READ,),
+_IMPLIED: dict[ClientScope, tuple[ClientScope, ...]] = {
+    ClientScope.ADMIN: (ClientScope.READ, ClientScope.WRITE, ClientScope.ADMIN, ClientScope.NODE),
+    ClientScope.WRITE: (ClientScope.READ, ClientScope.WRITE),
+    ClientScope.READ: (ClientScope.READ,),
 }
 _HINT = "send the token that `prowess serve` was started with as auth.token (or auth.password)"
 
@@ -125,13 +125,13 @@ def common_protocol(oldest: int, newest: int) -> int | None:
     return protocol if protocol >= max(oldest, OLDEST_PROTOCOL) else None
 
 
-def granted(role: str, asked: Iterable[str] | None) -> frozenset[Scope]:
+def granted(role: str, asked: Iterable[str] | None) -> frozenset[ClientScope]:
     """Return the rights of a client that asked for these; the unknown ones are passed over."""
     if role == NODE:
-        return frozenset({Scope.NODE})
+        return frozenset({ClientScope.NODE})
     # Who knows the token is the owner: not to say a word about rights means everything, and to ask
     # for none means none.
-    wanted = {Scope.ADMIN.value} if asked is None else {name.strip() for name in asked}
+    wanted = {ClientScope.ADMIN.value} if asked is None else {name.strip() for name in asked}
     return frozenset(
         implied for scope, covers in _IMPLIED.items() if scope.value in wanted for implied in covers
     )

@@ -28,12 +28,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import Receive, Scope, Send
 
 from prowess.gateway.calls import Code, Json
-from prowess.gateway.connection import CONNECT, Gateway
-from prowess.gateway.dispatch import log_without_values
+from prowess.gateway.connection import CONNECT, GatewayCore
+from prowess.gateway.dispatch import attempt, log_without_values
 from prowess.gateway.frames import (
     Fault,
     Refused,
-    Request,
+    RequestFrame,
     error_response,
     read_request,
     refusal_response,
@@ -64,7 +64,7 @@ class Web:
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: GatewayCore,
         health: Callable[[], Json],
         metrics_extra: Callable[[], Mapping[str, float]],
     ) -> None:
@@ -93,12 +93,12 @@ class Web:
             return _wrong_method("GET, HEAD")
         if self._gateway.hub.closing:
             return JSONResponse({"ok": False, "status": "stopping"}, status_code=503)
-        try:
-            return JSONResponse(await self._gateway.answering.run(self._health, lane=Lane.HELLO))
-        # Who asks for health wants an answer above all when something is broken.
-        except Exception as error:  # noqa: BLE001
-            log_without_values("health", error)
+        found = await attempt(self._gateway.answering.run(self._health, lane=Lane.HELLO))
+        if isinstance(found, Exception):
+            # Who asks for health wants an answer above all when something is broken.
+            log_without_values("health", found)
             return JSONResponse({"ok": False, "status": "failing"}, status_code=503)
+        return JSONResponse(found)
 
     async def about(self, http: HttpRequest) -> Response:
         """Tell a person who opens the address what this is."""
@@ -119,11 +119,10 @@ class Web:
         if unauthorized is not None:
             return unauthorized
         hub = self._gateway.hub
-        try:
-            extra = await self._gateway.answering.run(self._extra, lane=Lane.HELLO)
-        # Our own counters are still worth reading when those of others cannot be had.
-        except Exception as error:  # noqa: BLE001
-            log_without_values("metrics", error)
+        extra = await attempt(self._gateway.answering.run(self._extra, lane=Lane.HELLO))
+        if isinstance(extra, Exception):
+            # Our own counters are still worth reading when those of others cannot be had.
+            log_without_values("metrics", extra)
             extra = {}
         return PlainTextResponse(hub.metrics.text(hub.gauges(), extra), media_type=PROMETHEUS)
 
@@ -164,7 +163,7 @@ class Web:
             return _no_call(found)
         return await self._call(found, http.client.host if http.client else "")
 
-    async def _call(self, request: Request, peer: str) -> Response:
+    async def _call(self, request: RequestFrame, peer: str) -> Response:
         client = owner(f"rpc-{secrets.token_hex(4)}", "rpc")
         hub, answering = self._gateway.hub, self._gateway.answering
         # A call goes on when the one who asked is gone: no write is cut.
@@ -204,7 +203,7 @@ class Web:
         )
 
 
-def _no_call(request: Request) -> Response:
+def _no_call(request: RequestFrame) -> Response:
     if request.method == CONNECT:
         message = "connect is for WebSockets: over HTTP each request stands alone"
         return JSONResponse(

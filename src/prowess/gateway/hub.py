@@ -18,9 +18,9 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from prowess.gateway.calls import Client, Json, Scope
+from prowess.gateway.calls import Client, ClientScope, Json
 from prowess.gateway.frames import encode
-from prowess.gateway.limits import PRESENCE, SHUTDOWN, TICK, Clock, Limits
+from prowess.gateway.limits import PRESENCE, SHUTDOWN, TICK, Clock, GatewayLimits
 from prowess.gateway.metrics import Metrics
 
 
@@ -98,7 +98,7 @@ RESTART_CLOSE = 1012
 _CROWD = 20
 
 
-class Member(Protocol):
+class HubMember(Protocol):
     """A connection, as the hub sees it."""
 
     @property
@@ -134,20 +134,20 @@ class Hub:
     def __init__(
         self,
         *,
-        limits: Limits | None = None,
+        limits: GatewayLimits | None = None,
         clock: Clock = time.monotonic,
         now_ms: Callable[[], int] = wall_clock_ms,
         left: Callable[[Client], None] = lambda _client: None,
     ) -> None:
         """Begin without a connection; `left` is told of each client that is gone."""
         self._left = left
-        self.limits, self.clock, self.now_ms = limits or Limits(), clock, now_ms
+        self.limits, self.clock, self.now_ms = limits or GatewayLimits(), clock, now_ms
         self.metrics = Metrics()
         self.budget = Budget()
         # Set once nobody waits any more for what still runs: who started programs ends them.
         self.stopping = threading.Event()
         # In the order in which they came.
-        self._members: dict[Member, None] = {}
+        self._members: dict[HubMember, None] = {}
         self._calls: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticking: asyncio.Task[None] | None = None
@@ -166,7 +166,9 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._ticking = self._loop.create_task(self._tick(tick_ms / 1000))
 
-    def publish(self, event: str, payload: Json, *, scope: Scope | None = Scope.READ) -> None:
+    def publish(
+        self, event: str, payload: Json, *, scope: ClientScope | None = ClientScope.READ
+    ) -> None:
         """Send an event to all clients with that right; safe from any thread, never waits."""
         self.post(self._deliver, event, encode(payload), scope)
 
@@ -179,7 +181,7 @@ class Hub:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(act, *arguments)
 
-    def join(self, member: Member) -> str | None:
+    def join(self, member: HubMember) -> str | None:
         """Take a connection in, or return why there is no place for it.
 
         When it is full, who has waited longest without a name makes room: strangers keep no client
@@ -208,13 +210,13 @@ class Hub:
             self.metrics.dropped_client()
             longest.drop("slow consumer: read faster, then connect again")
 
-    def welcome(self, member: Member) -> None:
+    def welcome(self, member: HubMember) -> None:
         """Tell the others of a client that has said who it is."""
         if member in self._members:
             self.metrics.accepted_client()
             self._announce()
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: HubMember) -> None:
         """Forget a connection."""
         self._members.pop(member, None)
         if not self._members:
@@ -271,7 +273,7 @@ class Hub:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._empty.wait(), 2 * self.limits.goodbye_seconds + 1)
 
-    def _deliver(self, event: str, payload_text: str, scope: Scope | None) -> None:
+    def _deliver(self, event: str, payload_text: str, scope: ClientScope | None) -> None:
         told = [
             one
             for one in self._members
@@ -297,7 +299,7 @@ class Hub:
         # Who came and went in the meantime is no news.
         if text != self._told_presence:
             self._told_presence = text
-            self._deliver(PRESENCE, text, Scope.READ)
+            self._deliver(PRESENCE, text, ClientScope.READ)
 
     async def _tick(self, seconds: float) -> None:
         while True:

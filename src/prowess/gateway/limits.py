@@ -23,7 +23,7 @@ _FILES_OF_ITS_OWN, _FEWEST_SOCKETS = 200, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class GatewayLimits:
     """The bounds of a gateway; the defaults are for people, not for load tests."""
 
     frames_per_second: float = 60.0
@@ -70,7 +70,7 @@ class Limits:
         """How many connections of any kind there may be."""
         return self.connections + self.strangers + 2 * self.http_in_flight
 
-    def fitted(self, files: int) -> "Limits":
+    def fitted(self, files: int) -> "GatewayLimits":
         """Return limits that a process which may open so many files can keep."""
         room = max(_FEWEST_SOCKETS, files - _FILES_OF_ITS_OWN)
         if self.sockets <= room:

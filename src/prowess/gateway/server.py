@@ -35,7 +35,7 @@ from websockets.http11 import Request
 
 from prowess.gateway.dispatch import log_without_values
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import KIB, GatewayOptions, Limits, TokenBucket
+from prowess.gateway.limits import KIB, GatewayLimits, GatewayOptions, TokenBucket
 from prowess.gateway.metrics import Metrics
 
 _LARGE_FRAMES = "prowess.large_frames"
@@ -298,7 +298,7 @@ _NO_MORE_FILES = {errno.EMFILE, errno.ENFILE}
 _HUNG_UP = "socket.send() raised exception."
 
 
-def server_settings(options: GatewayOptions, limits: Limits) -> dict[str, Any]:
+def server_settings(options: GatewayOptions, limits: GatewayLimits) -> dict[str, Any]:
     """Return how uvicorn must be set up for the gateway."""
     return {
         # Beyond what we take, so that a frame which is too long gets an answer that says so.

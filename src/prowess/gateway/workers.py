@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
 from prowess.gateway.calls import Code, RpcError
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 
 T = TypeVar("T")
 # How often `finish` looks whether the last write is done.
@@ -182,7 +182,7 @@ class _Pool:
 class Workers:
     """The lanes of a gateway."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: GatewayLimits) -> None:
         most, anything = limits.waiting_calls, limits.waiting_calls
         self._pools = {
             Lane.HELLO: _pool(Lane.HELLO, limits.hello_threads, most, anything),

@@ -28,7 +28,7 @@ from prowess import __version__
 from prowess.errors import GatewayStartError
 from prowess.evaluation.routing import RoutingTests, Tools
 from prowess.gateway.app import build_app
-from prowess.gateway.calls import Client, Scope
+from prowess.gateway.calls import Client, ClientScope
 from prowess.gateway.dispatch import MethodTable
 from prowess.gateway.http import PAGE, StudioFiles, page_files
 from prowess.gateway.hub import Hub
@@ -312,7 +312,7 @@ def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub
 
 def _to_installers(hub: Hub) -> Callable[[str, dict[str, object]], None]:
     """Return what tells those who may install, and nobody else."""
-    return lambda event, payload: hub.publish(event, payload, scope=Scope.ADMIN)
+    return lambda event, payload: hub.publish(event, payload, scope=ClientScope.ADMIN)
 
 
 def _hash(runtime: Runtime) -> str:

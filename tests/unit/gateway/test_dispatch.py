@@ -9,16 +9,25 @@ from typing import Any, TypeVar
 import pytest
 
 from prowess import errors
-from prowess.gateway.calls import Call, Client, Failure, Json, Method, NoParams, Params, Scope
+from prowess.gateway.calls import (
+    Client,
+    ClientScope,
+    Json,
+    Method,
+    NoParams,
+    Params,
+    RpcCall,
+    RpcFailure,
+)
 from prowess.gateway.dispatch import Answering, MethodTable, dispatch
-from prowess.gateway.frames import Fault, Request
+from prowess.gateway.frames import Fault, RequestFrame
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 from prowess.gateway.metrics import Metrics
 from prowess.gateway.workers import Lane, Workers
 
 T = TypeVar("T")
-READER = Client(id="c", scopes=frozenset({Scope.READ}))
+READER = Client(id="c", scopes=frozenset({ClientScope.READ}))
 
 
 class Numbers(Params):
@@ -30,22 +39,22 @@ async def _here(work: Callable[[], T], *, lane: Lane) -> T:
     return work()
 
 
-def _table(answer: Callable[[Call], Any], *, params: type[Params] = NoParams) -> MethodTable:
+def _table(answer: Callable[[RpcCall], Any], *, params: type[Params] = NoParams) -> MethodTable:
     return MethodTable(
         [
-            Method(name="m", scope=Scope.READ, params=params, answer=answer),
-            Method(name="w", scope=Scope.WRITE, params=NoParams, answer=lambda _call: {}),
+            Method(name="m", scope=ClientScope.READ, params=params, answer=answer),
+            Method(name="w", scope=ClientScope.WRITE, params=NoParams, answer=lambda _call: {}),
         ]
     )
 
 
 def _ask(table: MethodTable, method: str = "m", params: Json | None = None) -> Json:
-    request = Request(id="1", method=method, params=params or {})
+    request = RequestFrame(id="1", method=method, params=params or {})
     return asyncio.run(dispatch(table, request, READER, lambda _event, _payload: None, _here))
 
 
-def _raise(error: Exception) -> Callable[[Call], Json]:
-    def answer(_call: Call) -> Json:
+def _raise(error: Exception) -> Callable[[RpcCall], Json]:
+    def answer(_call: RpcCall) -> Json:
         raise error
 
     return answer
@@ -114,7 +123,7 @@ def test_what_nobody_expected_is_logged_by_type_and_place(
 
 
 def test_an_outcome_and_an_error_may_both_be_told() -> None:
-    response = _ask(_table(lambda _call: Failure({"stderr": "x"}, "it failed")))
+    response = _ask(_table(lambda _call: RpcFailure({"stderr": "x"}, "it failed")))
 
     assert response["payload"] == {"stderr": "x"}
     assert response["error"]["message"] == "it failed"
@@ -127,7 +136,7 @@ def test_an_answer_that_is_no_json_becomes_an_error_and_is_counted() -> None:
     answering = Answering(
         _table(lambda _call: {"x": {1}}), lambda _share: _here, metrics, lambda: 0.0
     )
-    request = Request(id="1", method="m")
+    request = RequestFrame(id="1", method="m")
 
     response, text = asyncio.run(answering.answer(request, READER, lambda _event, _payload: None))
 
@@ -138,8 +147,8 @@ def test_an_answer_that_is_no_json_becomes_an_error_and_is_counted() -> None:
 
 def test_too_many_waiting_calls_are_refused() -> None:
     async def ask() -> Json:
-        workers = Workers(Limits(waiting_calls=0))
-        request = Request(id="1", method="m")
+        workers = Workers(GatewayLimits(waiting_calls=0))
+        request = RequestFrame(id="1", method="m")
         table = _table(lambda _call: {})
         try:
             run = workers.share("c")

@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from prowess.gateway.calls import Encoded
+from prowess.gateway.calls import EncodedPayload
 from prowess.gateway.frames import encode, encode_ascii, ok_response, response_text
 
 _TEXT = some.text(max_size=12)
@@ -21,7 +21,7 @@ _JSON = some.recursive(
 def test_a_response_says_the_same_however_its_payload_was_encoded(
     payload: dict[str, object], name: str
 ) -> None:
-    kept = Encoded(payload, encode_ascii(payload))
+    kept = EncodedPayload(payload, encode_ascii(payload))
 
     text = response_text(ok_response(name, kept))
 
@@ -31,7 +31,7 @@ def test_a_response_says_the_same_however_its_payload_was_encoded(
 
 
 def test_the_text_of_a_kept_payload_is_sent_as_it_stands() -> None:
-    kept = Encoded({"a": 1}, '{"a":  1}')
+    kept = EncodedPayload({"a": 1}, '{"a":  1}')
 
     assert response_text(ok_response("r1", kept)).endswith('"payload":{"a":  1}}')
 

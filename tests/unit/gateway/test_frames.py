@@ -12,7 +12,7 @@ from prowess.gateway.calls import Code
 from prowess.gateway.frames import (
     Fault,
     Refused,
-    Request,
+    RequestFrame,
     encode,
     error_response,
     event_text,
@@ -39,12 +39,12 @@ def _text(**fields: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 def test_a_request_is_read() -> None:
     found = read_request(_text(params={"a": [1, "ü", None]}), MOST)
 
-    assert found == Request(id="1", method="health", params={"a": [1, "ü", None]})
+    assert found == RequestFrame(id="1", method="health", params={"a": [1, "ü", None]})
 
 
 @pytest.mark.parametrize("params", [None, {}])
 def test_params_may_be_left_out(params: object) -> None:
-    assert read_request(_text(params=params), MOST) == Request(id="1", method="health")
+    assert read_request(_text(params=params), MOST) == RequestFrame(id="1", method="health")
 
 
 @each_row(
@@ -92,7 +92,7 @@ def test_many_brackets_that_are_not_deep_are_fine() -> None:
 
     found = read_request(_text(params=params), MOST)
 
-    assert isinstance(found, Request)
+    assert isinstance(found, RequestFrame)
     assert found.params == params
 
 
@@ -101,7 +101,7 @@ def test_many_brackets_that_are_not_deep_are_fine() -> None:
 def test_whatever_json_holds_is_read_or_refused(value: object) -> None:
     found = read_request(json.dumps(value), MOST)
 
-    assert isinstance(found, Refused | Request)
+    assert isinstance(found, Refused | RequestFrame)
 
 
 @given(st.text() | st.binary())
@@ -120,7 +120,7 @@ def test_no_refusal_repeats_what_was_sent(frame: str | bytes) -> None:
 def test_what_is_written_is_read_alike(params: dict[str, Any]) -> None:
     found = read_request(encode({"type": "req", "id": "1", "method": "m", "params": params}), MOST)
 
-    assert isinstance(found, Request)
+    assert isinstance(found, RequestFrame)
     assert json.dumps(found.params) == json.dumps(params)
 
 
@@ -152,4 +152,4 @@ def test_details_are_left_out_where_there_are_none() -> None:
 
 
 def test_a_request_does_not_show_its_parameters() -> None:
-    assert "canary" not in repr(Request(id="1", method="connect", params={"token": "canary"}))
+    assert "canary" not in repr(RequestFrame(id="1", method="connect", params={"token": "canary"}))

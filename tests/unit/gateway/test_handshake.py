@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.gateway.calls import Code, Json, Scope
+from prowess.gateway.calls import ClientScope, Code, Json
 from prowess.gateway.handshake import (
     Accepted,
     Doorkeeper,
@@ -117,19 +117,22 @@ def test_no_connect_crashes_the_door_or_opens_it_without_the_secret(junk: Json) 
 @each_row(
     ("asked", "scopes"),
     [
-        (None, {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),
+        (None, {ClientScope.READ, ClientScope.WRITE, ClientScope.ADMIN, ClientScope.NODE}),
         ([], set()),
-        (["operator.admin"], {Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.NODE}),
-        (["operator.read", "unknown"], {Scope.READ}),
+        (
+            ["operator.admin"],
+            {ClientScope.READ, ClientScope.WRITE, ClientScope.ADMIN, ClientScope.NODE},
+        ),
+        (["operator.read", "unknown"], {ClientScope.READ}),
         (["node"], set()),
         (["unknown"], set()),
     ],
 )
 def test_an_operator_gets_what_it_asks_for_and_what_that_implies(
-    asked: list[str] | None, scopes: set[Scope]
+    asked: list[str] | None, scopes: set[ClientScope]
 ) -> None:
     assert granted("operator", asked) == scopes
 
 
 def test_the_owner_has_every_right() -> None:
-    assert owner("r1", "rpc").scopes == set(Scope)
+    assert owner("r1", "rpc").scopes == set(ClientScope)

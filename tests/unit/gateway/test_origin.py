@@ -3,10 +3,10 @@
 import pytest
 from tests.rows import each_row
 
-from prowess.gateway.gate import Admission, Knock, is_loopback, refusal
+from prowess.gateway.gate import HostRules, Knock, is_loopback, refusal
 from prowess.gateway.limits import GatewayOptions
 
-OPEN = Admission(
+OPEN = HostRules(
     allowed_hosts=("Gateway.example", "box.lan:18789"),
     allowed_origins=("https://studio.example", "http://localhost:3000/"),
     loopback_only=False,
@@ -72,7 +72,7 @@ def test_headers_that_come_twice_are_refused() -> None:
 
 
 def test_a_gateway_for_its_own_machine_serves_no_other() -> None:
-    closed = Admission()
+    closed = HostRules()
 
     for peer, served in (("127.0.0.1", True), ("::1", True), ("10.0.0.5", False), ("", False)):
         knock = Knock(hosts=["localhost"], origins=[], peer=peer)

@@ -2,16 +2,16 @@
 
 import asyncio
 
-from prowess.gateway.calls import Client, Scope
+from prowess.gateway.calls import Client, ClientScope
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 
 
 class _Member:
     """A connection that only remembers what it was told."""
 
     def __init__(self, name: str) -> None:
-        self.client: Client | None = Client(id=name, scopes=frozenset((Scope.READ,)))
+        self.client: Client | None = Client(id=name, scopes=frozenset((ClientScope.READ,)))
         self.since_ms, self.told = 0, list[str]()
 
     def send_event(self, event: str, payload_text: str) -> None:
@@ -38,7 +38,7 @@ async def _soon() -> None:
 
 
 async def _watched() -> list[int]:
-    hub, stays, others = Hub(limits=Limits(presence_seconds=0)), _Member("a"), _Member("b")
+    hub, stays, others = Hub(limits=GatewayLimits(presence_seconds=0)), _Member("a"), _Member("b")
     hub.open(tick_ms=60_000)
     _come(hub, stays)
     await _soon()

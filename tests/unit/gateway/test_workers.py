@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from prowess.gateway.calls import Code, RpcError
-from prowess.gateway.limits import Limits
+from prowess.gateway.limits import GatewayLimits
 from prowess.gateway.workers import Lane, Workers
 
 
@@ -30,7 +30,7 @@ class Door:
 
 
 def _with_workers(
-    scenario: Callable[[Workers, Door], Coroutine[None, None, None]], limits: Limits
+    scenario: Callable[[Workers, Door], Coroutine[None, None, None]], limits: GatewayLimits
 ) -> None:
     async def play() -> None:
         workers, door = Workers(limits), Door()
@@ -57,7 +57,7 @@ def test_a_newcomer_is_served_before_the_rest_of_a_burst() -> None:
         door.opened.set()
         await asyncio.gather(first, *rest)
 
-    _with_workers(scenario, Limits(quick_threads=1))
+    _with_workers(scenario, GatewayLimits(quick_threads=1))
 
     assert "modest" in done[:2]
     assert len(done) == 21
@@ -76,7 +76,7 @@ def test_one_client_never_holds_every_thread() -> None:
         door.opened.set()
         await asyncio.gather(*held)
 
-    _with_workers(scenario, Limits(slow_threads=4))
+    _with_workers(scenario, GatewayLimits(slow_threads=4))
 
 
 def test_lanes_do_not_wait_for_each_other() -> None:
@@ -91,7 +91,7 @@ def test_lanes_do_not_wait_for_each_other() -> None:
         door.opened.set()
         assert await asyncio.gather(*held) == ["held"] * 3
 
-    _with_workers(scenario, Limits(quick_threads=1, slow_threads=1, install_threads=1))
+    _with_workers(scenario, GatewayLimits(quick_threads=1, slow_threads=1, install_threads=1))
 
 
 def test_who_is_gone_is_not_worked_for_and_what_has_begun_goes_on() -> None:
@@ -109,7 +109,7 @@ def test_who_is_gone_is_not_worked_for_and_what_has_begun_goes_on() -> None:
         door.opened.set()
         assert await first == "held"
 
-    _with_workers(scenario, Limits(quick_threads=1))
+    _with_workers(scenario, GatewayLimits(quick_threads=1))
 
     assert begun == []
 
@@ -127,7 +127,7 @@ def test_a_client_installs_two_things_at_once_and_others_are_not_held_up() -> No
         door.opened.set()
         await asyncio.gather(*held)
 
-    _with_workers(scenario, Limits())
+    _with_workers(scenario, GatewayLimits())
 
 
 @pytest.mark.parametrize("raised", [StopIteration(), SystemExit(3), KeyboardInterrupt()])
@@ -139,7 +139,7 @@ def test_what_would_end_a_program_ends_one_call(raised: BaseException) -> None:
         with pytest.raises(RuntimeError, match=type(raised).__name__):
             await workers.share("c")(work, lane=Lane.QUICK)
 
-    _with_workers(scenario, Limits())
+    _with_workers(scenario, GatewayLimits())
 
 
 def test_the_end_waits_for_a_write_and_begins_nothing_more() -> None:
@@ -156,16 +156,16 @@ def test_the_end_waits_for_a_write_and_begins_nothing_more() -> None:
         await ending
         assert await writing == "held"
 
-    _with_workers(scenario, Limits())
+    _with_workers(scenario, GatewayLimits())
 
 
 def test_a_call_that_hangs_does_not_keep_the_program_alive() -> None:
     script = (
         "import asyncio, threading\n"
-        "from prowess.gateway.limits import Limits\n"
+        "from prowess.gateway.limits import GatewayLimits\n"
         "from prowess.gateway.workers import Lane, Workers\n"
         "async def main():\n"
-        "    workers, entered = Workers(Limits()), threading.Event()\n"
+        "    workers, entered = Workers(GatewayLimits()), threading.Event()\n"
         "    def hang():\n"
         "        entered.set()\n"
         "        threading.Event().wait()\n"

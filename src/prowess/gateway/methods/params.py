@@ -1,11 +1,7 @@
-"""The parameters of the methods about skills and config, as closed models.
+"""The parameters of the methods, as closed models: skills and config, proposals, the studio.
 
 Bounds are part of the contract: what is longer or larger than any honest client sends is refused
 before a service sees it.
-
-The parameters of the methods about proposals, as closed models.
-
-The parameters of the methods that only the studio calls, as closed models.
 """
 
 from typing import Annotated
@@ -47,25 +43,25 @@ Variables = Annotated[
 ]
 
 
-class Lenient(Params):
+class LenientParams(Params):
     """What clients of other gateways ask for as they please: nothing of it changes the answer."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ForAgent(Params):
+class AgentParams(Params):
     """An agent, by default the default one."""
 
     agent_id: AgentId | None = None
 
 
-class Status(ForAgent):
+class StatusParams(AgentParams):
     """`skills.status`."""
 
     session_key: Name | None = None
 
 
-class OneSkill(ForAgent):
+class SkillParams(AgentParams):
     """A skill by its name or its key."""
 
     name: Name | None = None
@@ -74,7 +70,7 @@ class OneSkill(ForAgent):
     slug: Name | None = None
 
 
-class Route(ForAgent):
+class RouteParams(AgentParams):
     """`skills.route`."""
 
     message: Message
@@ -87,25 +83,25 @@ class Route(ForAgent):
     not_ready: bool = False
 
 
-class Why(OneSkill):
+class WhyParams(SkillParams):
     """`skills.why`: the way of a skill to the model, or of a message to a skill."""
 
     message: Message | None = None
 
 
-class Prompt(ForAgent):
+class PromptParams(AgentParams):
     """`skills.prompt`."""
 
     tools: tuple[Name, ...] | None = Field(default=None, max_length=500)
 
 
-class Validate(OneSkill):
+class ValidateParams(SkillParams):
     """`skills.validate`."""
 
     strict: bool = False
 
 
-class Usage(ForAgent):
+class UsageParams(AgentParams):
     """`skills.usage`."""
 
     name: Name | None = None
@@ -113,7 +109,7 @@ class Usage(ForAgent):
     limit: int = Field(default=100, ge=1, le=1_000)
 
 
-class Install(ForAgent):
+class InstallParams(AgentParams):
     """`skills.install`."""
 
     name: Name
@@ -124,7 +120,7 @@ class Install(ForAgent):
     dangerously_force_unsafe_install: bool = False
 
 
-class Update(Params):
+class UpdateParams(Params):
     """`skills.update`."""
 
     skill_key: Name
@@ -133,33 +129,33 @@ class Update(Params):
     env: Variables | None = None
 
 
-class Remove(ForAgent):
+class RemoveParams(AgentParams):
     """`skills.remove`: where it lies is the server's to know."""
 
     skill_key: Name
     source: Name
 
 
-class Restore(ForAgent):
+class RestoreParams(AgentParams):
     """`skills.restore`."""
 
     id: Name
 
 
-class ConfigSet(Params):
+class ConfigSetParams(Params):
     """`config.set`."""
 
     raw: Text
     base_hash: Name | None = None
 
 
-class ConfigPatch(ConfigSet):
+class ConfigPatchParams(ConfigSetParams):
     """`config.patch`."""
 
     replace_paths: tuple[Name, ...] = Field(default=(), max_length=100)
 
 
-class NodeBins(Params):
+class NodeBinsParams(Params):
     """`node.bins`: the programs that a machine lends, out of those that skills ask for."""
 
     bins: tuple[Name, ...] = Field(max_length=2_000)
@@ -170,31 +166,32 @@ Content = Annotated[str, StringConstraints(min_length=1, max_length=1_048_576)]
 SupportText = Annotated[str, StringConstraints(max_length=262_144)]
 Words = Annotated[str, StringConstraints(max_length=2_000)]
 Hash = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+CorrelationId = Annotated[str, StringConstraints(max_length=256)]
 
 
-class SupportFile(Params):
+class SupportFileParams(Params):
     """One more file of a skill."""
 
     path: Annotated[str, StringConstraints(min_length=1, max_length=400)]
     content: SupportText
 
 
-SupportFiles = Annotated[tuple[SupportFile, ...], Field(max_length=64)]
+SupportFiles = Annotated[tuple[SupportFileParams, ...], Field(max_length=64)]
 
 
-class Listed(ForAgent):
+class ListProposalsParams(AgentParams):
     """`skills.proposals.list`."""
 
     status: Name | None = None
 
 
-class One(ForAgent):
+class ProposalParams(AgentParams):
     """`skills.proposals.inspect`."""
 
     proposal_id: Name
 
 
-class Events(ForAgent):
+class ProposalEventsParams(AgentParams):
     """`skills.proposals.events.list`."""
 
     proposal_id: Name | None = None
@@ -202,7 +199,7 @@ class Events(ForAgent):
     limit: int = Field(default=100, ge=1, le=200)
 
 
-class Create(ForAgent):
+class CreateProposalParams(AgentParams):
     """`skills.proposals.create`."""
 
     name: Name
@@ -213,7 +210,7 @@ class Create(ForAgent):
     evidence: Words | None = None
 
 
-class ProposalsUpdate(ForAgent):
+class UpdateProposalParams(AgentParams):
     """`skills.proposals.update`."""
 
     skill_name: Name
@@ -224,11 +221,11 @@ class ProposalsUpdate(ForAgent):
     evidence: Words | None = None
 
 
-class Revise(One):
+class ReviseProposalParams(ProposalParams):
     """`skills.proposals.revise`."""
 
     expected_revision_hash: Hash | None = None
-    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    correlation_id: CorrelationId | None = None
     content: Content | None = None
     description: Words | None = None
     # In place of those that were proposed.
@@ -237,19 +234,19 @@ class Revise(One):
     evidence: Words | None = None
 
 
-class Decide(One):
+class DecideParams(ProposalParams):
     """`skills.proposals.apply` and `reject`: only what was seen is decided about."""
 
     expected_revision_hash: Hash
-    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    correlation_id: CorrelationId | None = None
     reason: Words | None = None
 
 
-class MayDecide(One):
+class MayDecideParams(ProposalParams):
     """`skills.proposals.quarantine` and `rollback`."""
 
     expected_revision_hash: Hash | None = None
-    correlation_id: Annotated[str, StringConstraints(max_length=256)] | None = None
+    correlation_id: CorrelationId | None = None
     reason: Words | None = None
 
 
@@ -260,30 +257,26 @@ TestMessage = Annotated[
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 
 
-class Sources(ForAgent):
-    """`skills.sources`."""
-
-
-class History(ForAgent):
+class HistoryParams(AgentParams):
     """`skills.history`."""
 
     name: Name
 
 
-class File(ForAgent):
+class FileParams(AgentParams):
     """`skills.file`."""
 
     name: Name
     path: FilePath
 
 
-class Activity(ForAgent):
+class ActivityParams(AgentParams):
     """`skills.activity`."""
 
     days: int = Field(default=14, ge=1, le=366)
 
 
-class AddTest(ForAgent):
+class AddTestParams(AgentParams):
     """`skills.tests.add`; without a name no skill at all should be loaded."""
 
     message: TestMessage
@@ -291,17 +284,13 @@ class AddTest(ForAgent):
     should: bool = True
 
 
-class RemoveTest(Params):
+class RemoveTestParams(Params):
     """`skills.tests.remove`."""
 
     id: Name
 
 
-class RunTests(ForAgent):
-    """`skills.tests.run`."""
-
-
-class Costs(ForAgent):
+class CostsParams(AgentParams):
     """`skills.costs`; without an agent, of all of them."""
 
     window: int | None = Field(default=None, ge=1_000, le=100_000_000)
@@ -309,7 +298,7 @@ class Costs(ForAgent):
     entries: bool = False
 
 
-class Missed(Params):
+class MissedParams(Params):
     """`sessions.missed`."""
 
     days: int = Field(default=14, ge=1, le=90)

@@ -1,9 +1,9 @@
 """The methods about proposals: what was learned, seen whole, and decided about by its revision."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from prowess.errors import ProposalInputError
-from prowess.gateway.calls import Call, Json, Method, Params, Scope
+from prowess.gateway.calls import ClientScope, Json, Method, RpcCall, collect_methods, rpc
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
 from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reword
@@ -17,51 +17,27 @@ from prowess.workshop.edit import Create, Edit, Replace
 from prowess.workshop.proposal import Actor, By, Evidence, Proposal, Source, skill_name
 
 
-def proposal_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods about proposals."""
-    desk = _Desk(services)
-
-    def method(
-        name: str, scope: Scope, params: type[Params], answer: Callable[[Call], Json], about: str
-    ) -> Method:
-        full = f"skills.proposals.{name}"
-        return Method(name=full, scope=scope, params=params, answer=answer, about=about)
-
-    read, admin = Scope.READ, Scope.ADMIN
-    return (
-        method("list", read, given.Listed, desk.list, "What waits and what was decided."),
-        method("inspect", read, given.One, desk.inspect, "One proposal with its whole text."),
-        method("events.list", read, given.Events, desk.events, "What happened, with a cursor."),
-        method("create", admin, given.Create, desk.create, "Propose a new skill."),
-        method(
-            "update", admin, given.ProposalsUpdate, desk.update, "Propose another text for a skill."
-        ),
-        method("revise", admin, given.Revise, desk.revise, "Change what waits."),
-        method("apply", admin, given.Decide, desk.apply, "Write what was seen to its skill."),
-        method("reject", admin, given.Decide, desk.reject, "Refuse it: it does not come again."),
-        method("quarantine", admin, given.MayDecide, desk.quarantine, "Keep it from being used."),
-        method("rollback", admin, given.MayDecide, desk.rollback, "Bring back what it replaced."),
-    )
-
-
-class _Desk:
+class ProposalMethods:
     """The answers, over one set of services."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def list(self, call: Call) -> Json:
-        """Return the manifest of an agent's workspace."""
+    @rpc("skills.proposals.list", ClientScope.READ, given.ListProposalsParams)
+    def list(self, call: RpcCall) -> Json:
+        """What waits and what was decided."""
         found = self._services.workshop().list(call.params.status, agent_id=self._agent(call))
         skills = self._services.skills.status(call.params.agent_id).skills
         return wire_proposals.manifest(found, [row.skill.name for row in skills])
 
-    def inspect(self, call: Call) -> Json:
-        """Return one proposal with what would be written and what is there."""
+    @rpc("skills.proposals.inspect", ClientScope.READ, given.ProposalParams)
+    def inspect(self, call: RpcCall) -> Json:
+        """One proposal with its whole text."""
         return self._shown(self._found(call))
 
-    def events(self, call: Call) -> Json:
-        """Return what happened after a number, oldest first."""
+    @rpc("skills.proposals.events.list", ClientScope.READ, given.ProposalEventsParams)
+    def events(self, call: RpcCall) -> Json:
+        """What happened, with a cursor."""
         asked, agent = call.params, self._agent(call)
         found = self._services.workshop().history(
             asked.proposal_id or "", after=asked.after_sequence, agent_id=agent
@@ -79,15 +55,17 @@ class _Desk:
             shown["nextSequence"] = events[-1].sequence
         return shown
 
-    def create(self, call: Call) -> Json:
+    @rpc("skills.proposals.create", ClientScope.ADMIN, given.CreateProposalParams)
+    def create(self, call: RpcCall) -> Json:
         """Propose a new skill."""
         asked, _ = call.params, self._writable(call)
         name = _new_name(asked.name)
         edit = Create(description=asked.description, body=asked.content)
         return self._proposed(call, name, f"New skill: {name}", edit)
 
-    def update(self, call: Call) -> Json:
-        """Propose another text in place of a skill's own."""
+    @rpc("skills.proposals.update", ClientScope.ADMIN, given.UpdateProposalParams)
+    def update(self, call: RpcCall) -> Json:
+        """Propose another text for a skill."""
         asked, workspace = call.params, self._writable(call)
         name = skill_name(asked.skill_name)
         page = self._proposals().current(workspace, name).get(SKILL_FILE)
@@ -102,8 +80,9 @@ class _Desk:
         )
         return self._proposed(call, name, f"Skill update: {name}", edit)
 
-    def revise(self, call: Call) -> Json:
-        """Put other words in the place of what waits; without any, bring it up to date."""
+    @rpc("skills.proposals.revise", ClientScope.ADMIN, given.ReviseProposalParams)
+    def revise(self, call: RpcCall) -> Json:
+        """Change what waits."""
         asked, found = call.params, self._found(call)
         files, words = asked.support_files, asked.evidence
         if all(
@@ -121,8 +100,9 @@ class _Desk:
         edit = _revised(found, page, asked.content, asked.description)
         return self._shown(self._proposals().revise(found, edit, seen, more, _by(call)))
 
-    def apply(self, call: Call) -> Json:
-        """Write a proposal to its skill, if it is the one that was seen."""
+    @rpc("skills.proposals.apply", ClientScope.ADMIN, given.DecideParams)
+    def apply(self, call: RpcCall) -> Json:
+        """Write what was seen to its skill."""
         asked = call.params
         done = self._services.workshop().apply(
             asked.proposal_id,
@@ -134,8 +114,9 @@ class _Desk:
         record = self._record(done)
         return {"record": record, "targetSkillFile": record["target"]["skillFile"]}
 
-    def reject(self, call: Call) -> Json:
-        """Refuse a proposal, if it is the one that was seen."""
+    @rpc("skills.proposals.reject", ClientScope.ADMIN, given.DecideParams)
+    def reject(self, call: RpcCall) -> Json:
+        """Refuse it: it does not come again."""
         asked = call.params
         done = self._services.workshop().reject(
             asked.proposal_id,
@@ -146,16 +127,18 @@ class _Desk:
         )
         return self._record(done)
 
-    def quarantine(self, call: Call) -> Json:
-        """Keep a pending proposal from ever being applied."""
+    @rpc("skills.proposals.quarantine", ClientScope.ADMIN, given.MayDecideParams)
+    def quarantine(self, call: RpcCall) -> Json:
+        """Keep it from being used."""
         asked, found = call.params, self._found(call)
         done = self._proposals().quarantine(
             found, asked.expected_revision_hash or "", asked.reason or "", _by(call)
         )
         return self._record(done)
 
-    def rollback(self, call: Call) -> Json:
-        """Bring back what the last change of a skill replaced."""
+    @rpc("skills.proposals.rollback", ClientScope.ADMIN, given.MayDecideParams)
+    def rollback(self, call: RpcCall) -> Json:
+        """Bring back what it replaced."""
         asked = call.params
         done = self._services.workshop().rollback(
             asked.proposal_id,
@@ -166,7 +149,7 @@ class _Desk:
         )
         return {"record": self._record(done)}
 
-    def _proposed(self, call: Call, name: str, title: str, edit: Edit) -> Json:
+    def _proposed(self, call: RpcCall, name: str, title: str, edit: Edit) -> Json:
         asked = call.params
         draft = Draft(
             skill=name,
@@ -194,16 +177,16 @@ class _Desk:
     def _wordings(self, proposal_id: str, agent_id: str) -> tuple[int, ...]:
         return wordings(self._services.workshop(), proposal_id, agent_id)
 
-    def _found(self, call: Call) -> Proposal:
+    def _found(self, call: RpcCall) -> Proposal:
         asked = call.params
         return self._services.workshop().inspect(asked.proposal_id, agent_id=self._agent(call))
 
-    def _agent(self, call: Call) -> str:
+    def _agent(self, call: RpcCall) -> str:
         """Return the agent that is meant, after making sure that there is one of that id."""
         asked: str | None = call.params.agent_id
         return "" if asked is None else self._services.skills.agent(asked).id
 
-    def _writable(self, call: Call) -> str:
+    def _writable(self, call: RpcCall) -> str:
         """Return the workspace of the agent that is meant, where anything may be proposed at all.
 
         Raises:
@@ -226,7 +209,7 @@ def _new_name(asked: str) -> str:
         raise ProposalInputError(f"name{problem}", field="name") from error
 
 
-def _by(call: Call) -> By:
+def _by(call: RpcCall) -> By:
     # Whatever a client calls its deed: it is no place for a key.
     return By(actor=Actor.GATEWAY, correlation_id=masked(call.params.correlation_id or ""))
 
@@ -235,7 +218,7 @@ def _evidence(words: str) -> tuple[Evidence, ...]:
     return (Evidence(place=0, role="user", quote=words),) if words else ()
 
 
-def _support(files: Iterable[given.SupportFile]) -> dict[str, bytes]:
+def _support(files: Iterable[given.SupportFileParams]) -> dict[str, bytes]:
     if any(file.path.casefold() == SKILL_FILE.casefold() for file in files):
         problem = f"supportFiles: {SKILL_FILE} is the skill itself: use content"
         raise ProposalInputError(problem, field="supportFiles")
@@ -258,3 +241,8 @@ def _revised(
         problem = "only support files are proposed: reject it and propose anew"
         raise ProposalInputError(problem, field="description" if content is None else "content")
     return reword(old, page, text=content, description=description)
+
+
+def proposal_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods about proposals."""
+    return collect_methods(ProposalMethods(services))

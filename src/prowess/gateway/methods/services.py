@@ -37,7 +37,7 @@ _BROKEN_OFF = "It broke off: the gateway's log says why."
 
 # Changed under the lock of its board alone.
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Kept:
+class _InstallRecord:
     skill: str
     install_id: str
     agent_id: str
@@ -54,7 +54,7 @@ class _Kept:
 class Running:
     """One install, for whoever carries it out; safe from any thread."""
 
-    def __init__(self, kept: _Kept, lock: threading.Lock) -> None:
+    def __init__(self, kept: _InstallRecord, lock: threading.Lock) -> None:
         self._kept, self._lock = kept, lock
 
     def wrote(self, text: str) -> None:
@@ -85,12 +85,12 @@ class Installs:
         """Begin without one; `tell` is called at the begin and the end of each, with its state."""
         self._tell, self._now = tell, now
         self._lock = threading.Lock()
-        self._kept: list[_Kept] = []
+        self._kept: list[_InstallRecord] = []
 
     @contextmanager
     def running(self, skill: str, install_id: str, agent_id: str) -> Iterator[Running]:
         """Note an install for as long as the block lasts; one that breaks off has failed."""
-        kept = _Kept(
+        kept = _InstallRecord(
             skill=clean(skill),
             install_id=clean(install_id),
             agent_id=agent_id,
@@ -121,13 +121,13 @@ class Installs:
         stays = {id(one) for one in ended[-MOST_ENDED:]}
         self._kept = [one for one in self._kept if one.ended_at is None or id(one) in stays]
 
-    def _say(self, kept: _Kept) -> None:
+    def _say(self, kept: _InstallRecord) -> None:
         # What it wrote is for those who ask: it may be much, and most windows show none of it.
         told = {"skill": kept.skill, "installId": kept.install_id, "state": kept.state}
         self._tell(STATE, told)
 
 
-def _shown(kept: _Kept) -> Json:
+def _shown(kept: _InstallRecord) -> Json:
     return {
         "skill": kept.skill,
         "installId": kept.install_id,

@@ -1,19 +1,18 @@
 """The methods that read: which skills there are, which one fits, and why."""
 
 import threading
-from collections.abc import Callable
 
 from prowess.errors import SkillNotFoundError
 from prowess.gateway.calls import (
-    Call,
+    ClientScope,
     Code,
-    Encoded,
+    EncodedPayload,
     Json,
     Method,
-    NoParams,
-    Params,
+    RpcCall,
     RpcError,
-    Scope,
+    collect_methods,
+    rpc,
 )
 from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
@@ -31,53 +30,18 @@ from prowess.wire import skills as wire
 _MOST_LISTED = 200
 
 
-def skill_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that only read skills."""
-    reads = _Reads(services)
-
-    def reading(
-        name: str, params: type[Params], answer: Callable[[Call], Json], about: str
-    ) -> Method:
-        # These read every file, or ask the router.
-        slow = name in {"skills.route", "skills.validate", "skills.why"}
-        return Method(
-            name=name, scope=Scope.READ, params=params, answer=answer, slow=slow, about=about
-        )
-
-    return (
-        reading("skills.status", given.Status, reads.status, "Every skill with its verdict."),
-        reading("skills.detail", given.OneSkill, reads.detail, "All about one skill."),
-        reading("skills.why", given.Why, reads.why, "Why a skill is, or is not, used."),
-        reading("skills.prompt", given.Prompt, reads.prompt, "The block of the system prompt."),
-        reading("skills.validate", given.Validate, reads.validate, "What is wrong with files."),
-        reading("skills.usage", given.Usage, reads.usage, "What was listed, routed and used."),
-        reading(
-            "skills.route",
-            given.Route,
-            reads.route,
-            "Which skill a message needs, with reasons, or none.",
-        ),
-        Method(
-            name="skills.bins",
-            scope=Scope.NODE,
-            params=NoParams,
-            answer=reads.bins,
-            about="The programs that skills ask for, for a machine to look for.",
-        ),
-    )
-
-
-class _Reads:
+class SkillMethods:
     """The answers, over one set of services."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         # By agent: the state that a report was made from, and the report.
-        self._kept: dict[str, tuple[object, Encoded]] = {}
+        self._kept: dict[str, tuple[object, EncodedPayload]] = {}
         self._making = threading.Lock()
 
-    def status(self, call: Call) -> Json:
-        """Return the status report of an agent, made and encoded only when something changed."""
+    @rpc("skills.status", ClientScope.READ, given.StatusParams)
+    def status(self, call: RpcCall) -> Json:
+        """Every skill with its verdict."""
         skills, agent_id = self._services.skills, call.params.agent_id
         with skills.lock:
             agent = skills.agent(agent_id)
@@ -98,12 +62,13 @@ class _Reads:
                 return kept[1]
             report = skills.status(agent_id)
         shown = _without_values(wire.status_report(report, report.skills))
-        encoded = Encoded(shown, encode_ascii(shown))
+        encoded = EncodedPayload(shown, encode_ascii(shown))
         self._kept[agent_id] = (state, encoded)
         return encoded
 
-    def bins(self, call: Call) -> Json:
-        """Return the programs that any skill of any agent asks for or would install."""
+    @rpc("skills.bins", ClientScope.NODE)
+    def bins(self, call: RpcCall) -> Json:
+        """The programs that skills ask for, for a machine to look for."""
         del call
         skills = self._services.skills
         names: set[str] = set()
@@ -113,8 +78,9 @@ class _Reads:
             names |= {name for s in found for spec in s.metadata.install for name in spec.bins}
         return {"bins": sorted(names)}
 
-    def detail(self, call: Call) -> Json:
-        """Return all there is to know about one skill."""
+    @rpc("skills.detail", ClientScope.READ, given.SkillParams)
+    def detail(self, call: RpcCall) -> Json:
+        """All about one skill."""
         skills, name = self._services.skills, self._named(call)
         agent_id = skills.agent(call.params.agent_id).id
         try:
@@ -130,8 +96,9 @@ class _Reads:
         detail = wire.skill_detail(status, resources, parts)
         return {"skill": {**detail, "body": clean(status.skill.body)}}
 
-    def route(self, call: Call) -> Json:
-        """Return the skills that fit a message."""
+    @rpc("skills.route", ClientScope.READ, given.RouteParams, slow=True)
+    def route(self, call: RpcCall) -> Json:
+        """Which skill a message needs, with reasons, or none."""
         asked = call.params
         context = Context(paths=asked.files) if asked.files else None
         wanted = Asked(
@@ -148,8 +115,9 @@ class _Reads:
             shown["notReady"] = wire_routing.not_ready(answer.withheld)
         return shown
 
-    def why(self, call: Call) -> Json:
-        """Explain one skill, or what stands between it and a message."""
+    @rpc("skills.why", ClientScope.READ, given.WhyParams, slow=True)
+    def why(self, call: RpcCall) -> Json:
+        """Why a skill is, or is not, used."""
         asked, name = call.params, self._named(call)
         if asked.message is None:
             return wire.explanation(self._services.why(name, asked.agent_id))
@@ -159,8 +127,9 @@ class _Reads:
         )
         return wire_routing.absence(found)
 
-    def prompt(self, call: Call) -> Json:
-        """Return the block that tells an agent about its skills."""
+    @rpc("skills.prompt", ClientScope.READ, given.PromptParams)
+    def prompt(self, call: RpcCall) -> Json:
+        """The block of the system prompt."""
         asked, skills = call.params, self._services.skills
         with skills.lock:
             block = skills.prompt(asked.agent_id, tools=asked.tools)
@@ -170,8 +139,9 @@ class _Reads:
         self._services.usage.note(Use.LISTED, names, agent)
         return {"agentId": agent, "version": version, **wire.prompt(block)}
 
-    def validate(self, call: Call) -> Json:
-        """Return what is wrong with one skill's file, or with all of them."""
+    @rpc("skills.validate", ClientScope.READ, given.ValidateParams, slow=True)
+    def validate(self, call: RpcCall) -> Json:
+        """What is wrong with files."""
         asked = call.params
         named = self._said(call)
         reports = self._services.validate(named, asked.agent_id, asked.strict)
@@ -187,8 +157,9 @@ class _Reads:
             ],
         }
 
-    def usage(self, call: Call) -> Json:
-        """Return what was listed, routed, loaded, invoked and corrected."""
+    @rpc("skills.usage", ClientScope.READ, given.UsageParams)
+    def usage(self, call: RpcCall) -> Json:
+        """What was listed, routed and used."""
         asked = call.params
         # Make sure that there is such an agent: no numbers would read as "nothing was used".
         agent = None if asked.agent_id is None else self._services.skills.agent(asked.agent_id).id
@@ -196,14 +167,14 @@ class _Reads:
             agent_id=agent, skill=asked.name, after=asked.after, limit=asked.limit
         )
 
-    def _named(self, call: Call) -> str:
+    def _named(self, call: RpcCall) -> str:
         name = self._said(call)
         if name is None:
             message = f"invalid {call.method} params: name: give a skill's name or skillKey"
             raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
         return name
 
-    def _said(self, call: Call) -> str | None:
+    def _said(self, call: RpcCall) -> str | None:
         """Return by what a skill is named, if by anything; two names must mean the same one."""
         asked = call.params
         fields = (("name", asked.name), ("skillKey", asked.skill_key), ("slug", asked.slug))
@@ -215,7 +186,7 @@ class _Reads:
                 raise RpcError(Code.INVALID_REQUEST, f"{message}: give one", {"field": field})
         return given[0][1] if given else None
 
-    def _id(self, name: str, call: Call) -> str:
+    def _id(self, name: str, call: RpcCall) -> str:
         """Return what tells the skill of that name from others; the name itself for none."""
         try:
             return self._services.skills.find(name, call.params.agent_id).skill.id
@@ -230,3 +201,8 @@ def _without_values(report: Json) -> Json:
         for problem in report["configProblems"]
     ]
     return {**report, "configProblems": problems}
+
+
+def skill_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods that only read skills."""
+    return collect_methods(SkillMethods(services))

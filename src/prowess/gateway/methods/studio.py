@@ -4,11 +4,19 @@ What people wrote in their sessions leaves the gateway only for a client that ma
 asks for it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from prowess.evaluation.routing import RoutingTests
-from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
+from prowess.gateway.calls import (
+    ClientScope,
+    Code,
+    Json,
+    Method,
+    RpcCall,
+    RpcError,
+    collect_methods,
+    rpc,
+)
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
 from prowess.runtime.harness.budget import Budgets
@@ -37,52 +45,28 @@ class StudioServices:
     missed: MissedActivations
 
 
-def studio_methods(services: Services, studio: StudioServices) -> tuple[Method, ...]:
-    """Return the methods of the studio."""
-    desk = _Desk(services, studio)
-
-    def method(
-        name: str, params: type[Params], answer: Callable[[Call], Json], about: str
-    ) -> Method:
-        # These route many messages, or read many files.
-        slow = name in {"skills.tests.run", "skills.costs", "sessions.missed"}
-        writes = name in {"skills.tests.add", "skills.tests.remove"}
-        scope = Scope.WRITE if writes else Scope.READ
-        return Method(name=name, scope=scope, params=params, answer=answer, slow=slow, about=about)
-
-    return (
-        method("skills.sources", given.Sources, desk.sources, "Every source with what it holds."),
-        method("skills.history", given.History, desk.history, "How a skill became what it is."),
-        method("skills.file", given.File, desk.file, "The text of one file of a skill."),
-        method("skills.activity", given.Activity, desk.activity, "What happened, day by day."),
-        method("skills.tests.list", NoParams, desk.tests, "The messages saved as tests."),
-        method("skills.tests.add", given.AddTest, desk.add_test, "Save a message as a test."),
-        method("skills.tests.remove", given.RemoveTest, desk.remove_test, "Forget a test."),
-        method("skills.tests.run", given.RunTests, desk.run_tests, "Route every saved message."),
-        method("skills.costs", given.Costs, desk.costs, "What the lists of skills cost."),
-        method("sessions.missed", given.Missed, desk.missed, "Skills that were not used in time."),
-    )
-
-
-class _Desk:
+class StudioMethods:
     """The answers, over one set of services."""
 
     def __init__(self, services: Services, studio: StudioServices) -> None:
         self._services, self._studio = services, studio
 
-    def sources(self, call: Call) -> Json:
-        """Return every source of an agent's workspace."""
+    @rpc("skills.sources", ClientScope.READ, given.AgentParams)
+    def sources(self, call: RpcCall) -> Json:
+        """Every source with what it holds."""
         return wire_studio.library(self._studio.libraries.shown(call.params.agent_id))
 
-    def file(self, call: Call) -> Json:
-        """Return one file of a skill."""
+    @rpc("skills.file", ClientScope.READ, given.FileParams)
+    def file(self, call: RpcCall) -> Json:
+        """The text of one file of a skill."""
         asked = call.params
         return wire_studio.skill_file(
             self._studio.libraries.file(asked.name, asked.path, asked.agent_id)
         )
 
-    def history(self, call: Call) -> Json:
-        """Return what the workshop did to a skill."""
+    @rpc("skills.history", ClientScope.READ, given.HistoryParams)
+    def history(self, call: RpcCall) -> Json:
+        """How a skill became what it is."""
         asked, skills = call.params, self._services.skills
         agent = skills.agent(asked.agent_id).id
         name = skills.find(asked.name, agent).skill.name
@@ -95,18 +79,21 @@ class _Desk:
             events = [*events, *found.events][-_MOST_CHANGES:]
         return wire_studio.history(name, events, found.versions)
 
-    def activity(self, call: Call) -> Json:
-        """Return what happened over some days."""
+    @rpc("skills.activity", ClientScope.READ, given.ActivityParams)
+    def activity(self, call: RpcCall) -> Json:
+        """What happened, day by day."""
         asked, services = call.params, self._services
         found = activity(services.usage, services.skills, asked.agent_id, asked.days)
         return wire_studio.activity(found)
 
-    def tests(self, call: Call) -> Json:
-        """Return the saved tests."""
+    @rpc("skills.tests.list", ClientScope.READ)
+    def tests(self, call: RpcCall) -> Json:
+        """The messages saved as tests."""
         del call
         return wire_studio.routing_tests(self._studio.tests.listed(), self._studio.tests_path)
 
-    def add_test(self, call: Call) -> Json:
+    @rpc("skills.tests.add", ClientScope.WRITE, given.AddTestParams)
+    def add_test(self, call: RpcCall) -> Json:
         """Save a message as a test."""
         asked = call.params
         if asked.name is None and asked.should:
@@ -117,19 +104,22 @@ class _Desk:
         )
         return {"test": wire_studio.routing_test(made)}
 
-    def remove_test(self, call: Call) -> Json:
+    @rpc("skills.tests.remove", ClientScope.WRITE, given.RemoveTestParams)
+    def remove_test(self, call: RpcCall) -> Json:
         """Forget a test."""
         return {"removed": self._studio.tests.remove(call.params.id)}
 
-    def run_tests(self, call: Call) -> Json:
-        """Route every saved message as an agent would."""
+    @rpc("skills.tests.run", ClientScope.READ, given.AgentParams, slow=True)
+    def run_tests(self, call: RpcCall) -> Json:
+        """Route every saved message."""
         agent = self._services.skills.agent(call.params.agent_id).id
         runs = self._studio.tests.run(agent)
         problem = self._services.routing().degraded if runs else ""
         return wire_studio.test_runs(runs, agent, problem)
 
-    def costs(self, call: Call) -> Json:
-        """Return what the list of skills costs each agent in each harness."""
+    @rpc("skills.costs", ClientScope.READ, given.CostsParams, slow=True)
+    def costs(self, call: RpcCall) -> Json:
+        """What the lists of skills cost."""
         asked, skills = call.params, self._services.skills
         agents = [one.id for one in skills.settings.agents]
         chosen = agents if asked.agent_id is None else [skills.agent(asked.agent_id).id]
@@ -150,12 +140,15 @@ class _Desk:
             ],
         }
 
-    def missed(self, call: Call) -> Json:
-        """Return the skills that were there, were right, and were not used."""
+    @rpc("sessions.missed", ClientScope.READ, given.MissedParams, slow=True)
+    def missed(self, call: RpcCall) -> Json:
+        """Skills that were not used in time."""
         asked = call.params
-        if asked.reveal and Scope.ADMIN not in call.client.scopes:
-            message = f"missing scope: {Scope.ADMIN.value}: it is needed to see what people wrote"
-            raise RpcError(Code.FORBIDDEN, message, {"missingScope": Scope.ADMIN.value})
+        if asked.reveal and ClientScope.ADMIN not in call.client.scopes:
+            message = (
+                f"missing scope: {ClientScope.ADMIN.value}: it is needed to see what people wrote"
+            )
+            raise RpcError(Code.FORBIDDEN, message, {"missingScope": ClientScope.ADMIN.value})
         kept = self._studio.missed.of(asked.days, fresh=asked.fresh)
         shown = wire_sessions.report(kept.report)
         found = shown["missed"]
@@ -176,3 +169,8 @@ class _Desk:
 
 def _without(shown: Json, names: frozenset[str]) -> Json:
     return {key: value for key, value in shown.items() if key not in names}
+
+
+def studio_methods(services: Services, studio: StudioServices) -> tuple[Method, ...]:
+    """Return the methods of the studio."""
+    return collect_methods(StudioMethods(services, studio))

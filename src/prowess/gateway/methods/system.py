@@ -1,45 +1,19 @@
 """The methods about the gateway itself, and those that other clients need before they start."""
 
-from collections.abc import Callable
-
-from prowess.gateway.calls import Call, Code, Json, Method, NoParams, Params, RpcError, Scope
+from prowess.gateway.calls import (
+    ClientScope,
+    Code,
+    Json,
+    Method,
+    RpcCall,
+    RpcError,
+    collect_methods,
+    rpc,
+)
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
 
 MAIN_SESSION = "main"
-
-
-def system_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that answer for the process."""
-    system = _System(services)
-
-    def reading(
-        name: str,
-        answer: Callable[[Call], Json],
-        about: str,
-        params: type[Params] = NoParams,
-    ) -> Method:
-        return Method(name=name, scope=Scope.READ, params=params, answer=answer, about=about)
-
-    # OpenClaw's clients ask for some of these at their start, and take an empty list for none.
-    lenient = given.Lenient
-
-    return (
-        reading("health", system.health, "Whether the gateway works, and for which agents."),
-        reading("status", system.status, "How many skills are ready, and what waits."),
-        reading("agents.list", system.agents, "The agents of the config."),
-        reading("models.list", system.models, "The language model that reviews.", lenient),
-        reading("sessions.list", system.sessions, "The conversations that are kept.", lenient),
-        reading("exec.approvals.get", system.approvals, "No approvals: always empty.", lenient),
-        reading("cron.list", lambda _: {"jobs": []}, "No scheduled jobs: always empty.", lenient),
-        Method(
-            name="node.bins",
-            scope=Scope.NODE,
-            params=given.NodeBins,
-            answer=system.node_bins,
-            about="Tell which programs this machine lends; they count until it leaves.",
-        ),
-    )
 
 
 def snapshot(services: Services) -> Json:
@@ -67,20 +41,22 @@ def health(services: Services) -> Json:
     }
 
 
-class _System:
+class SystemMethods:
     """The answers, over one set of services."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def health(self, call: Call) -> Json:
-        """Say that it works."""
+    @rpc("health", ClientScope.READ)
+    def health(self, call: RpcCall) -> Json:
+        """Whether the gateway works, and for which agents."""
         del call
         uptime = self._services.now() - self._services.started_at
         return {**health(self._services), "uptimeMs": max(0, round(uptime * 1000))}
 
-    def status(self, call: Call) -> Json:
-        """Count what there is."""
+    @rpc("status", ClientScope.READ)
+    def status(self, call: RpcCall) -> Json:
+        """How many skills are ready, and what waits."""
         services = self._services
         del call
         report = services.skills.status()
@@ -96,8 +72,9 @@ class _System:
             "nodes": services.nodes.listed(),
         }
 
-    def agents(self, call: Call) -> Json:
-        """List the agents, each with its workspace and what it may use."""
+    @rpc("agents.list", ClientScope.READ)
+    def agents(self, call: RpcCall) -> Json:
+        """The agents of the config."""
         skills = self._services.skills
         del call
         default = skills.settings.default_agent
@@ -117,26 +94,36 @@ class _System:
             ],
         }
 
-    def models(self, call: Call) -> Json:
-        """Name the language model of the settings, if there is one."""
+    @rpc("models.list", ClientScope.READ, given.LenientParams)
+    def models(self, call: RpcCall) -> Json:
+        """The language model that reviews."""
         del call
         model = self._services.skills.settings.skills.model
         name = model.name if model.endpoint else ""
         return {"models": [{"id": name, "name": name, "provider": "endpoint"}] if name else []}
 
-    def sessions(self, call: Call) -> Json:
-        """List the conversations that are kept."""
+    @rpc("sessions.list", ClientScope.READ, given.LenientParams)
+    def sessions(self, call: RpcCall) -> Json:
+        """The conversations that are kept."""
         del call
         found = [dict(one) for one in self._services.sessions()]
         return {"sessions": found, "count": len(found)}
 
-    def approvals(self, call: Call) -> Json:
-        """Answer that no approvals are kept."""
+    @rpc("exec.approvals.get", ClientScope.READ, given.LenientParams)
+    def approvals(self, call: RpcCall) -> Json:
+        """No approvals: always empty."""
         del call
         return {"path": "", "exists": False, "hash": "", "file": {"version": 1, "agents": {}}}
 
-    def node_bins(self, call: Call) -> Json:
-        """Take what a machine says that it has."""
+    @rpc("cron.list", ClientScope.READ, given.LenientParams)
+    def cron(self, call: RpcCall) -> Json:
+        """No scheduled jobs: always empty."""
+        del call
+        return {"jobs": []}
+
+    @rpc("node.bins", ClientScope.NODE, given.NodeBinsParams)
+    def node_bins(self, call: RpcCall) -> Json:
+        """Tell which programs this machine lends; they count until it leaves."""
         asked, client = call.params, call.client
         if not client.stays:
             message = "node.bins is for WebSockets: over HTTP nobody is told when a machine leaves"
@@ -145,3 +132,8 @@ class _System:
         if not self._services.nodes.report(client.id, client.name, platform, asked.bins):
             raise RpcError(Code.UNAVAILABLE, "too many machines lend programs: close some first")
         return {"ok": True, "bins": len(set(asked.bins))}
+
+
+def system_methods(services: Services) -> tuple[Method, ...]:
+    """Return the methods that answer for the process."""
+    return collect_methods(SystemMethods(services))
