@@ -36,7 +36,7 @@ from prowess.experience.draft_facts import (
 )
 from prowess.experience.fingerprint import COARSE_STEPS, programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
-from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.text import one_line
@@ -94,7 +94,7 @@ def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:
 
 
 def _by_person(description: str) -> str:
-    return cut(mask_credentials(one_line(description)), _MOST_DESCRIPTION)
+    return cut(masked(one_line(description)), _MOST_DESCRIPTION)
 
 
 def _kept(lines: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from prowess.experience.fingerprint import COARSE_STEPS, behaviour, flow
 from prowess.experience.redaction import HIDDEN, without_secrets
-from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, mapping
 from prowess.skills.metadata import resolve
@@ -43,14 +43,14 @@ _TICK = re.compile("[`\u02cb\uff40]")
 
 def plain(text: str, most: int) -> str:
     """Return `text` on one line of at most `most` characters, in which nothing begins."""
-    words = mask_credentials(one_line(_read(text, most)))
+    words = masked(one_line(_read(text, most)))
     words = _LINK.sub("] ", _TAG.sub("< ", _TICK.sub("'", words)))
     return cut(_PLACEHOLDER.sub(r"\\$", words), most)
 
 
 def in_quotes(text: str, most: int) -> str:
     """Return `text`, cut to `most` characters, in JSON's quotes; line ends are kept as escapes."""
-    words = cut(mask_credentials(clean(_read(text, most))).strip(), most)
+    words = cut(masked(clean(_read(text, most))).strip(), most)
     written = _LINK.sub(r"\\u005d", _TAG.sub(r"\\u003c", json.dumps(words, ensure_ascii=False)))
     return _PLACEHOLDER.sub(r"\\u0024", written).replace("`", r"\u0060")
 
@@ -65,7 +65,7 @@ def cut(text: str, most: int) -> str:
 def _read(text: str, most: int) -> str:
     """Return what is read of a text: enough to mask what is shown of it."""
     text = _LONG_GAP.sub(_gap, text[:_MOST_READ])
-    return mask_credentials(text[: most + _READ_AHEAD])
+    return masked(text[: most + _READ_AHEAD])
 
 
 def _gap(match: re.Match[str]) -> str:
@@ -109,7 +109,7 @@ def stem(timestamp: str, slug: str) -> str:
 
 
 def _sayable(task: str) -> str:
-    return unicodedata.normalize("NFKC", mask_credentials(task[:MOST_TASK]))
+    return unicodedata.normalize("NFKC", masked(task[:MOST_TASK]))
 
 
 def _is_kept(letter: str) -> bool:

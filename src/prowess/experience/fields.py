@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.credentials import masked
 from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (
     Action,
@@ -119,7 +119,7 @@ def is_secret_value(name: str, value: str) -> bool:
     said = f"{name}={value}"
     words = plain_words(name)
     is_named = _has_part(words) or not (_WORDS - _LABEL_WORDS).isdisjoint(words.split())
-    return is_named or bool(_MAYBE.search(name) and mask_credentials(said) != said)
+    return is_named or bool(_MAYBE.search(name) and masked(said) != said)
 
 
 def labels_of(target: UiTarget) -> tuple[str, ...]:

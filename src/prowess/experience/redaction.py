@@ -30,9 +30,9 @@ from prowess.experience.fields import (
     says_login,
     way_of,
 )
-from prowess.secrets.credentials import STARS, mask_credentials
+from prowess.secrets.credentials import STARS, masked
 from prowess.secrets.cues import small_letters
-from prowess.secrets.mask import HiddenText, hide_secrets
+from prowess.secrets.mask import Hidden, hidden_in
 from prowess.transcripts.traces import (
     Action,
     Deed,
@@ -196,7 +196,7 @@ def is_secret_step(step: Step) -> bool:
 def without_secrets(trace: Trace) -> Trace:
     """Return the trace without credentials and without what was typed into secret fields."""
     # Most texts are the same in every pass, and in many steps.
-    look = cache(hide_secrets)
+    look = cache(hidden_in)
     for _ in range(_MOST_PASSES):
         found = _pass(trace, look)
         if found == trace:
@@ -206,7 +206,7 @@ def without_secrets(trace: Trace) -> Trace:
     return trace
 
 
-def _pass(trace: Trace, look: Callable[[str], HiddenText]) -> Trace:
+def _pass(trace: Trace, look: Callable[[str], Hidden]) -> Trace:
     found = tuple(_hidden_steps(trace))
     taken = [text for one in found for text in one.texts]
 
@@ -352,7 +352,7 @@ def _inner(value: Json, taken: list[str], *, is_secret: bool, depth: int) -> Jso
         return [value[0], HIDDEN]
     if value and all(isinstance(one, str) for one in value):
         # The words of a command: an option knows what the next word is.
-        taken.extend(hide_secrets(" ".join(str(one) for one in value)).taken)
+        taken.extend(hidden_in(" ".join(str(one) for one in value)).taken)
     inner: list[Json] = []
     for one in value:
         inner.append(_inner(one, taken, is_secret=is_secret, depth=depth + 1))
@@ -398,7 +398,7 @@ def _questions(value: Json, depth: int) -> Iterator[str]:
 
 
 def _shows_secret(text: str) -> bool:
-    return HIDDEN in text or STARS in text or mask_credentials(text) != text
+    return HIDDEN in text or STARS in text or masked(text) != text
 
 
 def _clean_step(step: Step, clean: Change) -> Step:

@@ -28,7 +28,7 @@ from prowess.errors import PathError
 from prowess.mcp.protocol import SKILL_FILE, file_uri
 from prowess.runtime.scan import ScanService, Target
 from prowess.runtime.skill_texts import MOST_CHARS, SkillFiles, SkillText, SkillTexts, inner_path
-from prowess.safety.intake.ledger import ScanLimits
+from prowess.safety.intake.ledger import Limits
 from prowess.safety.model import LedgerEntry
 from prowess.skills.model import Fields, Skill
 from prowess.skills.prompt import escape
@@ -46,7 +46,7 @@ def framed(element: str, attributes: Mapping[str, str], text: str) -> str:
 
 MOST_FILES, MOST_BYTES = 512, 16 * 1024 * 1024
 # A longer file was not read to its end.
-MOST_FILE_BYTES = ScanLimits().file_bytes
+MOST_FILE_BYTES = Limits().file_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from prowess.reading.views import Lines, Spot, View
 from prowess.safety.evidence import show_evidence
-from prowess.safety.facts import Act, Scene, Surroundings
-from prowess.safety.intake.ledger import Intake, ScanLimits, take
+from prowess.safety.facts import Act, Scene, Setting
+from prowess.safety.intake.ledger import Intake, Limits, take
 from prowess.safety.judging.damage import judge_damage, judge_lasting
 from prowess.safety.judging.data import judge_data
 from prowess.safety.judging.execution import judge_execution
-from prowess.safety.judging.packages import find_lookalike, judge_packages
+from prowess.safety.judging.packages import judge_packages, lookalike
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -29,12 +29,7 @@ from prowess.safety.model import (
     Sighting,
     content_hash,
 )
-from prowess.safety.rules.levels import (
-    Acceptance,
-    apply_acceptances,
-    find_literal_hits,
-    weigh_sighting,
-)
+from prowess.safety.rules.levels import Acceptance, accepted_by, level_of, literal_hits
 from prowess.safety.rules.table import read_rules
 from prowess.safety.survey import Survey
 
@@ -47,7 +42,7 @@ _HASH_LENGTH = 24
 _COMMANDING = frozenset((Act.FETCH, Act.EXEC, Act.SEND, Act.READ, Act.DELETE, Act.PERSIST))
 # What a reader says where it gave up on a part that may hold anything.
 _GIVEN_UP = ("nested too deeply", "goes too deep", "too large", "too many")
-_Sighted = tuple[Sighting, Surroundings]
+_Seen = tuple[Sighting, Setting]
 
 
 class OutOfTimeError(Exception):
@@ -58,7 +53,7 @@ class OutOfTimeError(Exception):
 class ScanOptions:
     """What the operator and the host say about a scan; nothing of it comes from the skill."""
 
-    limits: ScanLimits = field(default_factory=ScanLimits)
+    limits: Limits = field(default_factory=Limits)
     # Names that a skill must not imitate.
     trusted_names: tuple[str, ...] = ()
     # variable -> hosts that it may be sent to
@@ -83,23 +78,21 @@ def scan(
     intake = Intake((), (), ())
     try:
         intake = take(files, options.limits)
-        seen = _survey_files(intake, profile, options, begun)
-        findings = _make_findings(seen, intake, profile, options, files)
+        seen = _look(intake, profile, options, begun)
+        findings = _findings(seen, intake, profile, options, files)
     except OutOfTimeError as problem:
-        return _report_error(
+        return _error(
             intake, options, f"stopped after {options.time_limit:g} s, in {problem}", begun
         )
     # An analyser that fails must not pass for one that found nothing: any failure is the verdict.
     except Exception as problem:  # noqa: BLE001
-        return _report_error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
-    verdict = _decide(findings, profile)
+        return _error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
+    verdict = _verdict(findings, profile)
     took = (options.clock() - begun) * 1000
     return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
 
 
-def _survey_files(
-    intake: Intake, profile: Profile, options: ScanOptions, begun: float
-) -> Iterator[_Sighted]:
+def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) -> Iterator[_Seen]:
     def check_time(where: str) -> None:
         if options.clock() - begun > options.time_limit:
             raise OutOfTimeError(where)
@@ -110,21 +103,19 @@ def _survey_files(
     for source in intake.sources:
         survey.read_file(source)
     survey.follow_runs()
-    yield from ((seen, Surroundings()) for seen in intake.sightings)
+    yield from ((seen, Setting()) for seen in intake.sightings)
     yield from survey.seen
-    yield from _judge_all(scene, check_time)
-    yield from _find_hidden_code(scene)
-    yield from _report_unread(survey)
-    yield from _report_refused(options)
-    yield from _check_skill_name(intake, options)
+    yield from _judged(scene, check_time)
+    yield from _hidden_code(scene)
+    yield from _incomplete(survey)
+    yield from _refused(options)
+    yield from _name(intake, options)
     if profile is Profile.PROPOSAL:
         for source in intake.sources:
-            yield from (
-                (seen, Surroundings()) for seen in find_literal_hits(survey.folded(source.path))
-            )
+            yield from ((seen, Setting()) for seen in literal_hits(survey.folded(source.path)))
 
 
-def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sighted]:
+def _judged(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Seen]:
     for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
         for count, (seen, noted) in enumerate(judge(scene)):
             if count % _PER_CHECK == 0:
@@ -133,7 +124,7 @@ def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sig
         check_time("correlation")
 
 
-def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:
+def _hidden_code(scene: Scene) -> Iterator[_Seen]:
     """Commands that stand where the reader of the page does not see them."""
     for noted in scene.everything():
         if noted.setting.is_hidden and noted.fact.act in _COMMANDING:
@@ -141,35 +132,32 @@ def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:
             yield Sighting("hidden-instruction", noted.fact.spot, message), noted.setting
 
 
-def _report_unread(survey: Survey) -> Iterator[_Sighted]:
+def _incomplete(survey: Survey) -> Iterator[_Seen]:
     for path, why in dict.fromkeys(survey.unread):
         fatal = any(words in why for words in _GIVEN_UP)
         rule = "scan-incomplete" if fatal else "unscanned-content"
         level = None if fatal else Level.INFO
         spot = Spot(View.raw(path, ""), 0, 0)
-        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Surroundings()
+        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Setting()
 
 
-def _report_refused(options: ScanOptions) -> Iterator[_Sighted]:
+def _refused(options: ScanOptions) -> Iterator[_Seen]:
     for entry in options.refused:
         spot = Spot(View.raw(entry.path, ""), 0, 0)
-        yield Sighting("unscanned-content", spot, f"was not read: {entry.reason}"), Surroundings()
+        yield Sighting("unscanned-content", spot, f"was not read: {entry.reason}"), Setting()
 
 
-def _check_skill_name(intake: Intake, options: ScanOptions) -> Iterator[_Sighted]:
+def _name(intake: Intake, options: ScanOptions) -> Iterator[_Seen]:
     if not options.skill or options.skill in options.trusted_names:
         return
-    if like := find_lookalike(options.skill, options.trusted_names):
+    if like := lookalike(options.skill, options.trusted_names):
         path = next((source.path for source in intake.sources), "")
         spot = Spot(View.raw(path, ""), 0, 0)
-        yield (
-            Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"),
-            Surroundings(),
-        )
+        yield Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"), Setting()
 
 
-def _make_findings(
-    seen: Iterable[_Sighted],
+def _findings(
+    seen: Iterable[_Seen],
     intake: Intake,
     profile: Profile,
     options: ScanOptions,
@@ -189,10 +177,10 @@ def _make_findings(
         if known is None and counts[crowd] >= _PER_RULE:
             continue
         counts[crowd] += 1
-        best[key] = _make_finding(weighed, lines.get(sighting.spot.path))
+        best[key] = _finding(weighed, lines.get(sighting.spot.path))
     digest = content_hash(files)
     kept = (
-        apply_acceptances(finding, options.skill, digest, options.acceptances)
+        accepted_by(finding, options.skill, digest, options.acceptances)
         for finding in best.values()
     )
     return tuple(
@@ -211,16 +199,16 @@ class _Weighed(NamedTuple):
 
 
 def _weigh(
-    seen: Sighting, setting: Surroundings, lines: Mapping[str, Lines], profile: Profile
+    seen: Sighting, setting: Setting, lines: Mapping[str, Lines], profile: Profile
 ) -> _Weighed:
     lowered = tuple(dict.fromkeys((*seen.lowered_by, *setting.lowered_by)))
-    level = weigh_sighting(seen, read_rules()[seen.rule_id], profile, lowered)
+    level = level_of(seen, read_rules()[seen.rule_id], profile, lowered)
     table = lines.get(seen.spot.path)
     line, column = table.position(seen.spot.offset) if table else (1, 1)
     return _Weighed(seen, level, lowered, line, column)
 
 
-def _make_finding(weighed: _Weighed, table: Lines | None) -> Finding:
+def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
     seen, level, lowered, line, column = weighed
     rule = read_rules()[seen.rule_id]
     evidence = show_evidence(seen.spot, table.line(line) if table else "", column)
@@ -237,21 +225,21 @@ def _make_finding(weighed: _Weighed, table: Lines | None) -> Finding:
         message=seen.message,
         evidence=evidence,
         evidence_hash=digest.hexdigest()[:_HASH_LENGTH],
-        views=_describe_chain(seen.spot, table),
+        views=_chain(seen.spot, table),
         why=rule.why,
         fix=rule.fix,
         lowered_by=lowered,
     )
 
 
-def _describe_chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
+def _chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
     """How the text was read, without the folding where it changed nothing there."""
     if table and table.text.startswith(spot.text[:200], spot.offset):
         return tuple(step for step in spot.view.chain if step not in {"folded", "joined"})
     return spot.view.chain
 
 
-def _decide(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
+def _verdict(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
     levels = {finding.level for finding in findings}
     if any(finding.rule_id == "scan-incomplete" for finding in findings):
         return ScanVerdict.ERROR
@@ -260,7 +248,7 @@ def _decide(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
     return ScanVerdict.WARN if levels & {Level.WARN, Level.CRITICAL} else ScanVerdict.CLEAN
 
 
-def _report_error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
+def _error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
     rule = read_rules()["scan-incomplete"]
     # Built by hand: what failed may be the very thing that makes findings.
     finding = Finding(

@@ -18,7 +18,7 @@ from typing import Any
 
 from prowess.errors import ProposalError
 from prowess.safety.review import SHORTEST_NONCE
-from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.credentials import masked
 from prowess.secrets.formats import mask
 from prowess.skills.json_text import is_plain
 from prowess.skills.text import clean, one_line
@@ -156,7 +156,7 @@ def without_secrets(text: str) -> str:
     """Return `text` with everything masked that looks like a credential, keys as a whole."""
     whole = _PRIVATE_KEY.sub(rf"\1{_STARS}", text)
     # Masked by form first, which leaves a beginning; then all that only its place gives away.
-    return mask_credentials(_BARE.sub(_starred, mask(whole)))
+    return masked(_BARE.sub(_starred, mask(whole)))
 
 
 def _starred(hit: re.Match[str]) -> str:

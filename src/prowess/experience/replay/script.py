@@ -41,7 +41,7 @@ from prowess.experience.replay.steps import (
     tool_part,
     write_part,
 )
-from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.credentials import masked
 from prowess.transcripts.traces import Action, Deed, Json, Step, Trace, deed_of
 
 _MOST_WORDS = 400
@@ -174,7 +174,7 @@ def _values(trace: Trace, name: str, steps: Sequence[_Numbered], places: frozens
     risky = " ".join(str(step.number) for step in steps if step.part and step.part.danger)
     on_device, on_host = Place.DEVICE in places, Place.HOST in places
     values = {
-        "NAME": _line(mask_credentials(name), _MOST_TASK),
+        "NAME": _line(masked(name), _MOST_TASK),
         "TASK": _line(trace.task, _MOST_TASK),
         "RECORDED_FOLDER": trace.folder if visible(trace.folder) == trace.folder else "",
         "RISKY": risky,

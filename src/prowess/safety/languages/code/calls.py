@@ -54,7 +54,7 @@ def run_words(state: State, site: Site, parts: tuple[Value, ...]) -> None:
     texts = [part.text or "$value" for part in parts]
     flow = labels_of(parts)
     program = _program(texts[0]) if texts else ""
-    language = _language(program)
+    language = find_language(program)
     script = _inline_script(texts) if language else None
     if script is not None:
         subject = "shell" if language == "shell" else program
@@ -70,7 +70,9 @@ def run_words(state: State, site: Site, parts: tuple[Value, ...]) -> None:
     _fetched_command(state, site, flow)
 
 
-def _language(program: str) -> str:
+def find_language(text: str) -> str:
+    """Return the language that a program runs, empty where it is no interpreter."""
+    program = _program(text)
     if program in common_words("shells"):
         return "shell"
     return (
@@ -134,7 +136,7 @@ def _fetched_command(state: State, site: Site, flow: Labels) -> None:
         state.parts["runs-received"] = site.node
 
 
-def output_labels(texts: tuple[str, ...]) -> Labels:
+def label_output(texts: tuple[str, ...]) -> Labels:
     """Return what the output of command lines holds."""
     found: set[str] = set()
     for whole in texts:
@@ -154,14 +156,14 @@ def output_labels(texts: tuple[str, ...]) -> Labels:
     return frozenset(found)
 
 
-def shell_text(state: State, site: Site) -> Value:
+def run_shell_text(state: State, site: Site) -> Value:
     """`os.system(text)` and its like."""
     command = site.arg(0, "command" if "command" in site.keywords else "cmd")
     run_text(state, site, command)
-    return labelled(output_labels(command.texts()) | _kept(command.labels), site.name + "()")
+    return labelled(label_output(command.texts()) | _kept(command.labels), site.name + "()")
 
 
-def process(state: State, site: Site) -> Value:
+def run_process(state: State, site: Site) -> Value:
     """`subprocess.run(…)` and its like."""
     command = site.arg(0, "args")
     shell = site.keywords.get("shell")
@@ -177,10 +179,10 @@ def process(state: State, site: Site) -> Value:
             texts += (value.text,)
     fed = site.keywords.get("input", UNKNOWN).labels | site.keywords.get("stdin", UNKNOWN).labels
     first = texts[0].split() if texts and texts[0] else []
-    if fed & {"remote", "decoded"} and first and _language(_program(first[0])):
+    if fed & {"remote", "decoded"} and first and find_language(first[0]):
         # What an interpreter is fed is what it runs.
         state.emit(Act.EXEC, site.node, "shell", texts[0] or "", fed)
-    return labelled(output_labels(texts) | _kept(command.labels | fed), site.name + "()")
+    return labelled(label_output(texts) | _kept(command.labels | fed), site.name + "()")
 
 
 def _kept(labels: Labels) -> Labels:
@@ -194,7 +196,7 @@ def _redirected(state: State, site: Site) -> None:
         state.emit(Act.REVERSE_SHELL, site.node, state.language.name, state.peer)
 
 
-def spawned(state: State, site: Site) -> Value:
+def spawn_program(state: State, site: Site) -> Value:
     """`os.execv(path, args)`, `os.spawnl(mode, path, …)`, `asyncio.create_subprocess_exec(…)`."""
     parts = list(site.args)
     if ".spawn" in site.name or ".posix_spawn" in site.name:
@@ -207,7 +209,7 @@ def spawned(state: State, site: Site) -> Value:
     return labelled(NO_LABELS, site.name + "()")
 
 
-def terminal(state: State, site: Site) -> Value:
+def open_terminal(state: State, site: Site) -> Value:
     """`pty.spawn(argv)`: a terminal for whoever holds the other end."""
     command = site.arg(0, "argv")
     run_words(state, site, command.items if command.items is not None else (command,))
@@ -215,7 +217,7 @@ def terminal(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def evaluated(state: State, site: Site) -> Value:
+def evaluate_text(state: State, site: Site) -> Value:
     """`eval(text)` and `exec(text)`."""
     code = site.arg(0, "source")
     subject = "eval" if site.name == "eval" else "exec"
@@ -229,7 +231,7 @@ def evaluated(state: State, site: Site) -> Value:
     return labelled(code.labels - {"decoded"})
 
 
-def compiled(_state: State, site: Site) -> Value:
+def compile_text(_state: State, site: Site) -> Value:
     """`compile(text, …)`: code that is not yet run."""
     code = site.arg(0, "source")
     return Value(
@@ -250,7 +252,7 @@ def run_file(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def loaded_code(state: State, site: Site) -> Value:
+def load_code(state: State, site: Site) -> Value:
     """`types.FunctionType(code, …)`: code objects made callable."""
     code = site.arg(0, "code")
     if code.labels or code.name == "code":
@@ -258,34 +260,34 @@ def loaded_code(state: State, site: Site) -> Value:
     return labelled(code.labels)
 
 
-def native(state: State, site: Site) -> Value:
+def load_native(state: State, site: Site) -> Value:
     """`ctypes.CDLL(path)`: machine code."""
     path = site.arg(0, "name")
     state.emit(Act.EXEC, site.node, "native", path.text, path.labels)
     return labelled(NO_LABELS, site.name + "()")
 
 
-def interactive(state: State, site: Site) -> Value:
+def open_prompt(state: State, site: Site) -> Value:
     """`code.interact()`: a prompt for whoever is there."""
     state.emit(Act.EXEC, site.node, "exec", "", frozenset(["input"]))
     return UNKNOWN
 
 
-def duplicated(state: State, site: Site) -> Value:
+def duplicate_stream(state: State, site: Site) -> Value:
     """`os.dup2(socket.fileno(), 0)`: standard streams handed to the network."""
     if site.arg(0).name.startswith("socket."):
         state.emit(Act.REVERSE_SHELL, site.node, state.language.name, state.peer)
     return UNKNOWN
 
 
-def pip_main(state: State, site: Site) -> Value:
+def run_pip(state: State, site: Site) -> Value:
     """`pip.main(["install", …])`."""
     items = site.arg(0, "args").items or ()
     _installs(state, site, ["pip", *(item.text for item in items)])
     return UNKNOWN
 
 
-def words_of_line(state: State, site: Site) -> Value:
+def split_line(state: State, site: Site) -> Value:
     """`shlex.split(text)`: an argument list that stands in one text."""
     line = site.arg(0)
     if not isinstance(line.constant, str):
@@ -303,22 +305,23 @@ _EFFECTS: dict[str, Effect] = {
     one.__name__: one
     for one in (
         # What is run.
-        evaluated, compiled, shell_text, process, spawned, interactive, terminal, duplicated,
-        run_file, loaded_code, native, pip_main, words_of_line,
+        evaluate_text, compile_text, run_shell_text, run_process, spawn_program, open_prompt,
+        open_terminal, duplicate_stream, run_file, load_code, load_native, run_pip, split_line,
         # What is fetched and sent.
-        io.opened_url, io.request_object, io.retrieved, io.connection, io.connection_request,
-        io.connected, io.received, io.sent, io.resolved, io.browsed, io.cloned,
+        io.open_url, io.make_request, io.retrieve_url, io.make_connection, io.send_request,
+        io.connect_socket, io.receive_data, io.send_data, io.resolve_host, io.browse_url,
+        io.clone_repository,
         # What happens to files and the environment.
-        io.opened, io.handle_write, io.dumped, io.read_path, io.write_path, io.read_named,
-        io.packed, io.archived, io.copied, io.removed, io.permitted, io.path_made, io.home,
-        io.joined_path, io.joined_to_path, io.same_path, io.listed, io.walked, io.environment,
-        io.updated_environment, io.set_environment,
+        io.open_file, io.write_handle, io.dump_data, io.read_path, io.write_path, io.open_named,
+        io.pack_file, io.make_archive, io.copy_file, io.remove_file, io.change_mode, io.make_path,
+        io.find_home, io.join_parts, io.join_to_path, io.keep_path, io.list_folder, io.walk_folder,
+        io.read_environment, io.update_environment, io.set_environment,
         # What is read, decoded, revived and reached by name.
-        effects.variable, effects.deserialised, effects.imported, effects.attribute,
-        effects.namespace, effects.getter, effects.decrypted, effects.scheduled,
-        effects.registry_key, effects.registry_value, effects.became_root, effects.elevated,
-        effects.no_origin, effects.parameters, effects.codec_decoding, effects.own_attribute,
-        effects.saved,
+        effects.read_variable, effects.revive_object, effects.import_module, effects.get_attribute,
+        effects.make_namespace, effects.make_getter, effects.decrypt, effects.schedule,
+        effects.open_registry_key, effects.set_registry_value, effects.become_root, effects.elevate,
+        effects.forget_origin, effects.make_mapping, effects.decode_by_codec,
+        effects.get_own_attribute, effects.save_data,
     )
 }  # fmt: skip
 
@@ -328,21 +331,21 @@ def load_effects(name: str, functions: Mapping[str, Effect]) -> dict[str, Effect
     found = {call: functions[kind] for call, kind in load_index(name, "effects").items()}
     for call, kind in load_index(name, "sources").items():
         label, _, target = kind.partition(" ")
-        found[call] = effects.source(label, target)
+        found[call] = effects.make_source(label, target)
     for call, label in load_index(name, "quiet_sources").items():
-        found[call] = effects.quiet_source(label)
+        found[call] = effects.make_quiet_source(label)
     return found
 
 
 @cache
 def python_effects() -> dict[str, Effect]:
     """Return what calls of Python do, by dotted name."""
-    decoders = dict.fromkeys(load_index(PYTHON_TABLE, "decoders"), effects.decoding)
+    decoders = dict.fromkeys(load_index(PYTHON_TABLE, "decoders"), effects.decode_call)
     return load_effects(PYTHON_TABLE, _EFFECTS) | decoders
 
 
 @cache
 def python_methods() -> dict[str, Effect]:
     """Return what methods do whose names alone say enough."""
-    known = {**_EFFECTS, "clipboard": effects.source("clipboard", "")}
+    known = {**_EFFECTS, "clipboard": effects.make_source("clipboard", "")}
     return {name: known[kind] for name, kind in load_index(PYTHON_TABLE, "methods").items()}

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
-from prowess.safety.languages.code.io import store, stored_labels
+from prowess.safety.languages.code.io import label_stored, store
 from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
     MAX_TEXT,
@@ -90,7 +90,7 @@ _PLAIN: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def codec_encoding(name: Constant | None) -> str | None:
+def find_codec(name: Constant | None) -> str | None:
     """Return the encoding that `codecs.decode(…, name)` undoes, where it is not a charset."""
     codecs_by_name = load_index(PYTHON_TABLE, "codecs")
     return codecs_by_name.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
@@ -113,12 +113,12 @@ _DECODED = frozenset(["decoded"])
 _RUN_KEY = "currentversion\\run"
 
 
-def variable(state: State, site: Site) -> Value:
+def read_variable(state: State, site: Site) -> Value:
     """`os.getenv(name)`."""
-    return environment_variable(state, site, site.arg(0, "key"), site.arg(1, "default"))
+    return read_environment_variable(state, site, site.arg(0, "key"), site.arg(1, "default"))
 
 
-def environment_variable(state: State, site: Site, key: Value, default: Value) -> Value:
+def read_environment_variable(state: State, site: Site, key: Value, default: Value) -> Value:
     """Return the value of one environment variable."""
     name = key.text
     if not name or key.constant is None:
@@ -135,7 +135,7 @@ def environment_variable(state: State, site: Site, key: Value, default: Value) -
     return Value(sketch=known, labels=frozenset([label]), node=default.node)
 
 
-def source(label: str, target: str) -> Callable[[State, Site], Value]:
+def make_source(label: str, target: str) -> Callable[[State, Site], Value]:
     """Return what a call does that reads something secret."""
 
     def effect(state: State, site: Site) -> Value:
@@ -145,7 +145,7 @@ def source(label: str, target: str) -> Callable[[State, Site], Value]:
     return effect
 
 
-def quiet_source(label: str) -> Callable[[State, Site], Value]:
+def make_quiet_source(label: str) -> Callable[[State, Site], Value]:
     """Return what a call does whose result has an origin that is no secret by itself."""
 
     def effect(state: State, site: Site) -> Value:
@@ -156,15 +156,15 @@ def quiet_source(label: str) -> Callable[[State, Site], Value]:
     return effect
 
 
-def decoding(state: State, site: Site) -> Value:
+def decode_call(state: State, site: Site) -> Value:
     """`base64.b64decode(data)` and its like."""
     encoding = load_index(PYTHON_TABLE, "decoders")[site.name]
-    return unpacked(state, site, encoding, site.arg(0))
+    return unpack(state, site, encoding, site.arg(0))
 
 
-def codec_decoding(state: State, site: Site) -> Value | None:
+def decode_by_codec(state: State, site: Site) -> Value | None:
     """`codecs.decode(data, encoding)`, where the encoding is not a charset."""
-    encoding = codec_encoding(site.arg(1, "encoding").constant)
+    encoding = find_codec(site.arg(1, "encoding").constant)
     # Turning by thirteen letters is its own undoing; the others only pack when they encode.
     if site.name.endswith(".encode") and encoding != "rot13":
         return None
@@ -173,13 +173,13 @@ def codec_decoding(state: State, site: Site) -> Value | None:
         known = text.constant
         shown = known.decode("utf-8", "replace") if isinstance(known, bytes) else known
         return replace(text, constant=shown)
-    found = unpacked(state, site, encoding, site.arg(0))
+    found = unpack(state, site, encoding, site.arg(0))
     if encoding == "rot13" and isinstance(found.constant, bytes):
         return replace(found, constant=found.constant.decode("utf-8", "replace"))
     return found
 
 
-def unpacked(state: State, site: Site, encoding: str, data: Value) -> Value:
+def unpack(state: State, site: Site, encoding: str, data: Value) -> Value:
     """Return what data decodes to."""
     state.emit(Act.DECODE, site.node, encoding, "", data.labels)
     result = decode(encoding, data.constant)
@@ -188,7 +188,7 @@ def unpacked(state: State, site: Site, encoding: str, data: Value) -> Value:
     return state.charge(found)
 
 
-def deserialised(state: State, site: Site) -> Value | None:
+def revive_object(state: State, site: Site) -> Value | None:
     """`pickle.loads(data)` and its like; safe loaders are not."""
     kind = site.name.partition(".")[0]
     if kind == "torch":
@@ -202,12 +202,12 @@ def deserialised(state: State, site: Site) -> Value | None:
     data = site.arg(0)
     flow = data.labels
     for text in data.texts():
-        flow |= stored_labels(state, site.node, text)
+        flow |= label_stored(state, site.node, text)
     state.emit(Act.DESERIALISE, site.node, kind, data.text[:200], flow)
     return labelled(flow, "code" if kind == "marshal" else "")
 
 
-def imported(state: State, site: Site) -> Value:
+def import_module(state: State, site: Site) -> Value:
     """`__import__(name)` and `importlib.import_module(name)`."""
     name = site.arg(0, "name")
     if not isinstance(name.constant, str):
@@ -221,7 +221,7 @@ def imported(state: State, site: Site) -> Value:
     return Value(name=module)
 
 
-def attribute(state: State, site: Site) -> Value | None:
+def get_attribute(state: State, site: Site) -> Value | None:
     """`getattr(thing, name)`."""
     thing, name = site.arg(0), site.arg(1)
     if not isinstance(name.constant, str):
@@ -230,10 +230,10 @@ def attribute(state: State, site: Site) -> Value | None:
         return labelled(thing.labels | (name.labels - {"input"}))
     if not thing.name:
         return None
-    return computed(state, site, thing.name, name)
+    return compute_name(state, site, thing.name, name)
 
 
-def computed(state: State, site: Site, base: str, name: Value) -> Value:
+def compute_name(state: State, site: Site, base: str, name: Value) -> Value:
     """Return what a name given as text reaches, and note where that is dangerous."""
     full = canonical(f"{base}.{name.text}" if base else name.text)
     if is_dangerous(full):
@@ -242,44 +242,44 @@ def computed(state: State, site: Site, base: str, name: Value) -> Value:
     return Value(name=full)
 
 
-def getter(_state: State, site: Site) -> Value | None:
+def make_getter(_state: State, site: Site) -> Value | None:
     """`operator.attrgetter(name)`, `operator.methodcaller(name, …)`: attributes taken later."""
     if not isinstance(site.arg(0).constant, str):
         return None
     return Value(name=site.name.rpartition(".")[2], items=site.args)
 
 
-def own_attribute(state: State, site: Site) -> Value | None:
+def get_own_attribute(state: State, site: Site) -> Value | None:
     """`module.__getattribute__(name)`."""
     if not site.receiver.name or not isinstance(site.arg(0).constant, str):
         return None
-    return computed(state, site, site.receiver.name, site.arg(0))
+    return compute_name(state, site, site.receiver.name, site.arg(0))
 
 
-def decrypted(state: State, site: Site) -> Value:
+def decrypt(state: State, site: Site) -> Value:
     """`Fernet(key).decrypt(data)`: text that nobody can read beforehand."""
     state.emit(Act.DECODE, site.node, "cipher", "", site.labels())
     return labelled(site.labels() | _DECODED)
 
 
-def namespace(_state: State, site: Site) -> Value:
+def make_namespace(_state: State, site: Site) -> Value:
     """`globals()`, `vars(module)`: a module's names as a mapping."""
     base = site.arg(0).name if site.name == "vars" else ""
     return Value(name="namespace:" + base)
 
 
-def scheduled(state: State, site: Site) -> Value:
+def schedule(state: State, site: Site) -> Value:
     """`CronTab(…).new(command=…)`."""
     state.emit(Act.PERSIST, site.node, "cron", site.arg(0, "command").text, site.labels())
     return UNKNOWN
 
 
-def registry_key(_state: State, site: Site) -> Value:
+def open_registry_key(_state: State, site: Site) -> Value:
     """`winreg.OpenKey(root, path)`."""
     return Value(name="winreg.key()", made_of=site.arg(1, "sub_key"))
 
 
-def registry_value(state: State, site: Site) -> Value:
+def set_registry_value(state: State, site: Site) -> Value:
     """`winreg.SetValueEx(key, name, 0, kind, value)`: under `Run` it starts at every login."""
     path = site.arg(0).made_of
     if path is not None and _RUN_KEY in path.text.lower():
@@ -288,26 +288,26 @@ def registry_value(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def became_root(state: State, site: Site) -> Value:
+def become_root(state: State, site: Site) -> Value:
     """`os.setuid(0)`."""
     if site.arg(0).constant == 0:
         state.emit(Act.PRIVILEGE, site.node, "setuid")
     return UNKNOWN
 
 
-def elevated(state: State, site: Site) -> Value:
+def elevate(state: State, site: Site) -> Value:
     """`ShellExecuteW(None, "runas", program, …)`."""
     if site.arg(1).text.lower() == "runas":
         state.emit(Act.PRIVILEGE, site.node, "runas", site.arg(2).text)
     return UNKNOWN
 
 
-def no_origin(_state: State, _site: Site) -> Value:
+def forget_origin(_state: State, _site: Site) -> Value:
     """`len(x)`, `isinstance(x, y)`: an answer about a value, not the value."""
     return UNKNOWN
 
 
-def parameters(_state: State, site: Site) -> Value:
+def make_mapping(_state: State, site: Site) -> Value:
     """`dict(…)`: the mapping it was given, or its keywords."""
     first = site.arg(0)
     if first.labels or first.keys is not None:
@@ -315,7 +315,7 @@ def parameters(_state: State, site: Site) -> Value:
     return mapping(site.keywords)
 
 
-def saved(state: State, site: Site) -> Value:
+def save_data(state: State, site: Site) -> Value:
     """`frame.to_csv(path)`, `image.save(path)`: data of the receiver written to a path."""
     path = site.arg(0)
     if path.texts() and site.receiver.labels:
@@ -336,7 +336,7 @@ def _steps(values: tuple[Value, ...]) -> tuple[str, ...]:
     return next((value.steps for value in values if value.steps), ())
 
 
-def text_method(state: State, site: Site, method: str) -> Value | None:
+def call_text_method(state: State, site: Site, method: str) -> Value | None:
     """Return what a method of a constant text gives; None where it is not such a method."""
     subject = site.receiver
     if method == "format" and subject.text:
@@ -344,12 +344,12 @@ def text_method(state: State, site: Site, method: str) -> Value | None:
     if not isinstance(subject.constant, str | bytes):
         return None
     if method == "join":
-        return _joined(state, subject.constant, site.arg(0))
+        return join_texts(state, subject.constant, site.arg(0))
     if method == "translate":
         return _translated(state, site)
     # Python 2 wrote "…".decode("base64").
     if method == "decode" and isinstance(subject.constant, str) and site.args:
-        return unpacked(state, site, "hex" if site.args[0].text == "hex" else "base64", subject)
+        return unpack(state, site, "hex" if site.args[0].text == "hex" else "base64", subject)
     return _rewritten(state, site, method, subject.constant)
 
 
@@ -369,7 +369,8 @@ def _rewritten(state: State, site: Site, method: str, text: str | bytes) -> Valu
     return state.charge(found)
 
 
-def _joined(state: State, separator: str | bytes, parts: Value) -> Value:
+def join_texts(state: State, separator: str | bytes, parts: Value) -> Value:
+    """Return the members of a value as one text."""
     values = members(parts)
     if values is None:
         return Value(labels=parts.labels, node=parts.node)
@@ -475,11 +476,11 @@ def _reversed(state: State, site: Site) -> Value | None:
     first = site.arg(0)
     if isinstance(first.constant, str | bytes):
         found = replace(first, constant=first.constant[::-1], plain=False)
-        return state.charge(backwards(found))
+        return state.charge(mark_backwards(found))
     return None if first.items is None else sequence(first.items[::-1])
 
 
-def backwards(value: Value) -> Value:
+def mark_backwards(value: Value) -> Value:
     """Return a text that stood backwards in the source, marked as such."""
     return replace(value, labels=value.labels | _DECODED, steps=(*value.steps, "reversed"))
 

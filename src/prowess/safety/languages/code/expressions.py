@@ -15,8 +15,12 @@ from typing import Any
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.calls import python_effects
-from prowess.safety.languages.code.effects import backwards, computed, environment_variable
-from prowess.safety.languages.code.io import PATH, added_bits, join_path
+from prowess.safety.languages.code.effects import (
+    compute_name,
+    mark_backwards,
+    read_environment_variable,
+)
+from prowess.safety.languages.code.io import PATH, join_path, show_bits
 from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
     UNKNOWN,
@@ -49,7 +53,7 @@ _MAX_SKETCH = 1 << 14
 _MAX_ITEMS = 512
 
 
-def hint(value: Value, node: ast.expr) -> str:
+def show_hint(value: Value, node: ast.expr) -> str:
     """Return the text of a value, or a name that stands for it."""
     if value.text:
         return value.text
@@ -60,7 +64,7 @@ def hint(value: Value, node: ast.expr) -> str:
     return f"${node.attr}" if isinstance(node, ast.Attribute) else "$value"
 
 
-def operated(state: State, node: ast.BinOp, left: Value, right: Value) -> Value:
+def apply_operator(state: State, node: ast.BinOp, left: Value, right: Value) -> Value:
     """Return what an operator makes of two values."""
     if isinstance(node.op, ast.Div) and left.name == PATH:
         return join_path((left, right))
@@ -83,7 +87,9 @@ def _added(node: ast.BinOp, left: Value, right: Value) -> Value:
     if left.items is not None and right.items is not None:
         return Value(items=(left.items + right.items)[:_MAX_ITEMS])
     if left.text or right.text:
-        return Value(sketch=(hint(left, node.left) + hint(right, node.right))[:_MAX_SKETCH])
+        return Value(
+            sketch=(show_hint(left, node.left) + show_hint(right, node.right))[:_MAX_SKETCH]
+        )
     return UNKNOWN
 
 
@@ -92,7 +98,7 @@ def _merged(left: Value, right: Value, labels: Labels) -> Value:
         pairs = [*zip(left.keys, left.items or (), strict=True)]
         return mapping([*pairs, *zip(right.keys, right.items or (), strict=True)])
     bits = next((v.constant for v in (left, right) if isinstance(v.constant, int)), None)
-    return Value(sketch=added_bits(bits) if bits is not None else "", labels=labels)
+    return Value(sketch=show_bits(bits) if bits is not None else "", labels=labels)
 
 
 def _percent(state: State, left: Value, right: Value) -> Value:
@@ -115,9 +121,12 @@ Evaluate = Callable[[State, Any], Value]
 class Do(ast.expr):
     """Statements inside an expression, and then its value: no Python, but JavaScript has it."""
 
-    body: list[ast.stmt]
-    value: ast.expr
     _fields = ("body", "value")
+
+    def __init__(self, body: list[ast.stmt], value: ast.expr) -> None:
+        super().__init__()
+        self.body = body
+        self.value = value
 
 
 _SHORT = 3
@@ -136,7 +145,7 @@ def evaluate(state: State, node: ast.expr | None) -> Value:
         state.depth -= 1
 
 
-def all_of(state: State, nodes: Sequence[ast.expr | None]) -> list[Value]:
+def evaluate_all(state: State, nodes: Sequence[ast.expr | None]) -> list[Value]:
     """Return what is known of each expression."""
     return [evaluate(state, node) for node in nodes]
 
@@ -168,10 +177,10 @@ def find_python_name(state: State, name: str) -> Value | None:
 
 
 def _attribute(state: State, node: ast.Attribute) -> Value:
-    return attribute_of(state, evaluate(state, node.value), node)
+    return find_attribute(state, evaluate(state, node.value), node)
 
 
-def attribute_of(state: State, base: Value, node: ast.Attribute) -> Value:
+def find_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
     """Return an attribute of a value."""
     found = state.get_member(base, node, Value(constant=node.attr, plain=True))
     return found or _python_attribute(state, base, node)
@@ -180,9 +189,9 @@ def attribute_of(state: State, base: Value, node: ast.Attribute) -> Value:
 def _python_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
     attr = node.attr
     if base.function is not None and isinstance(base.function.node, ast.ClassDef):
-        return own_attribute(state, base.function.node.name, attr)
+        return find_own_attribute(state, base.function.node.name, attr)
     if base.name.startswith("self:"):
-        return own_attribute(state, base.name[5:], attr).named(base.labels)
+        return find_own_attribute(state, base.name[5:], attr).named(base.labels)
     if isinstance(node.value, ast.Name):
         stored = state.find(f"{node.value.id}.{attr}")
         if stored is not None:
@@ -217,7 +226,7 @@ _VALUES: dict[str, Labels] = {
 }
 
 
-def own_attribute(state: State, owner: str, attr: str) -> Value:
+def find_own_attribute(state: State, owner: str, attr: str) -> Value:
     """Return an attribute of a class of this text."""
     found = state.attribute(owner, attr)
     if found is None:
@@ -235,12 +244,12 @@ def _subscript(state: State, node: ast.Subscript) -> Value:
     if found is not None:
         return found
     if base.name == "os.environ":
-        return environment_variable(state, _site(node, base), key, UNKNOWN)
+        return read_environment_variable(state, _site(node, base), key, UNKNOWN)
     if base.name == "sys.modules" and isinstance(key.constant, str):
         return Value(name=canonical(key.constant))
     if base.name.startswith("namespace:") or base.name.endswith("__dict__"):
         return _from_namespace(state, node, base, key)
-    return member(base, key)
+    return find_member(base, key)
 
 
 def _site(node: ast.expr, base: Value) -> Site:
@@ -260,10 +269,10 @@ def _from_namespace(state: State, node: ast.expr, base: Value, key: Value) -> Va
         if key.constant == "__builtins__":
             return Value(name="namespace:builtins")
         owner = ""
-    return computed(state, _site(node, base), owner, key)
+    return compute_name(state, _site(node, base), owner, key)
 
 
-def member(base: Value, key: Value) -> Value:
+def find_member(base: Value, key: Value) -> Value:
     """Return the member of a value under a key."""
     if key.constant is not None:
         found = lookup(base, key.constant)
@@ -285,7 +294,7 @@ def _any_of(base: Value) -> Value:
 
 
 def _sliced(state: State, base: Value, node: ast.Slice) -> Value:
-    bounds = all_of(state, [node.lower, node.upper, node.step])
+    bounds = evaluate_all(state, [node.lower, node.upper, node.step])
     given = (node.lower, node.upper, node.step)
     known = [bound.constant if isinstance(bound.constant, int) else None for bound in bounds]
     if any(n is not None and k is None for n, k in zip(given, known, strict=True)):
@@ -298,7 +307,7 @@ def _sliced(state: State, base: Value, node: ast.Slice) -> Value:
     result = fold.cut(base.constant, lower, upper, step)
     found = Value(constant=result, labels=base.labels, steps=base.steps, node=base.node)
     turned = step is not None and step < 0 and len(base.constant) > _SHORT
-    return state.charge(backwards(found) if turned else found)
+    return state.charge(mark_backwards(found) if turned else found)
 
 
 def _binary(state: State, node: ast.BinOp) -> Value:
@@ -310,7 +319,7 @@ def _binary(state: State, node: ast.BinOp) -> Value:
         left = left.left
     found = evaluate(state, left)
     for step in reversed(chain):
-        found = operated(state, step, found, evaluate(state, step.right))
+        found = apply_operator(state, step, found, evaluate(state, step.right))
     return found
 
 
@@ -330,7 +339,7 @@ def _joined_text(state: State, node: ast.JoinedStr) -> Value:
         value = evaluate(state, inner)
         simple = not isinstance(part, ast.FormattedValue) or part.format_spec is None
         whole = whole and simple and isinstance(value.constant, str)
-        parts.append(hint(value, inner))
+        parts.append(show_hint(value, inner))
         labels |= value.labels
     text = "".join(parts)[: fold.MAX_TEXT]
     # Letters of a template stay on their lines, so it counts as standing there as it is.
@@ -379,14 +388,14 @@ def _choice(state: State, node: ast.BoolOp | ast.IfExp) -> Value:
         parts = node.values
     found: Value | None = None
     # The first alternative stays the main one: `given or default`.
-    for value in reversed(all_of(state, parts)):
+    for value in reversed(evaluate_all(state, parts)):
         found = join(found, value) if value is not UNKNOWN else found
     return found or UNKNOWN
 
 
 def _comparison(state: State, node: ast.Compare) -> Value:
     evaluate(state, node.left)
-    all_of(state, node.comparators)
+    evaluate_all(state, node.comparators)
     return UNKNOWN
 
 

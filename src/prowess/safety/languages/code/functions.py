@@ -6,16 +6,16 @@ from collections.abc import Callable
 from prowess.data import read_words
 from prowess.safety.facts import Act
 from prowess.safety.languages.code.calls import python_effects, python_methods
-from prowess.safety.languages.code.effects import REWRITES, computed, text_method
+from prowess.safety.languages.code.effects import REWRITES, call_text_method, compute_name
 from prowess.safety.languages.code.expressions import (
-    attribute_of,
     bind,
     evaluate,
+    find_attribute,
     find_python_name,
     register,
     update,
 )
-from prowess.safety.languages.code.io import carried, http_call
+from prowess.safety.languages.code.io import call_http, carry_data
 from prowess.safety.languages.code.state import Language, Site, State
 from prowess.safety.languages.code.values import (
     NO_LABELS,
@@ -51,7 +51,7 @@ def _call(state: State, node: ast.Call) -> Value:
     receiver, method = UNKNOWN, ""
     if isinstance(node.func, ast.Attribute):
         receiver, method = evaluate(state, node.func.value), node.func.attr
-        callee = attribute_of(state, receiver, node.func)
+        callee = find_attribute(state, receiver, node.func)
     else:
         callee = evaluate(state, node.func)
     args, keywords = _arguments(state, node)
@@ -107,11 +107,11 @@ def _own(state: State, site: Site, function: Function) -> Value:
     args = site.args
     if function.owner and not is_static(function):
         bound = site.receiver.name.startswith("self:")
-        args = (site.receiver if bound else itself(function), *args)
+        args = (site.receiver if bound else make_self(function), *args)
     return state.run(state, function, args, site.keywords)
 
 
-def itself(function: Function) -> Value:
+def make_self(function: Function) -> Value:
     """Return the object that a method is called on."""
     return Value(name=f"self:{function.owner}")
 
@@ -125,7 +125,7 @@ def is_static(function: Function) -> bool:
 def _completed(state: State, site: Site) -> Value:
     first, *given = site.callee.items or (UNKNOWN,)
     if site.name != "partial()":
-        found = computed(state, site, site.arg(0).name, first)
+        found = compute_name(state, site, site.arg(0).name, first)
         if site.name == "attrgetter":
             return found
         return apply(state, replace_callee(site, found, tuple(given)))
@@ -142,9 +142,9 @@ def _rewrite(state: State, site: Site, method: str) -> Value | None:
     if rewrite is not None:
         return rewrite(state, site)
     if method and not site.receiver.name and (site.receiver.text or site.receiver.constant == b""):
-        return text_method(state, site, method)
+        return call_text_method(state, site, method)
     if method == "join" and site.receiver.constant == "":
-        return text_method(state, site, method)
+        return call_text_method(state, site, method)
     return None
 
 
@@ -174,9 +174,9 @@ def _known(state: State, site: Site, method: str) -> Value | None:
         found = effect(state, site)
         if found is not None:
             return found
-    found = http_call(state, _with_method(site, method))
+    found = call_http(state, _with_method(site, method))
     if found is None:
-        found = carried(state, site)
+        found = carry_data(state, site)
     methods = python_methods()
     if found is None and method in methods and not site.name.startswith("self:"):
         found = methods[method](state, site)
@@ -291,7 +291,7 @@ def _rounds(state: State, generators: list[ast.comprehension], visit: Visit) -> 
     source = evaluate(state, first.iter)
     values = members(source) if state.may_expand else None
     if values is None:
-        bind(state, first.target, element(source))
+        bind(state, first.target, pick_element(source))
         _tests(state, first)
         _rounds(state, rest, visit)
         return source.labels
@@ -317,7 +317,7 @@ def _tests(state: State, generator: ast.comprehension) -> None:
         evaluate(state, test)
 
 
-def element(source: Value) -> Value:
+def pick_element(source: Value) -> Value:
     """Return what one round of a loop over a value of unknown members sees."""
     if source.items is None:
         return labelled(source.labels)

@@ -38,7 +38,7 @@ _SETUID = stat.S_ISUID | stat.S_ISGID
 PATH = "pathlib.Path()"
 
 
-def stored_labels(state: State, node: ast.expr, text: str) -> Labels:
+def label_stored(state: State, node: ast.expr, text: str) -> Labels:
     """Return the labels of the file at a path, and note the reading of a secret."""
     if not text or len(text) > _MAX_PATH or "\n" in text:
         return NO_LABELS
@@ -50,11 +50,11 @@ def stored_labels(state: State, node: ast.expr, text: str) -> Labels:
     return written | {label}
 
 
-def file_labels(state: State, node: ast.expr, path: Value) -> Labels:
+def label_file(state: State, node: ast.expr, path: Value) -> Labels:
     """Return the labels of what is read from a path."""
     found: Labels = NO_LABELS
     for text in path.texts():
-        found |= stored_labels(state, node, text) or frozenset([f"file:{text[:_MAX_PATH]}"])
+        found |= label_stored(state, node, text) or frozenset([f"file:{text[:_MAX_PATH]}"])
     # A path of which nothing is known may be any file.
     return found or frozenset(["file:*"])
 
@@ -92,13 +92,13 @@ def _script(state: State, path: str, data: Value) -> None:
         state.embed(language, data, data.labels)
 
 
-def opened(state: State, site: Site) -> Value:
+def open_file(state: State, site: Site) -> Value:
     """`open(path, mode)`: reading labels the handle, writing is a fact."""
     path, mode = site.arg(0, "file"), site.arg(1, "mode")
     if site.receiver.name == PATH or site.name.endswith("().open"):
         path, mode = site.receiver, site.arg(0, "mode")
     written = isinstance(mode.constant, str) and _WRITES.search(mode.constant) is not None
-    labels = NO_LABELS if written else file_labels(state, site.node, path)
+    labels = NO_LABELS if written else label_file(state, site.node, path)
     if written:
         store(state, site.node, path, UNKNOWN)
         if isinstance(mode.constant, str) and "w" in mode.constant:
@@ -111,7 +111,7 @@ def _emptied(state: State, site: Site, path: Value) -> None:
         state.emit(Act.WIPE, site.node, "history", path.text)
 
 
-def handle_write(state: State, site: Site) -> Value:
+def write_handle(state: State, site: Site) -> Value:
     """`handle.write(data)`."""
     path = site.receiver.made_of
     data = site.arg(0)
@@ -122,7 +122,7 @@ def handle_write(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def dumped(state: State, site: Site) -> Value:
+def dump_data(state: State, site: Site) -> Value:
     """`json.dump(data, handle)`."""
     handle = site.arg(1, "fp")
     if handle.made_of is not None:
@@ -132,7 +132,7 @@ def dumped(state: State, site: Site) -> Value:
 
 def read_path(state: State, site: Site) -> Value:
     """`path.read_text()`."""
-    return labelled(file_labels(state, site.node, site.receiver))
+    return labelled(label_file(state, site.node, site.receiver))
 
 
 def write_path(state: State, site: Site) -> Value:
@@ -141,7 +141,7 @@ def write_path(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def read_named(state: State, site: Site) -> Value:
+def open_named(state: State, site: Site) -> Value:
     """A reader of formats that takes a path: `sqlite3.connect(path)`, `zipfile.ZipFile(path)`."""
     path, mode = site.arg(0), site.arg(1, "mode")
     if isinstance(mode.constant, str) and _WRITES.search(mode.constant):
@@ -149,14 +149,14 @@ def read_named(state: State, site: Site) -> Value:
         return Value(name=site.name + "()", made_of=path, node=path.node)
     labels = path.labels
     for text in path.texts():
-        labels |= stored_labels(state, site.node, text)
+        labels |= label_stored(state, site.node, text)
     return Value(name=site.name + "()", labels=labels, made_of=path, node=path.node)
 
 
-def packed(state: State, site: Site) -> Value:
+def pack_file(state: State, site: Site) -> Value:
     """`archive.write(path)`: the archive now holds that file."""
     path = site.arg(0, "filename" if "filename" in site.keywords else "name")
-    labels = file_labels(state, site.node, path)
+    labels = label_file(state, site.node, path)
     if site.name.endswith("writestr"):
         labels = site.labels()
     archive = site.receiver.made_of
@@ -165,16 +165,16 @@ def packed(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def archived(state: State, site: Site) -> Value:
+def make_archive(state: State, site: Site) -> Value:
     """`shutil.make_archive(base, format, root)`."""
     base, kind, root = site.arg(0, "base_name"), site.arg(1, "format"), site.arg(2, "root_dir")
-    labels = file_labels(state, site.node, root) if root.texts() else NO_LABELS
+    labels = label_file(state, site.node, root) if root.texts() else NO_LABELS
     name = f"{base.text or '$archive'}.{kind.text or 'zip'}"
     state.files[name] = labels
     return Value(sketch=name, labels=labels, node=base.node)
 
 
-def copied(state: State, site: Site) -> Value:
+def copy_file(state: State, site: Site) -> Value:
     """`shutil.copy(source, target)` and moves."""
     source, target = site.arg(0, "src"), site.arg(1, "dst")
     if source.name == "open()" and target.made_of is not None:
@@ -183,11 +183,11 @@ def copied(state: State, site: Site) -> Value:
     if source.name == "response()" and target.made_of is not None:
         store(state, site.node, target.made_of, source)
         return UNKNOWN
-    store(state, site.node, target, labelled(file_labels(state, site.node, source)))
+    store(state, site.node, target, labelled(label_file(state, site.node, source)))
     return Value(constant=target.constant, sketch=target.sketch, node=target.node)
 
 
-def removed(state: State, site: Site) -> Value:
+def remove_file(state: State, site: Site) -> Value:
     """`os.remove(path)`, `shutil.rmtree(path)`."""
     path = site.receiver if site.receiver.name == PATH else site.arg(0, "path")
     sweeping = "walk" in state.parts and path.text.endswith("/*")
@@ -200,7 +200,7 @@ def removed(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def permitted(state: State, site: Site) -> Value:
+def change_mode(state: State, site: Site) -> Value:
     """`os.chmod(path, mode)`."""
     own = site.receiver.name == PATH
     path = site.receiver if own else site.arg(0, "path")
@@ -210,7 +210,7 @@ def permitted(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def added_bits(mode: int) -> str:
+def show_bits(mode: int) -> str:
     """Return bits that are added to an unknown mode, as a person writes them."""
     if mode & _SETUID:
         return "u+s"
@@ -219,7 +219,7 @@ def added_bits(mode: int) -> str:
     return "+x" if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else ""
 
 
-def path_made(_state: State, site: Site) -> Value:
+def make_path(_state: State, site: Site) -> Value:
     """`Path(part, …)`."""
     return join_path(site.args, site)
 
@@ -244,27 +244,27 @@ def join_path(parts: tuple[Value, ...], site: Site | None = None) -> Value:
     )
 
 
-def joined_path(_state: State, site: Site) -> Value:
+def join_parts(_state: State, site: Site) -> Value:
     """`os.path.join(part, …)`."""
     return join_path(site.args, site)
 
 
-def joined_to_path(_state: State, site: Site) -> Value:
+def join_to_path(_state: State, site: Site) -> Value:
     """`path.joinpath(part, …)`."""
     return join_path((site.receiver, *site.args))
 
 
-def same_path(_state: State, site: Site) -> Value:
+def keep_path(_state: State, site: Site) -> Value:
     """`os.path.expanduser(path)`, `path.resolve()`: another spelling of the same path."""
     return site.receiver if site.receiver.name == PATH else site.arg(0)
 
 
-def home(_state: State, site: Site) -> Value:
+def find_home(_state: State, site: Site) -> Value:
     """`Path.home()`."""
     return Value(constant="~", name=PATH, node=site.node)
 
 
-def listed(_state: State, site: Site) -> Value:
+def list_folder(_state: State, site: Site) -> Value:
     """`glob.glob(pattern)`, `os.listdir(folder)`: the paths that are found."""
     own = site.receiver.name == PATH
     base = site.receiver if own else site.arg(0)
@@ -276,7 +276,7 @@ def listed(_state: State, site: Site) -> Value:
     return sequence([Value(sketch=text, name=PATH if own else "", node=base.node)])
 
 
-def walked(state: State, site: Site) -> Value:
+def walk_folder(state: State, site: Site) -> Value:
     """`os.walk(top)`: folders with what is in them."""
     top = site.arg(0, "top")
     state.parts["walk"] = site.node
@@ -285,7 +285,7 @@ def walked(state: State, site: Site) -> Value:
     return sequence([sequence([root, names, names])])
 
 
-def environment(state: State, site: Site) -> Value:
+def read_environment(state: State, site: Site) -> Value:
     """`os.environ.items()` and its like: the whole environment."""
     # A copy is most often made for a child process; whether it goes elsewhere shows by its label.
     if not site.name.endswith(".copy"):
@@ -293,7 +293,7 @@ def environment(state: State, site: Site) -> Value:
     return labelled(frozenset(["env"]))
 
 
-def updated_environment(state: State, site: Site) -> Value:
+def update_environment(state: State, site: Site) -> Value:
     """`os.environ.update(…)`."""
     given = site.arg(0)
     pairs = given if given.keys is not None else mapping(site.keywords)
@@ -316,39 +316,40 @@ _BODY = read_words("data json files params headers content body fields cookies a
 _URLS = ("http://", "https://")
 
 
-def response(url: str) -> Value:
+def make_response(url: str) -> Value:
     """Return what a server answers."""
     return labelled(frozenset([remote_label(url)]), "response()")
 
 
-def http_call(state: State, site: Site) -> Value | None:
+def call_http(state: State, site: Site) -> Value | None:
     """A call of an HTTP client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
     if client in python_words("http_clients"):
         if method in _EITHER:
             return _requested(state, site)
         if method in _FETCHING or method in _SENDING:
-            return _exchange(state, site, method, site.arg(0, "url"))
+            return exchange(state, site, method, site.arg(0, "url"))
         return None
     # A client whose making is out of sight shows itself by the full address that it is given.
     if method in {"post", "put", "patch"} and not client:
         url = site.arg(0, "url")
         if url.text.startswith(_URLS):
-            return _exchange(state, site, method, url)
+            return exchange(state, site, method, url)
     return None
 
 
 def _requested(state: State, site: Site) -> Value:
     first = site.arg(0, "method")
     if first.name in {"requests.Request()", "httpx.Request()"}:
-        return _exchange(state, site, "post", Value(constant=first.constant, labels=first.labels))
+        return exchange(state, site, "post", Value(constant=first.constant, labels=first.labels))
     method = first.text.lower()
     given = method in {"get", "head", "options", "post", "put", "patch", "delete"}
     url = site.arg(1, "url") if given or "url" in site.keywords else first
-    return _exchange(state, site, method if given else "get", url)
+    return exchange(state, site, method if given else "get", url)
 
 
-def _exchange(state: State, site: Site, method: str, url: Value) -> Value:
+def exchange(state: State, site: Site, method: str, url: Value) -> Value:
+    """Note a request to a server, and return what it answers."""
     known = [value for name, value in site.keywords.items() if name in _BODY]
     rest = [value for value in site.args if value is not url]
     flow = labels_of([*known, *rest]) | _in_address(url)
@@ -359,7 +360,7 @@ def _exchange(state: State, site: Site, method: str, url: Value) -> Value:
         if sends or flow:
             state.emit(Act.SEND, site.node, text, "http", flow)
     _unverified(state, site)
-    return response(next(iter(url.texts()), ""))
+    return make_response(next(iter(url.texts()), ""))
 
 
 def _in_address(url: Value) -> Labels:
@@ -374,7 +375,7 @@ def _unverified(state: State, site: Site) -> None:
             state.emit(Act.DISABLE, site.node, "tls")
 
 
-def opened_url(state: State, site: Site) -> Value:
+def open_url(state: State, site: Site) -> Value:
     """`urllib.request.urlopen(url or request, data)`."""
     first, data = site.arg(0, "url"), site.arg(1, "data")
     body = first.made_of
@@ -387,10 +388,10 @@ def opened_url(state: State, site: Site) -> Value:
             state.emit(Act.FETCH, site.node, text)
         if sends or flow:
             state.emit(Act.SEND, site.node, text, "http", flow)
-    return response(next(iter(first.texts()), ""))
+    return make_response(next(iter(first.texts()), ""))
 
 
-def request_object(_state: State, site: Site) -> Value:
+def make_request(_state: State, site: Site) -> Value:
     """`urllib.request.Request(url, data, headers)`: sent later."""
     old = site.name.startswith("urllib")
     url = site.arg(0 if old else 1, "url")
@@ -407,7 +408,7 @@ def request_object(_state: State, site: Site) -> Value:
     )
 
 
-def retrieved(state: State, site: Site) -> Value:
+def retrieve_url(state: State, site: Site) -> Value:
     """`urlretrieve(url, path)`: fetched to a file."""
     url, path = (
         site.arg(0, "url"),
@@ -419,13 +420,13 @@ def retrieved(state: State, site: Site) -> Value:
     return Value(constant=path.constant, sketch=path.sketch, labels=labels, node=path.node)
 
 
-def connection(_state: State, site: Site) -> Value:
+def make_connection(_state: State, site: Site) -> Value:
     """`http.client.HTTPSConnection(host)`, `smtplib.SMTP(host)`: the host is kept."""
     host = site.arg(0, "host")
     return Value(name=site.name + "()", made_of=host)
 
 
-def connection_request(state: State, site: Site) -> Value:
+def send_request(state: State, site: Site) -> Value:
     """`connection.request(method, path, body, headers)`."""
     host = site.receiver.made_of.text if site.receiver.made_of else ""
     path = site.arg(1, "url")
@@ -433,10 +434,10 @@ def connection_request(state: State, site: Site) -> Value:
     body = "body" in site.keywords or bool(site.args[2:])
     act = Act.SEND if body or flow else Act.FETCH
     state.emit(act, site.node, host + path.text, "http" if act is Act.SEND else "", flow)
-    return response(host + path.text)
+    return make_response(host + path.text)
 
 
-def connected(state: State, site: Site) -> Value:
+def connect_socket(state: State, site: Site) -> Value:
     """`socket.connect((host, port))` and `socket.create_connection(…)`."""
     address = site.arg(0, "address")
     host = lookup(address, 0)
@@ -447,13 +448,13 @@ def connected(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def received(state: State, site: Site) -> Value:
+def receive_data(state: State, site: Site) -> Value:
     """`socket.recv(n)`."""
     state.parts["socket"] = site.node
     return labelled(frozenset([remote_label("tcp:" + state.peer)]), "received()")
 
 
-def sent(state: State, site: Site) -> Value:
+def send_data(state: State, site: Site) -> Value:
     """`socket.send(data)`."""
     host = site.receiver.made_of.text if site.receiver.made_of else state.peer
     if site.name.endswith(".sendto"):
@@ -464,7 +465,7 @@ def sent(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def resolved(state: State, site: Site) -> Value:
+def resolve_host(state: State, site: Site) -> Value:
     """`socket.gethostbyname(name)`: whatever is in the name goes to its server."""
     name = site.arg(0, "host")
     if name.labels and name.constant is None:
@@ -480,7 +481,7 @@ def _carriers() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
     )
 
 
-def carried(state: State, site: Site) -> Value | None:
+def carry_data(state: State, site: Site) -> Value | None:
     """A method of a mail, file, cloud or chat client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
     for how, prefixes, methods in _carriers():
@@ -500,10 +501,10 @@ def _host(client: Value) -> str:
 def _local_files(state: State, site: Site) -> Labels:
     """A path given to an upload means the file behind it."""
     paths = [text for value in site.given() for text in value.texts()]
-    return frozenset().union(*(stored_labels(state, site.node, text) for text in paths))
+    return frozenset().union(*(label_stored(state, site.node, text) for text in paths))
 
 
-def browsed(state: State, site: Site) -> Value:
+def browse_url(state: State, site: Site) -> Value:
     """`webbrowser.open(address)`: what is written into the address leaves with it."""
     url = site.arg(0, "url")
     flow = _in_address(url)
@@ -512,7 +513,7 @@ def browsed(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def cloned(state: State, site: Site) -> Value:
+def clone_repository(state: State, site: Site) -> Value:
     """`git.Repo.clone_from(url, path)`."""
     url, path = site.arg(0, "url"), site.arg(1, "to_path")
     state.emit(Act.FETCH, site.node, url.text, path.text)

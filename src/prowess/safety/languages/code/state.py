@@ -174,6 +174,8 @@ class State:
     # Labels of what this text itself has written to a path.
     files: dict[str, Labels] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
+    # Callbacks with what they were given: they run again when all names are known.
+    handed: list[tuple[Function, Sequence[Value]]] = field(default_factory=list)
     active: list[Function] = field(default_factory=list)
     returned: list[Value] = field(default_factory=list)
     memory: dict[object, Value] = field(default_factory=dict)

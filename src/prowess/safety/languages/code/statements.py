@@ -5,8 +5,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.code.expressions import all_of, bind, evaluate, operated, update
-from prowess.safety.languages.code.functions import apply, element, install, is_static, itself
+from prowess.safety.languages.code.expressions import (
+    Do,
+    apply_operator,
+    bind,
+    evaluate,
+    evaluate_all,
+    register,
+    update,
+)
+from prowess.safety.languages.code.functions import (
+    apply,
+    install,
+    is_static,
+    make_self,
+    pick_element,
+)
 from prowess.safety.languages.code.io import PATH
 from prowess.safety.languages.code.state import Site, State
 from prowess.safety.languages.code.values import (
@@ -52,6 +66,14 @@ def _branch(state: State, body: Sequence[ast.stmt]) -> None:
         state.nesting -= 1
 
 
+def _do(state: State, node: Do) -> Value:
+    # What stands inside the body of a class is no method of it.
+    owner, state.owner = state.owner, ""
+    execute(state, node.body)
+    state.owner = owner
+    return evaluate(state, node.value)
+
+
 def _expression(state: State, node: ast.Expr | ast.Assert | ast.Raise) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
@@ -72,7 +94,7 @@ def _annotated(state: State, node: ast.AnnAssign) -> None:
 def _augmented(state: State, node: ast.AugAssign) -> None:
     old = evaluate(state, _loaded(node.target))
     both = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
-    new = operated(state, both, old, evaluate(state, node.value))
+    new = apply_operator(state, both, old, evaluate(state, node.value))
     if state.looping:
         # A round that stands for many does not say what the sum is.
         new = replace_constant(new)
@@ -104,9 +126,9 @@ def _for(state: State, node: ast.For | ast.AsyncFor) -> None:
     size = len(source.constant) if isinstance(source.constant, str | bytes) else 0
     values = members(source) if size <= _MAX_ROUNDS else None
     if values is None or len(values) > _MAX_ROUNDS or not state.may_expand:
-        _once(state, node, element(source))
+        _once(state, node, pick_element(source))
     else:
-        _unroll(state, node, values, element(source))
+        _unroll(state, node, values, pick_element(source))
     _branch(state, node.orelse)
 
 
@@ -214,7 +236,7 @@ def _note_module(state: State, name: str) -> None:
 
 
 def _function(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    all_of(state, node.decorator_list)
+    evaluate_all(state, node.decorator_list)
     function = Function(node, state.scope, state.owner)
     # A class body is no scope for the functions in it.
     if state.owner and state.scope.parent is not None:
@@ -224,8 +246,8 @@ def _function(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
 
 
 def _class(state: State, node: ast.ClassDef) -> None:
-    bases = all_of(state, node.bases)
-    all_of(state, node.decorator_list)
+    bases = evaluate_all(state, node.bases)
+    evaluate_all(state, node.decorator_list)
     outer, owner = state.scope, state.owner
     state.scope, state.owner = Scope(parent=outer), node.name
     try:
@@ -389,14 +411,18 @@ _HANDLERS: dict[type[ast.stmt], Execute] = {
 
 
 install()
+register(Do, _do)
 
 _MAX_FUNCTIONS = 60_000
+_MAX_HANDED = 200
 
 
 def walk(state: State, body: list[ast.stmt]) -> None:
     """Walk a whole text, then the functions that it never calls."""
     for node in body:
         _guarded(state, node)
+    for function, args in state.handed[:_MAX_HANDED]:
+        _run(state, function, args)
     done = 0
     while done < len(state.functions) and done < _MAX_FUNCTIONS:
         if not state.functions[done].runs:
@@ -419,11 +445,12 @@ def _guarded(state: State, node: ast.stmt) -> None:
         state.unread[f"nested too deeply{state.source.line(node)}"] = None
 
 
-def _run(state: State, function: Function) -> None:
-    """Walk a function by itself: nothing is known of its parameters."""
-    args = () if not function.owner or is_static(function) else (itself(function),)
+def _run(state: State, function: Function, given: Sequence[Value] | None = None) -> None:
+    """Walk a function by itself: of its parameters only what is given is known."""
+    if given is None:
+        given = () if not function.owner or is_static(function) else (make_self(function),)
     try:
-        walk_function(state, function, args, {})
+        walk_function(state, function, given, {})
     except RecursionError:
         state.unread[f"nested too deeply{state.source.line(function.node)}"] = None
 

@@ -1,13 +1,12 @@
-"""What machines run when code arrives: workflows, container recipes, make files.
-
-Manifests of packages: what is installed, from where, and what runs while it is.
-"""
+"""What machines run when code arrives: workflows, containers, make files, packages."""
 
 import re
+from functools import cache
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
+    NAMES,
     Collector,
     Entry,
     JsonReader,
@@ -15,10 +14,13 @@ from prowess.safety.languages.data.tree import (
     first_url,
     language_of,
     place,
+    rewrite,
     run,
     set_variables,
     spot_of,
+    words,
 )
+from prowess.safety.languages.tables import load_pattern, load_table
 
 _UNTRUSTED = re.compile(
     r"\$\{\{[^}]{0,200}?(?:github\.event\.(?:issue|pull_request|comment|review|review_comment|discussion|head_commit"
@@ -137,20 +139,18 @@ def read_containers(collector: Collector, root: Entry) -> None:
             )
         elif _mounts_host(keys, text):
             collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "privileged-container", text)
-        elif key in {"cap_add", "add"} and text.upper().removeprefix("CAP_") in _CAPABILITIES:
+        elif key in {"cap_add", "add"} and text.upper().removeprefix("CAP_") in words(
+            "capabilities"
+        ):
             collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "capability", text)
 
 
 _MAX_HOLDERS = 50
-_CAPABILITIES = frozenset(
-    ("ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "DAC_READ_SEARCH", "NET_ADMIN")
-)
 _MAX_MOUNT = 300
-_MOUNT_KEYS = frozenset(("volumes", "source", "mounts", "hostPath", "binds", "path", "runArgs"))
 
 
 def _mounts_host(keys: tuple[str, ...], text: str) -> bool:
-    if not _MOUNT_KEYS & set(keys[-3:]) or len(text) > _MAX_MOUNT:
+    if not words("mount_keys") & set(keys[-3:]) or len(text) > _MAX_MOUNT:
         return False
     source = text.split(":", 1)[0].strip()
     host_path = keys[-2:] == ("hostPath", "path")
@@ -257,19 +257,9 @@ def _note_recipe(collector: Collector, view: View, recipe: list[tuple[int, int]]
     for start, end in recipe:
         indices.extend(range(start, end))
     plain = view.derive("".join(view.text[index] for index in indices), indices)
-    parts: list[str] = []
-    places: list[int] = []
-    at = 0
-    for match in _MAKE_VARIABLE.finditer(plain.text):
-        parts.append(plain.text[at : match.start()])
-        places.extend(range(at, match.start()))
-        new = "$" if match[0] == "$$" else "${" + match[1] + "}"
-        parts.append(new)
-        places.extend([match.start()] * len(new))
-        at = match.end()
-    parts.append(plain.text[at:])
-    places.extend(range(at, len(plain.text)))
-    collector.command(plain.derive("".join(parts), places))
+    collector.command(
+        rewrite(plain, _MAKE_VARIABLE, lambda m: "$" if m[0] == "$$" else "${" + m[1] + "}")
+    )
 
 
 def read_tasks(collector: Collector, root: Entry) -> None:
@@ -280,21 +270,6 @@ def read_tasks(collector: Collector, root: Entry) -> None:
             collector.command(line)
 
 
-_INSTALL_SCRIPTS = frozenset((
-    "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish",
-    "preuninstall", "uninstall", "postuninstall", "dependencies",
-))  # fmt: skip
-_NPM_GROUPS = (
-    "dependencies",
-    "devDependencies",
-    "optionalDependencies",
-    "overrides",
-    "resolutions",
-)
-_HOSTS = re.compile(
-    r"https://(?:[\w.-]+\.)?(?:npmjs\.(?:org|com)|yarnpkg\.com|pypi\.org|pythonhosted\.org|rubygems\.org|crates\.io"
-    r"|python\.org|pytorch\.org|npm\.pkg\.github\.com|jsr\.io|nvidia\.com)(?:[:/]|$)"
-)
 _INDEX_OPTION = re.compile(
     r"(-i|--index-url|--extra-index-url|-f|--find-links|--trusted-host)[ =\t]+(\S+)"
 )
@@ -307,9 +282,15 @@ _GEM = re.compile(r"^[ \t]*gem[ (]+['\"]([^'\"\n]+)['\"](?:[ ,]+([^\n#]{1,200}))
 _GEM_SOURCE = re.compile(r"^[ \t]*source[ (]+['\"]([^'\"\n]+)['\"]", re.MULTILINE)
 
 
+@cache
+def _own_registries() -> re.Pattern[str]:
+    hosts = load_pattern(NAMES, "patterns", "registries").pattern
+    return re.compile(rf"https://(?:[\w.-]+\.)?(?:{hosts})(?:[:/]|$)")
+
+
 def registry(collector: Collector, spot: Spot | None, manager: str, url: str) -> None:
     """Note an index that is not the manager's own, or is asked without encryption."""
-    if not _HOSTS.match(url):
+    if not _own_registries().match(url):
         collector.emit(Act.REGISTRY, spot, manager, url)
 
 
@@ -318,11 +299,11 @@ def read_package_json(collector: Collector, root: Entry) -> None:
     for name, script in root.get("scripts").pairs():
         if script.scalar is None:
             continue
-        if name in _INSTALL_SCRIPTS:
+        if name in words("install_scripts"):
             run(collector, script, "install-hook")
         else:
             collector.command(script.scalar)
-    for group in _NPM_GROUPS:
+    for group in load_table(NAMES, "names", "npm_groups").split():
         for name, spec in root.get(group).pairs():
             if spec.scalar is not None:
                 collector.emit(Act.INSTALL, spot_of(spec.scalar), "npm", f"{name}@{spec.text}")
@@ -389,7 +370,9 @@ def _read_build_hooks(collector: Collector, root: Entry) -> None:
 def read_cargo(collector: Collector, root: Entry) -> None:
     """Note dependencies and the build script of a Rust package, and Cargo's own settings."""
     scripts = [root.get("package", "build")]
-    scripts += [root.get("build", key) for key in _RUST_WRAPPERS]
+    scripts += [
+        root.get("build", key) for key in load_table(NAMES, "names", "rust_wrappers").split()
+    ]
     for script in scripts:
         if script.text and script.text != "false":
             collector.emit(Act.EXEC, place(script), "install-hook", script.text)
@@ -402,9 +385,6 @@ def read_cargo(collector: Collector, root: Entry) -> None:
         for address in (source.get("registry"), source.get("index")):
             if address.text:
                 registry(collector, place(address), "cargo", address.text)
-
-
-_RUST_WRAPPERS = ("rustc-wrapper", "rustc", "rustc-workspace-wrapper")
 
 
 def read_requirements(collector: Collector, view: View) -> None:
@@ -450,9 +430,6 @@ def read_setup_cfg(collector: Collector, root: Entry) -> None:
         registry(collector, place(item), "pip", item.text)
 
 
-_NPMRC_SWITCHES = {"strict-ssl": "false", "strictssl": "false", "enablestrictssl": "false"}
-
-
 def read_manager_settings(collector: Collector, root: Entry) -> None:
     """Note indexes and switches of .npmrc, .yarnrc, pip.conf and .gemrc."""
     manager = (
@@ -469,7 +446,7 @@ def read_manager_settings(collector: Collector, root: Entry) -> None:
 def _read_setting(collector: Collector, manager: str, key: str, item: Entry) -> None:
     if key.endswith(("registry", "index-url", "index_url", "npmregistryserver", "find-links")):
         registry(collector, place(item), manager, item.text)
-    elif key == "trusted-host" or _NPMRC_SWITCHES.get(key) == item.text.lower():
+    elif key == "trusted-host" or (key in words("tls_switches") and item.text.lower() == "false"):
         collector.emit(Act.DISABLE, place(item), "tls", item.text)
     elif key in {"node-options", "nodeoptions"}:
         collector.emit(Act.SETENV, place(item), "NODE_OPTIONS", item.text)

@@ -1,8 +1,6 @@
 """What a data file does: which format it is, and what its reader and the general ones say.
 
-TOML, INI and their relatives with positions: sections, keys and values, read line by line.
-
-YAML with positions, from the parser's events: nothing is ever constructed.
+TOML and INI are read line by line, YAML from its parser's events: nothing is ever constructed.
 """
 
 import re
@@ -12,14 +10,12 @@ import yaml
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Reading
-from prowess.safety.languages.data import builds as ci
-from prowess.safety.languages.data import builds as manifests
-from prowess.safety.languages.data import startup as system
-from prowess.safety.languages.data.startup import read_agents
+from prowess.safety.languages.data import builds, startup
 from prowess.safety.languages.data.tree import (
     EMPTY,
     MAX_DEPTH,
     MAX_ENTRIES,
+    NAMES,
     Collector,
     Entry,
     JsonReader,
@@ -28,6 +24,7 @@ from prowess.safety.languages.data.tree import (
     put_field,
     read_scalar,
 )
+from prowess.safety.languages.tables import load_pattern, load_table
 
 _SECTION = re.compile(r"[ \t]*(\[\[?)[ \t]*([^\]\n]{1,300})\]\]?")
 # Possessive: what a part took it does not give back, so that time stays linear.
@@ -335,40 +332,12 @@ class _Build:
             self._keys[-1] = None
 
 
-# Each row: the format, what the name of the file must match (in lower case).
-_FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("requirements", (r"(?:^|/)[^/]*(?:requirements|constraints)[^/]*\.(?:txt|in|pip)$"
-                         r"|(?:^|/)requirements/[^/]+\.txt$")),
-        ("gemfile", r"(?:^|/)gemfile$|\.gemspec$"),
-        ("dockerfile", r"(?:^|/)(?:docker|container)file(?:\.[\w.-]+)?$|\.dockerfile$"),
-        ("makefile", r"(?:^|/)(?:gnu)?makefile(?:\.[\w.-]+)?$|\.mk$|(?:^|/)justfile$"),
-        ("crontab", r"(?:^|/)(?:crontab[\w.-]*|cron\.d/[\w.-]+|[\w.-]+\.cron(?:tab)?)$"),
-        ("unit", r"\.(?:service|timer|socket|path|mount|target)$"),
-        ("desktop", r"\.desktop$"),
-        ("registry", r"\.reg$"),
-        ("git", r"(?:^|/)\.gitconfig$|(?:^|/)\.git/config$|(?:^|/)\.gitmodules$"),
-        ("settings", (r"(?:^|/)\.(?:npmrc|yarnrc|pnpmrc|piprc|gemrc|pydistutils\.cfg)$"
-                     r"|(?:^|/)\.?pip\.(?:conf|ini)$")),
-        ("env", r"(?:^|/)\.env(?:rc)?(?:\.[\w.-]+)?$|(?:^|/)[\w.-]+\.env$"),
-        ("json", (r"\.(?:json|jsonc|json5|jsonl|ndjson|webmanifest|code-workspace|ipynb|har|map)$"
-                 r"|\.code-snippets$|(?:^|/)\.(?:babel|eslint|prettier|swc)rc$")),
-        ("yaml", r"\.(?:ya?ml|cff)$|(?:^|/)\.clang-format$"),
-        ("toml", r"\.toml$|(?:^|/)(?:pipfile|(?:cargo|poetry|uv)\.lock|\.cargo/config)$"),
-        ("ini", r"\.(?:ini|cfg|conf|properties|editorconfig)$"),
-        ("xml", (r"\.(?:plist|xml|xsd|csproj|vbproj|props|targets|config|nuspec|xaml|svg|rss|wsdl)$"
-                r"|\.mobileconfig$")),
-    )
-)  # fmt: skip
-
-
 def _format(path: str, text: str) -> str:
     """Return the format of a file by its name, or by how it begins; empty where it is no data."""
     flat = path.replace("\\", "/").lower()
-    for name, pattern in _FORMATS:
-        if pattern.search(flat):
-            return name
+    for name in load_table(NAMES, "formats"):
+        if load_pattern(NAMES, "formats", name).search(flat):
+            return str(name)
     if "." in flat.rpartition("/")[2].lstrip("."):
         return ""
     return _sniff(text)
@@ -385,7 +354,7 @@ def _sniff(text: str) -> str:
         return "json"
     if re.match(r"\[(?:Unit|Service|Timer|Install)\]", head):
         return "unit"
-    return "crontab" if system.is_crontab(text[:20_000]) else ""
+    return "crontab" if startup.is_crontab(text[:20_000]) else ""
 
 
 def is_data(path: str, text: str) -> bool:
@@ -433,7 +402,7 @@ def _read_toml(collector: Collector) -> None:
 def _read_tree(collector: Collector, root: Entry) -> None:
     for document in documents(root)[:1_000]:
         _read_special(collector, document)
-    read_agents(collector, root)
+    startup.read_agents(collector, root)
     for keys, entry in root.walk():
         if entry.scalar is not None:
             read_scalar(collector, keys, entry)
@@ -442,24 +411,24 @@ def _read_tree(collector: Collector, root: Entry) -> None:
 def _read_special(collector: Collector, root: Entry) -> None:
     name = collector.view.path.replace("\\", "/").lower().rpartition("/")[2]
     by_name: dict[str, Callable[[Collector, Entry], None]] = {
-        "package.json": manifests.read_package_json,
-        "pyproject.toml": manifests.read_pyproject,
-        "pipfile": manifests.read_pyproject,
-        "cargo.toml": manifests.read_cargo,
-        "tasks.json": ci.read_tasks,
-        ".yarnrc.yml": manifests.read_manager_settings,
+        "package.json": builds.read_package_json,
+        "pyproject.toml": builds.read_pyproject,
+        "pipfile": builds.read_pyproject,
+        "cargo.toml": builds.read_cargo,
+        "tasks.json": builds.read_tasks,
+        ".yarnrc.yml": builds.read_manager_settings,
     }
     reader = by_name.get(name)
     if reader is not None:
         reader(collector, root)
     elif "/.cargo/config" in "/" + collector.view.path:
-        manifests.read_cargo(collector, root)
+        builds.read_cargo(collector, root)
     if root.get("jobs").fields is not None and root.get("on") is not EMPTY:
-        ci.read_workflow(collector, root)
+        builds.read_workflow(collector, root)
     if root.get("services").fields is not None:
-        ci.read_compose(collector, root)
+        builds.read_compose(collector, root)
     elif root.get("kind").scalar is not None or name.startswith("devcontainer"):
-        ci.read_containers(collector, root)
+        builds.read_containers(collector, root)
 
 
 def _note_comments_formats(collector: Collector) -> None:
@@ -493,9 +462,9 @@ def _of_text(read: Callable[[Collector, View], None]) -> Callable[[Collector], N
 
 def _read_plain_ini(collector: Collector, root: Entry) -> None:
     if collector.view.path.endswith("setup.cfg"):
-        manifests.read_setup_cfg(collector, root)
+        builds.read_setup_cfg(collector, root)
     if root.get("Service").fields is not None:
-        system.read_unit(collector, root)
+        startup.read_unit(collector, root)
 
 
 _VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,100})=([^\n]*)$", re.MULTILINE)
@@ -515,20 +484,20 @@ def _read_env(collector: Collector, view: View) -> None:
 
 
 _READERS: dict[str, Callable[[Collector], None]] = {
-    "requirements": _of_text(manifests.read_requirements),
-    "gemfile": _of_text(manifests.read_gemfile),
-    "dockerfile": _of_text(ci.read_dockerfile),
-    "makefile": _of_text(ci.read_makefile),
-    "crontab": _of_text(system.read_crontab),
-    "unit": _of_ini(system.read_unit),
-    "desktop": _of_ini(system.read_desktop),
-    "registry": _of_text(system.read_registry),
-    "git": _of_ini(system.read_git_settings),
-    "settings": _of_ini(manifests.read_manager_settings),
+    "requirements": _of_text(builds.read_requirements),
+    "gemfile": _of_text(builds.read_gemfile),
+    "dockerfile": _of_text(builds.read_dockerfile),
+    "makefile": _of_text(builds.read_makefile),
+    "crontab": _of_text(startup.read_crontab),
+    "unit": _of_ini(startup.read_unit),
+    "desktop": _of_ini(startup.read_desktop),
+    "registry": _of_text(startup.read_registry),
+    "git": _of_ini(startup.read_git_settings),
+    "settings": _of_ini(builds.read_manager_settings),
     "env": _of_text(_read_env),
     "json": _read_json,
     "yaml": _read_yaml,
     "toml": _read_toml,
     "ini": _of_ini(_read_plain_ini),
-    "xml": _of_text(system.read_xml),
+    "xml": _of_text(startup.read_xml),
 }

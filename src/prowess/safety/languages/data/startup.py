@@ -1,7 +1,4 @@
-"""Files that a system starts things from: launchd, systemd, cron, autostart, the registry, git.
-
-Settings of agents and editors: what they start, and approvals that they switch off.
-"""
+"""Files that start something: agents, editors, launchd, systemd, cron, the registry, git."""
 
 import re
 from html import unescape
@@ -10,6 +7,7 @@ from prowess.reading.views import Spot, View
 from prowess.safety import sensitive
 from prowess.safety.facts import Act
 from prowess.safety.languages.data.tree import (
+    NAMES,
     Collector,
     Entry,
     Found,
@@ -17,64 +15,19 @@ from prowess.safety.languages.data.tree import (
     language_of,
     looks_like_command,
     place,
+    rewrite,
     run,
     set_variables,
     spot_of,
+    words,
 )
+from prowess.safety.languages.tables import load_pattern, load_table
 
-_SERVERS = frozenset(("mcpservers", "mcp_servers", "context_servers", "mcp.servers", "mcp"))
-_AGENT_FILE = re.compile(
-    r"(?:^|/)\.(?:claude|cursor|gemini|codex|openclaw|clawdbot|moltbot|hermes|windsurf|continue|copilot|vscode)/"
-    r"|(?:^|/)(?:hooks|settings(?:\.local)?|\.?mcp|claude_desktop_config|plugin|openclaw|clawdbot|agent)\.json5?$"
-)
-_EVENTS = frozenset((
-    "pretooluse", "posttooluse", "posttoolusefailure", "sessionstart", "sessionend",
-    "userpromptsubmit", "stop", "subagentstop", "subagentstart", "precompact", "notification",
-    "permissionrequest", "beforeshellexecution", "aftershellexecution", "beforemcpexecution",
-    "aftermcpexecution", "beforereadfile", "afterfileedit", "beforesubmitprompt", "beforetool",
-    "aftertool", "beforeagent", "afteragent", "beforemodel", "aftermodel", "setup", "teammateidle",
-    "taskcompleted", "configchange", "worktreecreate", "instructionsloaded",
-))  # fmt: skip
-_HOOK_COMMANDS = frozenset(("command", "bash", "powershell", "cmd", "run", "script"))
-# Keys that switch approval off when they say yes; written without case, dots and dashes.
-_SWITCHES = frozenset((
-    "autoapprove", "autoapproveall", "yolo", "yolomode", "dangerouslyskippermissions",
-    "skippermissions", "bypasspermissions", "enableallprojectmcpservers",
-    "skipdangerousmodepermissionprompt", "alwaysallow", "dangerouslyallowall", "autoaccept",
-    "autoacceptall", "chattoolsautoapprove", "autoapprovetools", "toolsautoapprove",
-    "chattoolsglobalautoapprove", "skipapproval", "disableapprovals", "noconfirm",
-    "skipconfirmation", "autoconfirm", "dangerouslybypassapprovalsandsandbox", "fullauto",
-    "dangerouslydisablesandbox", "allowdangerouslyskippermissions", "chattoolsterminalautoapprove",
-))  # fmt: skip
-# Keys with a value that means the same.
-_MODES = {
-    "defaultmode": {"bypasspermissions", "dontask"},
-    "permissionmode": {"bypasspermissions", "dontask"},
-    "approvalmode": {"yolo", "full-auto", "never", "auto"},
-    "approvalpolicy": {"never"},
-    "askforapproval": {"never"},
-    "defaultapprovalmode": {"yolo"},
-    "sandboxmode": {"danger-full-access"},
-    "autoapprovalmode": {"all", "always"},
-}
-# Grants under which an agent may run whatever it likes.
-_WIDE_GRANT = re.compile(
-    r"\*|(?:Bash|Shell|PowerShell|run_shell_command|ShellTool|exec|terminal|execute)"
-    r"(?:\(\s*(?:[:*\s]*|(?:sudo|curl|wget|rm|bash|sh|python3?|node|eval|chmod|ssh)\s*(?::\s*\*|\s\*)?)\s*\))?",
-    re.IGNORECASE,
-)
-_ENV_KEYS = frozenset(
-    ("env", "environment", "containerenv", "remoteenv", "environmentvariables", "envvars")
-)
 _MODEL_KEY = re.compile(
     r"(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_GEMINI|AZURE_OPENAI|OLLAMA|MISTRAL|OPENROUTER)"
     r"_?\w{0,60}(?:BASE_URL|API_BASE|ENDPOINT|HOST|BASE)",
     re.IGNORECASE,
 )
-_FOLDER_COMMANDS = frozenset((
-    "initializecommand", "oncreatecommand", "updatecontentcommand", "postcreatecommand",
-    "poststartcommand", "postattachcommand",
-))  # fmt: skip
 
 
 def flat(key: str) -> str:
@@ -84,30 +37,32 @@ def flat(key: str) -> str:
 
 def read_agents(collector: Collector, root: Entry) -> None:
     """Note servers, hooks, grants and variables, wherever in a file they stand."""
-    is_agent_file = _AGENT_FILE.search(collector.view.path) is not None
+    is_agent_file = (
+        load_pattern(NAMES, "patterns", "agent_files").search(collector.view.path) is not None
+    )
     for found in root.walk():
         keys, entry = found
         key = keys[-1] if keys else ""
         if entry.fields is not None:
             _read_map(collector, found)
-        if flat(key) in _ENV_KEYS or key.startswith("terminal.integrated.env."):
+        if flat(key) in words("environment_keys") or key.startswith("terminal.integrated.env."):
             set_variables(collector, entry)
         elif _MODEL_KEY.fullmatch(key) and entry.scalar is not None:
             collector.emit(Act.SETENV, place(entry), key, entry.text)
         _read_switch(collector, found)
-        if entry.scalar is not None and key in _HOOK_COMMANDS:
+        if entry.scalar is not None and key in words("hook_commands"):
             _read_hook(collector, found, is_agent_file=is_agent_file)
-        elif flat(key) in _FOLDER_COMMANDS and entry.spot is None:
+        elif flat(key) in words("folder_commands") and entry.spot is None:
             run(collector, entry, "folder-open")
 
 
 def _read_map(collector: Collector, found: Found) -> None:
     keys, entry = found
     key = keys[-1].lower() if keys else ""
-    if key in _SERVERS or (key == "servers" and _is_servers(entry)):
+    if key in words("servers") or (key == "servers" and _is_servers(entry)):
         for _name, server in entry.pairs():
             _read_server(collector, server)
-    elif flat(key) in _FOLDER_COMMANDS:
+    elif flat(key) in words("folder_commands"):
         run(collector, entry, "folder-open")
     elif not _inside_servers(keys) and entry.get("command").scalar and entry.get("args").scalars():
         _read_started(collector, entry)
@@ -117,7 +72,7 @@ def _read_map(collector: Collector, found: Found) -> None:
 
 
 def _inside_servers(keys: tuple[str, ...]) -> bool:
-    return len(keys) > 1 and (keys[-2].lower() in _SERVERS or keys[-2].lower() == "servers")
+    return len(keys) > 1 and (keys[-2].lower() in words("servers") or keys[-2].lower() == "servers")
 
 
 def _read_started(collector: Collector, entry: Entry) -> None:
@@ -155,7 +110,7 @@ def _read_hook(collector: Collector, found: Found, *, is_agent_file: bool) -> No
     keys, entry = found
     if entry.scalar is None or "hooks" not in keys:
         return
-    known = any(flat(key) in _EVENTS for key in keys)
+    known = any(flat(key) in words("events") for key in keys)
     if known or is_agent_file:
         collector.emit(Act.EXEC, spot_of(entry.scalar), "agent-hook", entry.text)
         collector.command(entry.scalar, language_of(entry.text))
@@ -164,28 +119,29 @@ def _read_hook(collector: Collector, found: Found, *, is_agent_file: bool) -> No
 def _read_switch(collector: Collector, found: Found) -> None:
     keys, entry = found
     key = flat(keys[-1]) if keys else ""
-    if key in _SWITCHES:
+    if key in words("switches"):
         granted = [item.text for item in entry.items or () if item.text]
         if entry.on or granted:
             collector.emit(
                 Act.DISABLE, place(entry), "agent-approval", ",".join(granted) or keys[-1]
             )
-    elif entry.text and entry.text.lower() in _MODES.get(key, ()):
+    elif entry.text and entry.text.lower() in load_table(NAMES, "modes").get(key, "").split():
         collector.emit(Act.DISABLE, place(entry), "agent-approval", entry.text)
     elif key == "taskallowautomatictasks" and entry.on:
         collector.emit(Act.DISABLE, place(entry), "task-approval", entry.text)
-    elif (
-        key in {"allow", "allowedtools", "coretools", "allowed", "autoallow"}
-        and entry.scalar is not None
-    ):
+    elif key in words("grants") and entry.scalar is not None:
         _read_grant(collector, keys, entry)
     elif key == "ask" and entry.text == "off" and "exec" in keys:
         collector.emit(Act.DISABLE, place(entry), "agent-approval", "exec.ask=off")
 
 
+def _wide_grants() -> re.Pattern[str]:
+    return load_pattern(NAMES, "patterns", "wide_grants", flags=re.IGNORECASE)
+
+
 def _read_grant(collector: Collector, keys: tuple[str, ...], entry: Entry) -> None:
     permissions = flat(keys[-1]) != "allow" or "permissions" in keys or "tools" in keys
-    if permissions and _WIDE_GRANT.fullmatch(entry.text.strip()):
+    if permissions and _wide_grants().fullmatch(entry.text.strip()):
         collector.emit(Act.DISABLE, place(entry), "agent-approval", entry.text)
 
 
@@ -214,14 +170,6 @@ _REG_VALUE = re.compile(r"^(?:\"[^\"\n]{0,200}\"|@)=\"((?:[^\"\\\n]|\\.)*)\"", r
 _RUN_KEY = re.compile(
     r"\\(?:Run|RunOnce|RunServices|Winlogon|Policies\\Explorer\\Run)$", re.IGNORECASE
 )
-_STARTS = (
-    "RunAtLoad",
-    "KeepAlive",
-    "StartInterval",
-    "StartCalendarInterval",
-    "WatchPaths",
-    "StartOnMount",
-)
 
 
 def read_xml(collector: Collector, view: View) -> None:
@@ -249,19 +197,7 @@ def read_xml(collector: Collector, view: View) -> None:
 def _decoded(view: View) -> View:
     if "&" not in view.text:
         return view
-    parts: list[str] = []
-    indices: list[int] = []
-    at = 0
-    for match in _ENTITY.finditer(view.text):
-        parts.append(view.text[at : match.start()])
-        indices.extend(range(at, match.start()))
-        new = unescape(match[0])
-        parts.append(new)
-        indices.extend([match.start()] * len(new))
-        at = match.end()
-    parts.append(view.text[at:])
-    indices.extend(range(at, len(view.text)))
-    return view.derive("".join(parts), indices)
+    return rewrite(view, _ENTITY, lambda match: unescape(match[0]))
 
 
 def _elements(view: View) -> list[tuple[str, View]]:
@@ -318,7 +254,7 @@ def _read_plist(collector: Collector, elements: list[tuple[str, View]]) -> None:
     line = command_line(parts)
     if line is None:
         return
-    if any(start in values for start in _STARTS) or "Label" in values:
+    if words("launchd_starts") & values.keys() or "Label" in values:
         collector.emit(Act.PERSIST, place(parts[0]), "launchd", line.text)
     collector.command(line)
     set_variables(collector, Entry(fields=pairs))
@@ -421,17 +357,7 @@ def read_git_settings(collector: Collector, root: Entry) -> None:
 
 
 def _read_git(collector: Collector, section: str, key: str, item: Entry) -> None:
-    runs = key in {
-        "hookspath",
-        "fsmonitor",
-        "sshcommand",
-        "pager",
-        "editor",
-        "askpass",
-        "smudge",
-        "clean",
-        "process",
-    }
+    runs = key in words("git_commands")
     shell = section == "alias" and item.text.startswith("!")
     helper = (
         section.startswith("credential") and key == "helper" and item.text.startswith(("!", "/"))

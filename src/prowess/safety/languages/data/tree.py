@@ -1,24 +1,24 @@
 """Data of any format as one kind of tree, each text of which knows where it stands.
 
-Commands inside data: which strings are run, and what the lines around them say about when.
-
-JSON with its relatives (comments, JSON5, TOML's values), read tolerantly and with positions.
-
-A strict parser loses where a text stands and gives up at the first error.
+JSON and its relatives are read tolerantly here, as a strict parser loses where a text stands and
+gives up at the first error; and which strings are commands is told from their keys and words.
 """
 
 import re
 import shlex
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
+from prowess.safety.languages.tables import load_pattern, load_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
+NAMES = "data/names"
 MAX_DEPTH = 64
 MAX_ENTRIES = 60_000
 _MAX_FACTS = 4_000
@@ -208,56 +208,41 @@ _MAX_COMMAND = 20_000
 _MAX_KEY = 100
 _SHORTEST = 4
 _ADDRESS = re.compile(r"(?:https?|wss?)://\S{1,2000}")
-# Keys whose value is run by whatever reads the file.
-_COMMAND_KEY = re.compile(
-    r"(?:^|[_.\s-])(?:command|commands|cmd|cmdline|commandline|exec|execute|run|script|scripts|shell|bash|sh"
-    r"|entrypoint|entry|hook|hooks|setup|bootstrap|install|installer|installcmd|preinstall|postinstall|init"
-    r"|start|startup|startcommand|before_script|after_script|before_install|preset|prebuild|postbuild"
-    r"|prestart|poststart|postsetup|presetup|prerun|postrun|onload|oninstall|onstart|steps?|action"
-    r"|powershell|healthcheck|test_command|build_command|validator|runner|program)$",
-    re.IGNORECASE,
-)
-# Lists of commands that are spoken about, not run.
-_LISTED_KEY = re.compile(
-    r"(?:allow|deny|block|forbid|disallow|permit|ban|safe|unsafe|example|expect|known|danger|trust|exclu|inclu|ignore)",
-    re.IGNORECASE,
-)
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_START = re.compile(
+_BEFORE_COMMAND = (
     r"\s*(?:\$\s+)?(?:sudo\s+(?:-\w+\s+)*)?(?:[A-Z_][A-Z0-9_]*=\S*\s+){0,4}"
     r"(?:/?(?:usr/|bin/|local/|opt/|homebrew/){0,4})"
-    r"(?:curl|wget|aria2c|fetch|iwr|irm|iex|bash|sh|zsh|dash|ksh|fish|python[23]?|node|deno|bun|npx|bunx|uvx|perl"
-    r"|ruby|php|powershell(?:\.exe)?|pwsh|cmd(?:\.exe)?|osascript|eval|exec|source|echo|printf|base64|xxd|nc|ncat"
-    r"|socat|openssl|rm|chmod|crontab|launchctl|systemctl|nohup|mkdir|cat|tar|unzip|git|npm|pnpm|yarn|pip3?|uv|brew"
-    r"|docker|ssh|scp|rsync|cd|export|mshta|rundll32|regsvr32|certutil|bitsadmin|find|dd|env)(?=\s|$)"
 )
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHELLY = re.compile(r"https?://|ftp://|\||&&|\$\(|`|/dev/tcp/|\s-{1,2}[a-zA-Z]|>\s*[~/.$]|\bsh\b")
-_PIPED = re.compile(
-    r"\b(?:curl|wget|fetch|irm|iwr|base64|xxd|aria2c|openssl)\b[^\n|]{1,400}\|[^\n|]{0,100}"
-    r"\b(?:bash|sh|zsh|dash|ksh|python[23]?|node|perl|ruby|php|iex|pwsh|powershell|base64|tar|xxd)\b"
-    r"|\$\((?:curl|wget)\s|<\((?:curl|wget)\s|/dev/tcp/\d|\biex\s*\(|\bInvoke-Expression\b",
-    re.IGNORECASE,
-)
 _POWERSHELL = re.compile(
     r"\b(?:iex|irm|iwr|Invoke-\w{3,}|New-Object|powershell|Set-MpPreference)\b", re.IGNORECASE
 )
-_ENDPOINT_KEY = re.compile(
-    r"(?:url|uri|endpoint|webhook|callback|base|host|server|proxy|upload|collector|beacon|registry"
-    r"|target|api)\d{0,3}$",
-    re.IGNORECASE,
-)
-_SCHEMA_KEYS = frozenset((
-    "$schema", "$id", "$ref", "homepage", "license", "repository", "bugs", "funding",
-    "documentation", "source", "author", "icon", "logo", "image",
-))  # fmt: skip
+
+
+def words(key: str) -> frozenset[str]:
+    """Return a list of `names.toml`."""
+    return load_words(NAMES, "names", key)
+
+
+@cache
+def _matcher(key: str, frame: str) -> re.Pattern[str]:
+    written = load_pattern(NAMES, "patterns", key).pattern
+    return re.compile(frame.format(written), re.IGNORECASE)
+
+
+@cache
+def _begins() -> re.Pattern[str]:
+    commands = load_pattern(NAMES, "patterns", "commands").pattern
+    return re.compile(_BEFORE_COMMAND + rf"(?:{commands})(?=\s|$)")
 
 
 def is_command_key(key: str) -> bool:
     """Whether what stands under `key` is run."""
     return (
         len(key) < _MAX_KEY
-        and not _LISTED_KEY.match(key)
-        and _COMMAND_KEY.search(_CAMEL.sub("_", key)) is not None
+        and not _matcher("listed_keys", "(?:{})").match(key)
+        and _matcher("command_keys", r"(?:^|[_.\s-])(?:{})$").search(_CAMEL.sub("_", key))
+        is not None
     )
 
 
@@ -265,9 +250,9 @@ def looks_like_command(text: str) -> bool:
     """Whether a text is a command line, not a sentence about one."""
     if len(text) > _MAX_COMMAND or len(text) < _SHORTEST:
         return False
-    if _PIPED.search(text):
+    if _matcher("piped", "{}").search(text):
         return True
-    return _START.match(text) is not None and _SHELLY.search(text) is not None
+    return _begins().match(text) is not None and _SHELLY.search(text) is not None
 
 
 def language_of(text: str) -> str:
@@ -286,7 +271,11 @@ def read_scalar(collector: Collector, keys: tuple[str, ...], entry: Entry) -> No
         return
     if _is_run(key, text):
         collector.command(view, language_of(text))
-    elif _ADDRESS.fullmatch(text) and _ENDPOINT_KEY.search(key) and key not in _SCHEMA_KEYS:
+    elif (
+        _ADDRESS.fullmatch(text)
+        and _matcher("endpoint_keys", r"(?:{})\d{{0,3}}$").search(key)
+        and key not in words("schema_keys")
+    ):
         collector.emit(Act.FETCH, spot_of(view), text, "endpoint")
     collector.prose(view)
 
@@ -339,24 +328,24 @@ _MAX_LINE = 4_000
 _AFTER_VALUE = re.compile(r"[ \t]*(?:[,}\]:]|$|//|#)", re.MULTILINE)
 
 
-def unescape(view: View, start: int, end: int) -> View:
-    """Return what stands between quotes, escapes decoded, each character at its place."""
-    text = view.text[start:end]
-    if "\\" not in text:
-        return view.cut(start, end)
+def rewrite(view: View, pattern: re.Pattern[str], new: "Callable[[re.Match[str]], str]") -> View:
+    """Return `view` with `new` in place of each match, each character at its place."""
     parts: list[str] = []
     indices: list[int] = []
     at = 0
-    for match in _ESCAPE.finditer(text):
-        parts.append(text[at : match.start()])
-        indices.extend(range(start + at, start + match.start()))
-        decoded = _decode(match)
-        parts.append(decoded)
-        indices.extend([start + match.start()] * len(decoded))
+    for match in pattern.finditer(view.text):
+        parts += (view.text[at : match.start()], new(match))
+        indices.extend(range(at, match.start()))
+        indices.extend([match.start()] * len(parts[-1]))
         at = match.end()
-    parts.append(text[at:])
-    indices.extend(range(start + at, end))
-    return view.derive("".join(parts), indices)
+    indices.extend(range(at, len(view.text)))
+    return view.derive("".join([*parts, view.text[at:]]), indices)
+
+
+def unescape(view: View, start: int, end: int) -> View:
+    """Return what stands between quotes, escapes decoded, each character at its place."""
+    inner = view.cut(start, end)
+    return rewrite(inner, _ESCAPE, _decode) if "\\" in inner.text else inner
 
 
 def _decode(match: re.Match[str]) -> str:
