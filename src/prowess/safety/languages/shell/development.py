@@ -59,7 +59,7 @@ def _git_push(call: Call) -> Value:
     given = options(call.args, "o --repo --push-option --receive-pack")
     operands = [value.text for value in given.operands]
     refs = operands[1:]
-    if given.has("-f", "--force", "--mirror", "--delete", "-d") or any(
+    if given.has("-f --force --mirror --delete -d") or any(
         ref.startswith(("+", ":")) for ref in refs
     ):
         call.tell(Act.WIPE, "remote-branch", " ".join(operands))
@@ -70,10 +70,10 @@ def _git_push(call: Call) -> Value:
 
 def _git_clean(call: Call) -> Value:
     given = options(call.args, "e --exclude")
-    if given.has("-f", "--force") and not given.has("-n", "--dry-run"):
+    if given.has("-f --force") and not given.has("-n --dry-run"):
         paths = given.operands or [Value(".")]
         for path in paths:
-            call.tell(Act.DELETE, path.text, "recursive" if given.has("-d", "-x") else "")
+            call.tell(Act.DELETE, path.text, "recursive" if given.has("-d -x") else "")
     return EMPTY
 
 
@@ -82,7 +82,7 @@ def _git_config(call: Call) -> Value:
     operands = [
         value.text for value in given.operands if value.text not in ("set", "get", "--global")
     ]
-    if given.has("--get", "--get-all", "-l", "--list") or len(operands) < len("kv"):
+    if given.has("--get --get-all -l --list") or len(operands) < len("kv"):
         return (
             unknown("host")
             if any("user." in text for text in [*operands, *call.texts])
@@ -151,7 +151,7 @@ def _gh(call: Call) -> Value:
             send(call, "github.com", "cloud", labels)
         return unknown("remote", source=f"gh {text}")
     labels = frozenset().union(
-        *(value.labels for value in given.values("--body", "-b", "--body-file", "-F"))
+        *(value.labels for value in given.values("--body -b --body-file -F"))
     )
     if labels - {"input"}:
         send(call, "github.com", "cloud", labels)
@@ -160,9 +160,9 @@ def _gh(call: Call) -> Value:
 
 def _gh_download(call: Call, texts: list[str]) -> Value:
     given = options(call.args[2:], "RpDOA --repo --pattern --dir --output --archive")
-    repository = given.first("-R", "--repo") or (given.operands[0] if given.operands else EMPTY)
+    repository = given.first("-R --repo") or (given.operands[0] if given.operands else EMPTY)
     source = unknown("remote", source=f"https://github.com/{repository.text}")
-    named = given.first("-O", "--output") or given.first("-p", "--pattern")
+    named = given.first("-O --output") or given.first("-p --pattern")
     if texts[0] == "repo":
         folder = (
             given.operands[1].text if given.operands[1:] else repository.text.rpartition("/")[2]
@@ -184,19 +184,7 @@ def _cloud(call: Call) -> Value:
     secret = _secret_of_tool(call, text)
     if secret is not None:
         return secret
-    verbs = {
-        "cp",
-        "sync",
-        "mv",
-        "copy",
-        "copyto",
-        "moveto",
-        "move",
-        "rsync",
-        "put",
-        "upload",
-        "mirror",
-    }
+    verbs = load_names("cloud_verbs")
     at = next((at for at, word in enumerate(texts[:6]) if word in verbs), -1)
     if re.search(
         r"\b(?:rb|rm|purge|delete)\b.*(?:--force|--recursive|-r\b)|^purge\b|\brm -r\b", text
@@ -205,7 +193,7 @@ def _cloud(call: Call) -> Value:
     if at < 0:
         return unknown("host") if "get-caller-identity" in text else unknown()
     given = options(call.args[at + 1 :], program="cloud")
-    paths = [*given.operands, *given.values("--file", "-f")]
+    paths = [*given.operands, *given.values("--file -f")]
     if not paths:
         return EMPTY
     return _cloud_copy(call, paths)
@@ -278,9 +266,9 @@ def install(call: Call, manager: str, package: Value) -> None:
         call.tell(Act.EXEC, manager, package.text, labels)
 
 
-def registry(call: Call, manager: str, given: Options, names: tuple[str, ...]) -> None:
+def registry(call: Call, manager: str, given: Options, names: str) -> None:
     """Note the indexes that options name."""
-    for value in given.values(*names):
+    for value in given.values(names):
         call.tell(Act.REGISTRY, manager, value.text)
 
 
@@ -291,7 +279,7 @@ def _pip(call: Call) -> Value:
     if operands and operands[0].text == "config":
         _config(call, "pip", operands[1:])
     elif operands and operands[0].text in ("install", "download", "wheel"):
-        for package in [*operands[1:], *given.values("-e", "--editable")]:
+        for package in [*operands[1:], *given.values("-e --editable")]:
             install(call, "pip", package)
     return EMPTY
 
@@ -301,15 +289,7 @@ def _python_options(call: Call, manager: str, given: Options) -> None:
         call,
         manager,
         given,
-        (
-            "-i",
-            "--index-url",
-            "--extra-index-url",
-            "--index",
-            "--default-index",
-            "-f",
-            "--find-links",
-        ),
+        "-i --index-url --extra-index-url --index --default-index -f --find-links",
     )
     if given.has("--trusted-host"):
         call.tell(Act.DISABLE, "tls", manager)
@@ -337,7 +317,7 @@ def _uv(call: Call) -> Value:
     )
     given = options(own, program="uv")
     _python_options(call, "uv", given)
-    for package in given.values("--with", "--from"):
+    for package in given.values("--with --from"):
         install(call, "uv", package)
     words = [value.text for value in given.operands]
     if words[:1] == ["pip"]:
@@ -356,25 +336,12 @@ def _uv(call: Call) -> Value:
 def _run_in_environment(call: Call, verb: str) -> Value:
     """Run what follows `uv run`, `poetry run`."""
     texts = call.texts
+    valued = load_names("environment_valued")
     at = texts.index(verb) + 1 if verb in texts else len(texts)
     while at < len(texts) and texts[at].startswith("-"):
         if texts[at] in ("--with", "--from") and at + 1 < len(texts):
             install(call, call.name, call.args[at + 1])
-        at += (
-            2
-            if texts[at]
-            in (
-                "--with",
-                "--from",
-                "--python",
-                "-p",
-                "--extra",
-                "--group",
-                "--project",
-                "--directory",
-            )
-            else 1
-        )
+        at += 2 if texts[at] in valued else 1
     rest = call.args[at:]
     if rest and rest[0].text.endswith(".py"):
         rest = [Value("python"), *rest]
@@ -384,7 +351,7 @@ def _run_in_environment(call: Call, verb: str) -> Value:
 def _runner(call: Call) -> Value:
     """`poetry`, `pipenv`, `hatch`, `pdm`, `rye`: add packages or run a command."""
     given = options(call.args, "--index --source --pypi-mirror")
-    registry(call, call.name, given, ("--index", "--pypi-mirror"))
+    registry(call, call.name, given, "--index --pypi-mirror")
     words = [value.text for value in given.operands]
     if words[:1] in (["add"], ["install"]):
         for package in given.operands[1:]:
@@ -401,9 +368,9 @@ def _first_package(call: Call) -> Value:
         call,
         call.name,
         given,
-        ("--registry", "--index-url", "--extra-index-url", "--index", "--default-index"),
+        "--registry --index-url --extra-index-url --index --default-index",
     )
-    named = given.values("-p", "--package", "--from", "--with")
+    named = given.values("-p --package --from --with")
     operands = given.operands
     if call.name == "pipx" and operands:
         verb, operands = operands[0].text, operands[1:]
@@ -416,14 +383,14 @@ def _first_package(call: Call) -> Value:
         install(call, call.name, package)
         if _FETCHED.match(package.text):
             call.tell(Act.EXEC, call.name, package.text, frozenset(("remote",)))
-    code = given.first("-c", "--call")
+    code = given.first("-c --call")
     return call.shell.run(code) if code else EMPTY
 
 
 def npm(call: Call) -> Value:
     """Note what `npm` and its kin install or set."""
     given = options(call.args, program="npm")
-    registry(call, call.name, given, ("--registry",))
+    registry(call, call.name, given, "--registry")
     if given.values("--strict-ssl")[:1] and given.values("--strict-ssl")[0].text == "false":
         call.tell(Act.DISABLE, "tls", call.name)
     words = [value.text for value in given.operands]
@@ -436,7 +403,7 @@ def npm(call: Call) -> Value:
         if words[0] == "global":
             packages = packages[1:]
         if words[0] in ("exec", "x", "dlx", "create", "init"):
-            packages = given.values("--package", "-p") or packages[:1]
+            packages = given.values("--package -p") or packages[:1]
         for package in packages:
             install(call, call.name, package)
     return EMPTY
@@ -446,9 +413,9 @@ def _system(call: Call) -> Value:
     special = load_table(PROGRAMS, "install_verbs")
     verbs = special.get(call.name, special["usual"]).split()
     given = options(call.args, program="system")
-    registry(call, call.name, given, ("--registry", "--index"))
+    registry(call, call.name, given, "--registry --index")
     if call.name == "gem":
-        registry(call, "gem", given, ("--source", "-s"))
+        registry(call, "gem", given, "--source -s")
     words = call.texts
     start = next((at for at, text in enumerate(words) if text in verbs), -1)
     if verbs and start < 0:

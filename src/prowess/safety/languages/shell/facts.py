@@ -152,7 +152,7 @@ def _env(call: Call) -> Value:
     if not rest:
         return texts.environment(call)
     split = options(rest, "uCS --unset --chdir --split-string")
-    text = split.first("-S", "--split-string")
+    text = split.first("-S --split-string")
     if text is not None:
         return call.shell.run(text, call.stdin)
     return _prefix(replace(call, args=rest), "uC", frozenset(("--unset", "--chdir")))
@@ -203,17 +203,7 @@ def _xargs(call: Call) -> Value:
         if text[:2] in ("-I", "-J"):
             replaced = text[2:] or (call.args[at].text if at < len(call.args) else "")
             at += not text[2:]
-        elif text in (
-            "-n",
-            "-P",
-            "-L",
-            "-d",
-            "-s",
-            "-E",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-        ):
+        elif text in load_names("xargs_valued"):
             at += 1
     rest = call.args[at:]
     items = _items(call.incoming)
@@ -242,7 +232,7 @@ def _fill(call: Call, rest: list[Value], mark: str, items: list[Value]) -> list[
 def _shell_text(call: Call) -> Value:
     """Commands whose operand is shell code: `su -c`, `script -c`, `watch`, `parallel`."""
     given = options(call.args, "cstgu --command --session-command")
-    code = given.first("-c", "--command", "--session-command")
+    code = given.first("-c --command --session-command")
     if code is not None:
         return call.shell.run(code, call.stdin)
     if call.name in ("watch", "parallel", "hyperfine", "entr") and given.operands:

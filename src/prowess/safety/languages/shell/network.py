@@ -26,8 +26,8 @@ _URL = re.compile(r"(?:https?|ftps?|sftp|file|dict|gopher)://", re.IGNORECASE)
 _HTTPIE_ITEM = re.compile(r"[\w.\[\]-]+(?::=@|:=|==|=@|=|@|:)")
 
 
-def _names(key: str) -> list[str]:
-    return str(load_table(PROGRAMS, "names", key)).split()
+def _names(key: str) -> str:
+    return str(load_table(PROGRAMS, "names", key))
 
 
 def default_name(url: str) -> str:
@@ -54,12 +54,12 @@ def send(call: Call, url: str, how: str, labels: frozenset[str]) -> None:
 def _curl(call: Call) -> Value:
     given = options(call.args, program="curl")
     urls = [*given.operands, *given.values("--url")]
-    if given.has("-k", "--insecure", "--proxy-insecure"):
+    if given.has("-k --insecure --proxy-insecure"):
         call.tell(Act.DISABLE, "tls", "curl")
     if not urls:
         return EMPTY
     body = _curl_body(call, given)
-    aside = frozenset().union(*(value.labels for value in given.values(*_names("curl_aside"))))
+    aside = frozenset().union(*(value.labels for value in given.values(_names("curl_aside"))))
     output = EMPTY
     for index, url in enumerate(urls[:16]):
         labels = url.labels | aside | (body or NOTHING)
@@ -73,14 +73,14 @@ def _curl(call: Call) -> Value:
 
 
 def _is_upload(given: Options) -> bool:
-    return given.has("-T", "--upload-file", *_names("curl_data"), "-F", "--form") and not given.has(
-        "-o", "--output", "-O", "--remote-name", "-G", "--get"
+    return given.has("-T --upload-file -F --form " + _names("curl_data")) and not given.has(
+        "-o --output -O --remote-name -G --get"
     )
 
 
 def _curl_output(call: Call, given: Options, url: Value, index: int) -> Value:
-    names = given.values("-o", "--output")
-    if given.has("-O", "--remote-name", "--remote-name-all"):
+    names = given.values("-o --output")
+    if given.has("-O --remote-name --remote-name-all"):
         folder = given.first("--output-dir")
         name = default_name(url.text)
         return fetched(call, url, f"{folder.text.rstrip('/')}/{name}" if folder else name)
@@ -98,27 +98,23 @@ def _curl_output(call: Call, given: Options, url: Value, index: int) -> Value:
 def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
     """Return the labels of what a request carries, `None` where it carries nothing."""
     labels: frozenset[str] = NOTHING
-    carried = False
-    for value in given.values(*_names("curl_data")):
-        carried = True
+    data = given.values(_names("curl_data"))
+    for value in data:
         raw = value.text.startswith("@")
         labels |= file_labels(call, value.cut(1)) if raw else value.labels
-    for value in given.values("--data-urlencode"):
-        carried = True
-        labels |= value.labels
+    encoded = given.values("--data-urlencode")
+    for value in encoded:
         name, at, path = value.text.partition("@")
         if at and "=" not in name:
             labels |= file_labels(call, Value(path))
-    for value in given.values("-F", "--form"):
-        carried = True
-        labels |= value.labels | _form_labels(call, value)
-    for value in given.values("-T", "--upload-file"):
-        carried = True
-        labels |= file_labels(call, value)
-    for value in given.values("--form-string"):
-        carried = True
-        labels |= value.labels
-    return labels if carried else None
+    forms, files = given.values("-F --form"), given.values("-T --upload-file")
+    plain = given.values("--form-string")
+    labels = labels.union(
+        *(_form_labels(call, value) for value in forms),
+        *(file_labels(call, value) for value in files),
+        *(value.labels for value in [*encoded, *forms, *plain]),
+    )
+    return labels if data or encoded or forms or files or plain else None
 
 
 def _form_labels(call: Call, value: Value) -> frozenset[str]:
@@ -145,13 +141,11 @@ def _wget(call: Call) -> Value:
     if given.has("--no-check-certificate"):
         call.tell(Act.DISABLE, "tls", "wget")
     labels: frozenset[str] = NOTHING
-    for value in given.values(
-        "--post-data", "--body-data", "--header", "--user", "--password", "--user-agent"
-    ):
+    for value in given.values("--post-data --body-data --header --user --password --user-agent"):
         labels |= value.labels
-    for value in given.values("--post-file", "--body-file"):
+    for value in given.values("--post-file --body-file"):
         labels |= file_labels(call, value)
-    posts = given.has("--post-data", "--post-file", "--body-data", "--body-file")
+    posts = given.has("--post-data --post-file --body-data --body-file")
     output = EMPTY
     for url in given.operands[:16]:
         if posts or labels or url.labels:
@@ -161,10 +155,10 @@ def _wget(call: Call) -> Value:
 
 
 def _wget_target(given: Options, url: str) -> str:
-    named = given.first("-O", "--output-document")
+    named = given.first("-O --output-document")
     if named is not None:
         return "" if named.text in ("-", "/dev/stdout", "/dev/null") else named.text
-    folder = given.first("-P", "--directory-prefix")
+    folder = given.first("-P --directory-prefix")
     name = default_name(url)
     return f"{folder.text.rstrip('/')}/{name}" if folder else name
 
@@ -173,13 +167,13 @@ def _fetcher(call: Call) -> Value:
     """Other programs that fetch a URL: to standard output, or to a file of its name."""
     given = options(call.args, "odOxsHmT --output --out --dir --header")
     urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
-    named = given.first("-o", "--output", "--out", "-O")
+    named = given.first("-o --output --out -O")
     output = EMPTY
     for url in urls[:16]:
         if url.labels:
             send(call, url.text, "http", url.labels)
         target = named.text if named else default_name(url.text)
-        prints = call.name in _names("printing_fetchers") or (
+        prints = call.name in _names("printing_fetchers").split() or (
             named is not None and named.text == "-"
         )
         output = fetched(call, url, "" if prints else target)
@@ -201,7 +195,7 @@ def _httpie(call: Call) -> Value:
     ):
         return EMPTY
     url, items = operands[0], operands[1:]
-    labels = url.labels.union(*(value.labels for value in [*items, *given.values("-a", "--auth")]))
+    labels = url.labels.union(*(value.labels for value in [*items, *given.values("-a --auth")]))
     for value in items:
         item = _HTTPIE_ITEM.match(value.text)
         if item and item[0].endswith("@"):
@@ -209,7 +203,7 @@ def _httpie(call: Call) -> Value:
     labels |= call.incoming.labels
     if labels or items:
         send(call, url.text, "http", labels)
-    target = given.first("-o", "--output")
+    target = given.first("-o --output")
     return fetched(call, url, target.text if target else "")
 
 
@@ -217,7 +211,7 @@ def _netcat(call: Call) -> Value:
     given = options(call.args, "ecpswiqXxGgo --exec --sh-exec --source-port --wait")
     operands = [value.text for value in given.operands]
     host = ":".join(operands[:2])
-    program = given.first("-e", "--exec", "-c", "--sh-exec", "--lua-exec")
+    program = given.first("-e --exec -c --sh-exec --lua-exec")
     if program is not None and program.text:
         call.tell(Act.REVERSE_SHELL, call.name, host)
     elif SHELL_OUTPUT in call.incoming.labels:
@@ -266,9 +260,9 @@ def _mail(call: Call) -> Value:
         "sacbrt --to --from --server --attach --body --header",
     )
     labels = call.incoming.labels.union(*(value.labels for value in call.args))
-    for path in given.values("-a", "-A", "--attach"):
+    for path in given.values("-a -A --attach"):
         labels |= file_labels(call, replace(path, text=path.text.lstrip("@")))
-    to = given.first("--to", "-t") or (given.operands[0] if given.operands else EMPTY)
+    to = given.first("--to -t") or (given.operands[0] if given.operands else EMPTY)
     if labels or call.stdin is not None:
         send(call, to.text, "smtp", labels)
     return EMPTY
@@ -286,7 +280,7 @@ def _copy_over(call: Call) -> Value:
     given = options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
     tell_host_key(call)
     *sources, target = given.operands or [EMPTY]
-    if given.has("--delete", "--delete-before", "--delete-after", "--delete-excluded"):
+    if given.has("--delete --delete-before --delete-after --delete-excluded"):
         call.tell(Act.DELETE, target.text, "recursive")
     if _is_remote(target.text):
         labels = frozenset().union(*(file_labels(call, path) for path in sources), target.labels)

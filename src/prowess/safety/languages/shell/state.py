@@ -348,17 +348,17 @@ class Options:
     given: dict[str, list[Value]]
     operands: list[Value]
 
-    def has(self, *names: str) -> bool:
-        """Whether one of `names` was given."""
-        return any(name in self.given for name in names)
+    def has(self, names: str) -> bool:
+        """Whether one of `names`, between blanks, was given."""
+        return any(name in self.given for name in names.split())
 
-    def values(self, *names: str) -> list[Value]:
+    def values(self, names: str) -> list[Value]:
         """Return the values given to `names`, in order."""
-        return [value for name in names for value in self.given.get(name, ())]
+        return [value for name in names.split() for value in self.given.get(name, ())]
 
-    def first(self, *names: str) -> Value | None:
+    def first(self, names: str) -> Value | None:
         """Return the first value given to one of `names`."""
-        return next(iter(self.values(*names)), None)
+        return next(iter(self.values(names)), None)
 
 
 def load_names(key: str) -> frozenset[str]:

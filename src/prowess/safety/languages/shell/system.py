@@ -39,7 +39,7 @@ _MAX_FOLDER = 200
 def _copy(call: Call) -> Value:
     given = options(call.args, "tSmog --target-directory --suffix --mode --owner")
     paths = list(given.operands)
-    folder = given.first("-t", "--target-directory")
+    folder = given.first("-t --target-directory")
     if call.name == "install" and given.has("-d"):
         return EMPTY
     if folder is not None:
@@ -53,7 +53,7 @@ def _copy(call: Call) -> Value:
         copy_file(call.shell, source, target)
         if call.name == "mv" and path_label(source.text) == "history":
             call.tell(Act.WIPE, "history", source.text)
-    mode = given.first("-m", "--mode")
+    mode = given.first("-m --mode")
     if mode is not None:
         call.tell(Act.PERMISSION, mode.text, target.text)
     return EMPTY
@@ -71,7 +71,7 @@ def _link(call: Call) -> Value:
 
 def _remove(call: Call) -> Value:
     given = options(call.args)
-    recursive = given.has("-r", "-R", "--recursive", "-d") or call.name in (
+    recursive = given.has("-r -R --recursive -d") or call.name in (
         "rimraf",
         "trash",
         "srm",
@@ -202,19 +202,19 @@ def _unpack(call: Call) -> Value:
     given = _archive_options(call)
     packing = call.name in ("zip", "zipsplit") or _is_packing(call)
     operands = given.operands
-    archive = given.first("-f", "--file")
+    archive = given.first("-f --file")
     if call.name not in ("tar", "gtar", "bsdtar"):
         words = operands[1:] if call.name in load_names("sevens") else operands
         archive, operands = (words[0], words[1:]) if words else (None, [])
     if packing:
         return _pack(call, archive, operands)
     data = call.read(archive) if archive and archive.text not in ("-", "") else call.incoming
-    folder = given.first("-C", "--directory", "-d", "-o", "--one-top-level")
+    folder = given.first("-C --directory -d -o --one-top-level")
     place = call.shell.place(folder.text) if folder else "."
     if "remote" in data.labels or "decoded" in data.labels:
         source = replace(data, source=data.source or (archive.text if archive else ""))
         call.shell.unpacked[place] = source
-    if given.has("-O", "-p", "--to-stdout"):
+    if given.has("-O -p --to-stdout"):
         return unknown(*data.labels, source=data.source)
     return EMPTY
 
@@ -234,14 +234,7 @@ def _is_packing(call: Call) -> bool:
     if call.name in ("tar", "gtar", "bsdtar"):
         short = not first.startswith("--") and "c" in first.lstrip("-")[:8]
         return short or "--create" in call.texts
-    return call.name in load_names("sevens") and first in (
-        "a",
-        "u",
-        "cf",
-        "cvf",
-        "r",
-        "rc",
-    )
+    return call.name in load_names("sevens") and first in load_names("packing_verbs")
 
 
 def _pack(call: Call, archive: Value | None, paths: list[Value]) -> Value:
@@ -330,7 +323,7 @@ def _disabling(call: Call) -> Value:
 
 def _crontab(call: Call) -> Value:
     given = options(call.args, "ui")
-    if given.has("-l", "-e", "-r"):
+    if given.has("-l -e -r"):
         return unknown("file:crontab", source="crontab") if given.has("-l") else EMPTY
     path = given.operands[0] if given.operands else None
     if path is None and call.stdin is None:
@@ -355,7 +348,7 @@ def _crontab(call: Call) -> Value:
 def _at(call: Call) -> Value:
     given = options(call.args, "fqt")
     path = given.first("-f")
-    if given.has("-l", "-r", "-c") or (path is None and call.stdin is None):
+    if given.has("-l -r -c") or (path is None and call.stdin is None):
         return EMPTY
     content = call.shell.read_file(path.text) if path else call.incoming
     call.shell.tell(

@@ -198,8 +198,8 @@ def _filter(call: Call) -> Value:
 def _searcher(call: Call) -> Value:
     """`grep` and kin: a pattern first, then files."""
     given = options(call.args, "efmABCdDgt --regexp --file --glob --type")
-    files = given.operands if given.has("-e", "-f", "--regexp") else given.operands[1:]
-    if given.has("-q", "--quiet", "-c", "--count", "-l", "--files-with-matches", "-L"):
+    files = given.operands if given.has("-e -f --regexp") else given.operands[1:]
+    if given.has("-q --quiet -c --count -l --files-with-matches -L"):
         return unknown()
     return _passing(call, files)
 
@@ -210,13 +210,11 @@ def program(call: Call) -> Value:
     letters = {"jq": "", "sed": "ef"}.get(call.name, "efFvi")
     named = "--arg --argjson --slurpfile --rawfile --expression --file --args"
     given = options(args, f"{letters} {named}")
-    files = (
-        given.operands if given.has("-e", "-f", "--expression", "--file") else given.operands[1:]
-    )
-    if call.name in ("sed", "gsed", "perl") and given.has("-i", "--in-place"):
+    files = given.operands if given.has("-e -f --expression --file") else given.operands[1:]
+    if call.name in ("sed", "gsed", "perl") and given.has("-i --in-place"):
         _edit_in_place(call, given, files)
         return EMPTY
-    if given.has("-n", "--null-input") and call.name == "jq":
+    if given.has("-n --null-input") and call.name == "jq":
         return Value("", extra, known=False)
     return _passing(call, files).with_labels(*extra)
 
@@ -237,7 +235,7 @@ def _jq_arguments(args: list[Value]) -> tuple[list[Value], frozenset[str]]:
 
 
 def _edit_in_place(call: Call, given: Options, files: list[Value]) -> None:
-    script = given.first("-e", "--expression") or (given.operands[0] if given.operands else EMPTY)
+    script = given.first("-e --expression") or (given.operands[0] if given.operands else EMPTY)
     for path in files:
         if path.text and not path.text.startswith("s/"):
             call.tell(Act.WRITE, path.text, "", script.labels)
@@ -247,7 +245,7 @@ def _edit_in_place(call: Call, given: Options, files: list[Value]) -> None:
 def _tee(call: Call) -> Value:
     given = options(call.args)
     for path in given.operands:
-        write_file(call.shell, path, call.incoming, append=given.has("-a", "--append"))
+        write_file(call.shell, path, call.incoming, append=given.has("-a --append"))
     return call.incoming
 
 
@@ -392,8 +390,8 @@ def _decoded(call: Call, data: Value, encoding: str, text: str | None) -> Value:
 
 def _base64(call: Call) -> Value:
     given = options(call.args, "iwbo --wrap --break --input --output")
-    data = files_or_input(call, given.values("-i", "--input") or given.operands)
-    if not given.has("-d", "-D", "--decode"):
+    data = files_or_input(call, given.values("-i --input") or given.operands)
+    if not given.has("-d -D --decode"):
         return unknown(*data.labels, source=data.source)
     return _decoded(
         call, data, call.name, decode_base(data.text, call.name) if data.known else None
@@ -455,7 +453,7 @@ def _rev(call: Call) -> Value:
 def _tr(call: Call) -> Value:
     data = call.incoming
     given = options(call.args)
-    if given.has("-s", "-c", "-C") or not data.known or not data.text or not given.operands:
+    if given.has("-s -c -C") or not data.known or not data.text or not given.operands:
         return unknown(*data.labels, source=data.source)
     sets = [value.text for value in given.operands[:2]]
     if given.has("-d"):
@@ -469,16 +467,16 @@ def _unpacker(call: Call) -> Value:
     given = options(call.args, "oSr --output --recipient --passphrase")
     data = files_or_input(call, given.operands)
     if call.name in load_names("packers") and not given.has(
-        "-d", "--decompress", "--decode", "--decrypt", "--uncompress"
+        "-d --decompress --decode --decrypt --uncompress"
     ):
         packed = unknown(*data.labels, source=data.source)
-        if given.operands and not given.has("-c", "--stdout") and call.name in _ENDINGS:
+        if given.operands and not given.has("-c --stdout") and call.name in _ENDINGS:
             call.shell.store(given.operands[0].text + _ENDINGS[call.name], packed)
             return EMPTY
         return _to_file(call, packed, "-o", "--output")
     call.tell(Act.DECODE, call.name, "", data.labels)
     unpacked = unknown("decoded", *data.labels, source=data.source)
-    if given.operands and not given.has("-c", "--stdout") and call.name in _ENDINGS:
+    if given.operands and not given.has("-c --stdout") and call.name in _ENDINGS:
         call.shell.store(given.operands[0].text.removesuffix(_ENDINGS[call.name]), unpacked)
     return _to_file(call, unpacked, "-o", "--output")
 
