@@ -237,14 +237,13 @@ def _agent(call: Call) -> Value:
     return unknown()
 
 
-def _settings_editor(call: Call) -> Value:
+def _settings_editor(call: Call) -> None:
     """`crudini --set FILE`, `plutil -replace … FILE`: the last file is changed."""
     operands = options(call.args).operands
     for path in operands[:1] if call.name == "crudini" else operands[-1:]:
         write = "/" in path.text or "." in path.text
         if write:
             write_file(call.shell, path, unknown())
-    return EMPTY
 
 
 _FETCHED = re.compile(
@@ -409,7 +408,7 @@ def npm(call: Call) -> Value:
     return EMPTY
 
 
-def _system(call: Call) -> Value:
+def _system(call: Call) -> None:
     special = load_table(PROGRAMS, "install_verbs")
     verbs = special.get(call.name, special["usual"]).split()
     given = options(call.args, program="system")
@@ -419,7 +418,7 @@ def _system(call: Call) -> Value:
     words = call.texts
     start = next((at for at, text in enumerate(words) if text in verbs), -1)
     if verbs and start < 0:
-        return EMPTY
+        return
     taken = {id(value) for values in given.given.values() for value in values}
     packages = [
         value
@@ -429,15 +428,13 @@ def _system(call: Call) -> Value:
     runs = start >= 0 and words[start] == "run"
     for package in [*given.values("--git"), *(packages[:1] if runs else packages)]:
         install(call, call.name, package)
-    return EMPTY
 
 
-def _local_package(call: Call) -> Value:
+def _local_package(call: Call) -> None:
     """`dpkg -i`, `rpm -i`, `installer -pkg`: a package file is installed."""
     for path in call.args:
         if path.text.endswith((".deb", ".rpm", ".pkg", ".apk", ".mpkg", ".msi")) or path.labels:
             install(call, call.name, path)
-    return EMPTY
 
 
 def module(call: Call) -> Value:
@@ -451,14 +448,13 @@ def module(call: Call) -> Value:
     return EMPTY
 
 
-def _easy(call: Call) -> Value:
+def _easy(call: Call) -> None:
     for package in options(call.args, "if").operands:
         install(call, call.name, package)
-    return EMPTY
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value]] = {
+HANDLERS: dict[str, Callable[[Call], Value | None]] = {
     "git": _git,
     "gh": _gh,
     "cloud": _cloud,

@@ -43,7 +43,7 @@ _LOCAL_SCRIPT = re.compile(r"(?:\.{1,2}/|/[^/]+/|~/|\$\{?\w+\}?/|/\w[\w-]*\.\w|[
 _MAX_GLOB = 40
 _GLOB = re.compile(r"[*?\[]")
 
-Handler = Callable[[Call], Value]
+Handler = Callable[[Call], Value | None]
 
 
 def known_command(name: str) -> bool:
@@ -69,7 +69,8 @@ def dispatch(call: Call) -> Value:
     if handler is None:
         return _other(call, first, name)
     inner = Call(call.shell, name, call.args[1:], call.stdin, call.link)
-    return handler(inner)
+    output = handler(inner)
+    return output if output is not None else EMPTY
 
 
 def _name(text: str) -> str:

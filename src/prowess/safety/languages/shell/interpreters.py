@@ -236,11 +236,10 @@ def _eval(call: Call) -> Value:
     return call.shell.run(code, call.stdin)
 
 
-def _trap(call: Call) -> Value:
+def _trap(call: Call) -> None:
     operands = options(call.args).operands
     if len(operands) > 1:
         call.shell.run(operands[0])
-    return EMPTY
 
 
 _POWERSHELL_FLAGS = (
@@ -291,26 +290,24 @@ def _awk(call: Call) -> Value:
     return shell_data.program(call)
 
 
-def _open(call: Call) -> Value:
+def _open(call: Call) -> None:
     for path in options(call.args, "ab").operands:
         content = call.shell.read_file(path.text)
         if "remote" in content.labels and not path.text.startswith("http"):
             call.tell(Act.EXEC, call.name, path.text, content.labels)
-    return EMPTY
 
 
-def _mount(call: Call) -> Value:
+def _mount(call: Call) -> None:
     operands = options(call.args).operands
     if operands[:1] and operands[0].text in ("attach", "mount"):
         for path in operands[1:]:
             content = call.shell.read_file(path.text)
             if "remote" in content.labels:
                 call.shell.unpacked["/Volumes"] = content
-    return EMPTY
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value]] = {
+HANDLERS: dict[str, Callable[[Call], Value | None]] = {
     "awk": _awk,
     "interpreter": _interpreter,
     "source": _source,

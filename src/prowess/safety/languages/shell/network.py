@@ -254,7 +254,7 @@ def _dns(call: Call) -> Value:
     return unknown()
 
 
-def _mail(call: Call) -> Value:
+def _mail(call: Call) -> None:
     given = options(
         call.args,
         "sacbrt --to --from --server --attach --body --header",
@@ -265,7 +265,6 @@ def _mail(call: Call) -> Value:
     to = given.first("--to -t") or (given.operands[0] if given.operands else EMPTY)
     if labels or call.stdin is not None:
         send(call, to.text, "smtp", labels)
-    return EMPTY
 
 
 _REMOTE_PATH = re.compile(r"(?:[\w.$@{}-]+@)?[\w.$\[\]{}-]+::?(?!/{2}|\\)|rsync://|sftp://|scp://")
@@ -276,7 +275,7 @@ def _is_remote(text: str) -> bool:
     return bool(_REMOTE_PATH.match(text)) and not _WINDOWS_PATH.fullmatch(text[:3])
 
 
-def _copy_over(call: Call) -> Value:
+def _copy_over(call: Call) -> None:
     given = options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
     tell_host_key(call)
     *sources, target = given.operands or [EMPTY]
@@ -285,7 +284,7 @@ def _copy_over(call: Call) -> Value:
     if _is_remote(target.text):
         labels = frozenset().union(*(file_labels(call, path) for path in sources), target.labels)
         send(call, target.text, "copy", labels)
-        return EMPTY
+        return
     for source in sources:
         if _is_remote(source.text):
             name = source.text.rpartition("/")[2]
@@ -298,7 +297,6 @@ def _copy_over(call: Call) -> Value:
         else:
             content = file_labels(call, source)
             write_file(call.shell, target, Value("", content, source.text, known=False))
-    return EMPTY
 
 
 def _ftp(call: Call) -> Value:
@@ -352,7 +350,7 @@ def _sshpass(call: Call) -> Value:
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value]] = {
+HANDLERS: dict[str, Callable[[Call], Value | None]] = {
     "curl": _curl,
     "wget": _wget,
     "httpie": _httpie,

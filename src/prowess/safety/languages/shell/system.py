@@ -36,18 +36,18 @@ _EVERYTHING = re.compile((
 _MAX_FOLDER = 200
 
 
-def _copy(call: Call) -> Value:
+def _copy(call: Call) -> None:
     given = options(call.args, "tSmog --target-directory --suffix --mode --owner")
     paths = list(given.operands)
     folder = given.first("-t --target-directory")
     if call.name == "install" and given.has("-d"):
-        return EMPTY
+        return
     if folder is not None:
         target = replace(folder, text=folder.text.rstrip("/") + "/")
     elif paths[1:]:
         target = paths.pop()
     else:
-        return EMPTY
+        return
     for source in paths:
         call.read(source)
         copy_file(call.shell, source, target)
@@ -56,20 +56,18 @@ def _copy(call: Call) -> Value:
     mode = given.first("-m --mode")
     if mode is not None:
         call.tell(Act.PERMISSION, mode.text, target.text)
-    return EMPTY
 
 
-def _link(call: Call) -> Value:
+def _link(call: Call) -> None:
     given = options(call.args, "tS")
     paths = given.operands
     if len(paths) > 1:
         if path_label(paths[-1].text) == "history" and paths[0].text == "/dev/null":
             call.tell(Act.WIPE, "history", paths[-1].text)
         copy_file(call.shell, paths[0], paths[-1])
-    return EMPTY
 
 
-def _remove(call: Call) -> Value:
+def _remove(call: Call) -> None:
     given = options(call.args)
     recursive = given.has("-r -R --recursive -d") or call.name in (
         "rimraf",
@@ -79,23 +77,20 @@ def _remove(call: Call) -> Value:
     for path in given.operands:
         call.tell(Act.DELETE, path.text, "recursive" if recursive else "", path.labels)
         tell_erased(call.shell, path.text, EMPTY)
-    return EMPTY
 
 
-def _shred(call: Call) -> Value:
+def _shred(call: Call) -> None:
     for path in options(call.args, "ns --iterations --size").operands:
         if path.text.startswith("/dev/"):
             call.tell(Act.WIPE, "disk", path.text)
         else:
             call.tell(Act.DELETE, path.text)
             tell_erased(call.shell, path.text, EMPTY)
-    return EMPTY
 
 
-def _truncate(call: Call) -> Value:
+def _truncate(call: Call) -> None:
     for path in options(call.args, "sr").operands:
         write_file(call.shell, path, EMPTY)
-    return EMPTY
 
 
 def _dd(call: Call) -> Value:
@@ -167,7 +162,7 @@ def _find_exec(call: Call, at: int, found: Value) -> None:
         call.shell.invoke(args, None)
 
 
-def _chmod(call: Call) -> Value:
+def _chmod(call: Call) -> None:
     recursive = any(text in ("-R", "--recursive") for text in call.texts)
     operands = [
         value for value in call.args
@@ -181,7 +176,6 @@ def _chmod(call: Call) -> Value:
                 path.text + ("/" if recursive and path.text != "/" else ""),
             )
             tell_setuid(call, operands[0].text, path.text)
-    return EMPTY
 
 
 def tell_setuid(call: Call, mode: str, path: str) -> None:
@@ -190,11 +184,10 @@ def tell_setuid(call: Call, mode: str, path: str) -> None:
         call.tell(Act.PRIVILEGE, "setuid", path)
 
 
-def _chown(call: Call) -> Value:
+def _chown(call: Call) -> None:
     operands = options(call.args, "--from --reference").operands
     for path in operands[1:]:
         call.tell(Act.PERMISSION, f"{call.name} {operands[0].text}", path.text)
-    return EMPTY
 
 
 def _unpack(call: Call) -> Value:
@@ -247,18 +240,16 @@ def _pack(call: Call, archive: Value | None, paths: list[Value]) -> Value:
     return packed
 
 
-def _cd(call: Call) -> Value:
+def _cd(call: Call) -> None:
     operands = options(call.args).operands
     if operands and operands[0].text and operands[0].text != "-":
         folder = call.shell.place(operands[0].text)
         call.shell.folder = folder if len(folder) <= _MAX_FOLDER else ""
-    return EMPTY
 
 
-def _patch(call: Call) -> Value:
+def _patch(call: Call) -> None:
     for path in options(call.args, "pidDo").operands[:1]:
         tell_place(call.shell, path.text, call.incoming)
-    return EMPTY
 
 
 _POOL = re.compile(
@@ -345,11 +336,11 @@ def _crontab(call: Call) -> Value:
     return EMPTY
 
 
-def _at(call: Call) -> Value:
+def _at(call: Call) -> None:
     given = options(call.args, "fqt")
     path = given.first("-f")
     if given.has("-l -r -c") or (path is None and call.stdin is None):
-        return EMPTY
+        return
     content = call.shell.read_file(path.text) if path else call.incoming
     call.shell.tell(
         Act.PERSIST,
@@ -359,10 +350,9 @@ def _at(call: Call) -> Value:
         piped=True,
     )
     call.shell.run(content)
-    return EMPTY
 
 
-def _launchctl(call: Call) -> Value:
+def _launchctl(call: Call) -> None:
     texts = call.texts
     verb = texts[0] if texts else ""
     if verb in ("load", "bootstrap", "submit", "start", "kickstart", "enable") and verb not in (
@@ -378,10 +368,9 @@ def _launchctl(call: Call) -> Value:
         " ".join(texts[1:])
     ):
         call.tell(Act.DISABLE, "security-service", " ".join(texts))
-    return EMPTY
 
 
-def _service(call: Call) -> Value:
+def _service(call: Call) -> None:
     """Note units written here that start by themselves, and guards that are stopped."""
     words = [text for text in call.texts if not text.startswith("-")]
     stops = {"stop", "disable", "mask", "kill", "delete", "unload"}.intersection(words[:2])
@@ -397,7 +386,6 @@ def _service(call: Call) -> Value:
                     "systemd" if call.name == "systemctl" else "service",
                     written[0] if written else unit,
                 )
-    return EMPTY
 
 
 def _units(call: Call) -> list[str]:
@@ -408,7 +396,7 @@ def _units(call: Call) -> list[str]:
     ]
 
 
-def _schedule(call: Call) -> Value:
+def _schedule(call: Call) -> None:
     """`schtasks /create /tr …`."""
     texts = [text.lower() for text in call.texts]
     if "/create" in texts:
@@ -416,10 +404,9 @@ def _schedule(call: Call) -> Value:
         call.tell(Act.PERSIST, "scheduled-task", call.texts[at] if at < len(texts) else "")
         if at < len(texts):
             call.shell.snippet("powershell", call.args[at])
-    return EMPTY
 
 
-def _registry(call: Call) -> Value:
+def _registry(call: Call) -> None:
     text = " ".join(call.texts)
     if call.texts[:1] and call.texts[0].lower() == "add":
         lowered = [word.lower() for word in call.texts]
@@ -432,15 +419,13 @@ def _registry(call: Call) -> Value:
             re.IGNORECASE,
         ):
             call.tell(Act.DISABLE, "defender", text)
-    return EMPTY
 
 
-def _capability(call: Call) -> Value:
+def _capability(call: Call) -> None:
     call.tell(Act.PRIVILEGE, "capability", " ".join(call.texts))
-    return EMPTY
 
 
-def _membership(call: Call) -> Value:
+def _membership(call: Call) -> None:
     text = " ".join(call.texts)
     group = re.search(r"\b(?:docker|sudo|wheel|admin|root|lxd|disk|shadow|Administrators)\b", text)
     if group and re.search(
@@ -449,7 +434,6 @@ def _membership(call: Call) -> Value:
         call.tell(Act.PRIVILEGE, "group", text)
     elif call.name in ("useradd", "adduser") and re.search(r"-o\b.*-u 0\b|-u 0\b", text):
         call.tell(Act.PRIVILEGE, "root-account", text)
-    return EMPTY
 
 
 def _namespace(call: Call) -> Value:
@@ -503,12 +487,11 @@ def _keychain(call: Call) -> Value:
     return unknown("keychain", source=call.name)
 
 
-def _miner(call: Call) -> Value:
+def _miner(call: Call) -> None:
     tell_miner(call, call.name)
-    return EMPTY
 
 
-def _backups(call: Call) -> Value:
+def _backups(call: Call) -> None:
     text = " ".join(call.texts).lower()
     if re.search(
         r"delete (?:shadows|catalog|systemstatebackup)|shadowcopy delete"
@@ -516,7 +499,6 @@ def _backups(call: Call) -> Value:
         text,
     ):
         call.tell(Act.WIPE, "shadow-copies", text)
-    return EMPTY
 
 
 def _logs(call: Call) -> Value:
@@ -528,7 +510,7 @@ def _logs(call: Call) -> Value:
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value]] = {
+HANDLERS: dict[str, Callable[[Call], Value | None]] = {
     "copy": _copy,
     "link": _link,
     "remove": _remove,

@@ -111,8 +111,8 @@ def _quiet(_call: Call) -> Value:
     return unknown()
 
 
-def _nothing(_call: Call) -> Value:
-    return EMPTY
+def _nothing(_call: Call) -> None:
+    return
 
 
 def _echo(call: Call) -> Value:
@@ -249,14 +249,13 @@ def _tee(call: Call) -> Value:
     return call.incoming
 
 
-def _read(call: Call) -> Value:
+def _read(call: Call) -> None:
     given = options(call.args, "pdnNtuia")
     data = call.stdin if call.stdin is not None else unknown("input")
     for value in given.operands or [Value("REPLY")]:
         call.shell.variables[value.text] = replace(
             data, text=data.text if data.known else f"${value.text}"
         )
-    return EMPTY
 
 
 def environment(call: Call) -> Value:
@@ -303,12 +302,11 @@ def _declare(call: Call) -> Value:
     return EMPTY
 
 
-def _unset(call: Call) -> Value:
+def _unset(call: Call) -> None:
     for text in call.texts:
         call.shell.variables.pop(text, None)
         if text in ("HISTFILE", "HISTSIZE"):
             call.tell(Act.DISABLE, "history", text)
-    return EMPTY
 
 
 def _mktemp(call: Call) -> Value:
@@ -354,14 +352,13 @@ def _history(call: Call) -> Value:
     return unknown("history", source="history")
 
 
-def _alias(call: Call) -> Value:
+def _alias(call: Call) -> None:
     for value in call.args:
         name, equals, text = value.text.partition("=")
         if equals:
             body = value.cut(len(value.text) - len(text))
             call.shell.aliases[name] = body
             call.shell.run(body)
-    return EMPTY
 
 
 def _list(call: Call) -> Value:
@@ -492,7 +489,7 @@ _ENDINGS = {
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value]] = {
+HANDLERS: dict[str, Callable[[Call], Value | None]] = {
     "nothing": _nothing,
     "quiet": _quiet,
     "filter": _filter,
