@@ -28,7 +28,7 @@ from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
 from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway, studio_files
-from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import Evidence, Proposal, Source
 
@@ -174,7 +174,7 @@ def _propose(world: StudioWorld, runtime: Runtime) -> None:
         clock[0] += 3 * _HOUR
         return clock[0]
 
-    desk = Proposals(replace(workshop_tools(runtime), now=now))
+    desk = Proposals(replace(workshop_ports(runtime), now=now))
     work = str(world.work)
     kept: dict[str, Proposal] = {}
     for name, draft in _drafts().items():

@@ -13,7 +13,7 @@ from tests.browser.test_every_view import VIEWS
 
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Create
 from prowess.workshop.proposal import Evidence, Source
 
@@ -91,7 +91,7 @@ def hostile(tmp_path: Path) -> Iterator[StudioWorld]:
 
 
 def propose(world: StudioWorld) -> str:
-    desk = Proposals(workshop_tools(world.gateway.runtime))
+    desk = Proposals(workshop_ports(world.gateway.runtime))
     draft = Draft(
         skill="from-afar",
         title=bad("proposal"),

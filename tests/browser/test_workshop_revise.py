@@ -14,7 +14,7 @@ from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.skills import frontmatter
 from prowess.wiring.library import open_runtime
-from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Create, Edit, Replace
 from prowess.workshop.proposal import Source
 
@@ -67,7 +67,7 @@ def proposed(world: StudioWorld, edit: Edit, skill: str = "pressing-flowers") ->
     )  # fmt: skip
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(world.home)}
     with open_runtime(world.work, home=world.state, environ=environ) as runtime:
-        made = Proposals(workshop_tools(runtime)).propose(str(world.work), draft).proposal
+        made = Proposals(workshop_ports(runtime)).propose(str(world.work), draft).proposal
     return f"/workshop?settingsAgentId=main&proposal={made.id}"
 
 

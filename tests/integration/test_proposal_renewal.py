@@ -10,7 +10,7 @@ from tests.integration.house_world import House, inhabited, visited
 from prowess.gateway.calls import Json
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Edit, Replace
 from prowess.workshop.proposal import Source
 
@@ -38,7 +38,7 @@ class Lesson:
     def __init__(self, house: House, peer: Peer, skill: str, edit: Edit) -> None:
         self.peer, self.page = peer, house.skill(skill, BODY)
         draft = Draft(skill=skill, title="t", reason="r", source=Source.AGENT_END, edit=edit)
-        desk = Proposals(workshop_tools(house.gateway.runtime))
+        desk = Proposals(workshop_ports(house.gateway.runtime))
         self.id = desk.propose(str(house.work), draft).proposal.id
         self.revision = self.seen()["revisionHash"]
 

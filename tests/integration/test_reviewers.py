@@ -31,8 +31,8 @@ from prowess.runtime.workshop.review import (
     ObservedTurn,
     Reviewer,
     ReviewOutcome,
+    ReviewPorts,
     ReviewStatus,
-    ReviewTools,
     TurnReviewer,
 )
 from prowess.settings import ModelSettings, ReviewMode, WorkshopSettings
@@ -446,7 +446,7 @@ def review(reviewer: Reviewer, timeout_ms: int = 20_000) -> ReviewOutcome:
     settings = WorkshopSettings(
         selected=True, review_mode=ReviewMode.LLM, review_timeout_ms=timeout_ms
     )
-    tools = ReviewTools(
+    tools = ReviewPorts(
         settings=lambda: settings,
         counters=Kept(),
         reviewer=reviewer,

@@ -1,14 +1,17 @@
 """The shapes that clients see of the scanner: reports, rules, acceptances and measurements."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from prowess.evaluation.scanning import Figures, Group, Share, Trial
 from prowess.runtime.scan import Scanned, worst
 from prowess.safety.model import Finding, LedgerEntry, Profile, Rule, ScanReport
 from prowess.safety.paths import shown
 from prowess.safety.rules.levels import SCANNER, Acceptance
 from prowess.safety.rules.table import read_examples
 from prowess.wire.skills import Json
+
+if TYPE_CHECKING:
+    from prowess.evaluation.scanning import Figures, Group, Share, Trial
 
 
 def scans(found: Sequence[Scanned]) -> Json:
@@ -130,7 +133,7 @@ def acceptance(value: Acceptance) -> Json:
     }
 
 
-def figures(value: Figures) -> Json:
+def figures(value: "Figures") -> Json:
     """Show how one scanner did on one set; shares are in percent."""
     return {
         "set": value.name,
@@ -151,11 +154,11 @@ def figures(value: Figures) -> Json:
     }
 
 
-def _group(value: Group) -> Json:
+def _group(value: "Group") -> Json:
     return {"n": value.critical.of, "critical": _share(value.critical), "any": _share(value.any)}
 
 
-def _share(value: Share) -> Json:
+def _share(value: "Share") -> Json:
     low, high = value.bounds or (None, None)
     return {
         "count": value.hits,
@@ -169,7 +172,7 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 2)
 
 
-def _trial(value: Trial) -> Json:
+def _trial(value: "Trial") -> Json:
     return {
         "id": value.sample.id,
         "label": value.sample.label.value,

@@ -17,7 +17,7 @@ from prowess.runtime.scan import Target
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.safety.model import Profile, ScanReport
 from prowess.wiring.library import Runtime
-from prowess.wiring.workshop import rehearsing, workshop_tools
+from prowess.wiring.workshop import rehearsing, workshop_ports
 
 _MOST_SECONDS = 10.0
 
@@ -40,7 +40,7 @@ def _rehearsal(runtime: Runtime) -> Iterator[ExperienceTools]:
 
 def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
     """Return the world; `proposing` has the store in which proposals are kept."""
-    workshop = workshop_tools(proposing)
+    workshop = workshop_ports(proposing)
     return ExperienceTools(
         enabled=lambda: runtime.config.read().experience.enabled,
         spec_mode=lambda: runtime.config.read().skills.spec_mode,

@@ -131,12 +131,12 @@ def _workshop(runtime: Runtime) -> "WorkshopService":
     """Return the workshop for agents that come over MCP: it knows what they may know of."""
     # Late: most clients never ask for it.
     from prowess.runtime.workshop.service import WorkshopService
-    from prowess.wiring.workshop import workshop_tools
+    from prowess.wiring.workshop import workshop_ports
 
     def sight(agent_id: str) -> Callable[[str], bool]:
         return sight_of(runtime.skills.status(agent_id or None))
 
-    return WorkshopService(replace(workshop_tools(runtime), sight=sight, unasked=True))
+    return WorkshopService(replace(workshop_ports(runtime), sight=sight, unasked=True))
 
 
 def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "McpEndpoint":

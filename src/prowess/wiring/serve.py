@@ -62,7 +62,7 @@ from prowess.wiring.sessions import open_sessions
 from prowess.wiring.transfer import open_budgets, open_installing
 from prowess.wiring.validate import candidates, report_on
 from prowess.wiring.warm_hook import serving_hooks
-from prowess.wiring.workshop import workshop_tools
+from prowess.wiring.workshop import workshop_ports
 
 # The name of a variable, not a token.
 TOKEN_VARIABLE = "PROWESS_GATEWAY_TOKEN"  # noqa: S105
@@ -282,7 +282,7 @@ def _table(services: Services, studio: StudioServices) -> MethodTable:
 
 
 def _services(runtime: Runtime, nodes: Nodes, told: Callable[[], None], hub: Hub) -> Services:
-    tools, state = workshop_tools(runtime), runtime.folders.state
+    tools, state = workshop_ports(runtime), runtime.folders.state
     # Made before there are threads: two first calls at once would make two of each.
     routing, workshop = runtime.routing, runtime.workshop
     return Services(

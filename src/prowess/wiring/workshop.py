@@ -1,12 +1,9 @@
 """The workshop with real adapters: the embedded store, the skill folders, scanner and router.
 
-The workshop for a transcript that somebody hands over: the same parts, with other settings.
-
-Whoever names a file wants its corrections looked for, so that is switched on; no model is asked,
-since old turns are no reason to pay for a review. A rehearsal works on a copy of the store in a
-folder of its own: what it proposes, scans and finds to be known already is real, and then gone.
-
-Corrections of missed skills for the real workshop, or for a copy of it that keeps nothing.
+A transcript that somebody hands over is read by the same parts with other settings: whoever names a
+file wants its corrections looked for, so that is switched on; no model is asked, since old turns
+are no reason to pay for a review. A rehearsal works on a copy of the store in a folder of its own:
+what it proposes, scans and finds to be known already is real, and then gone.
 """
 
 import logging
@@ -19,18 +16,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ContainmentError, ProwessError, StoreError
 from prowess.host.config.file import ConfigFile
-from prowess.host.store.counters import SqliteCounters
 from prowess.host.store.proposals import SqliteProposals
 from prowess.host.writers.change import SkillFolder
-from prowess.routing.model import Decision, Match
+from prowess.routing.model import Decision, Route
 from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.runtime.scan import ScanService, Target
-from prowess.runtime.sessions import MissedCorrections
 from prowess.runtime.workshop.ports import WorkshopPorts
-from prowess.runtime.workshop.review import Reviews, ReviewTools
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import Profile, ScanReport
 from prowess.settings import ApprovalPolicy, ReviewMode, Settings, WorkshopSettings
@@ -40,6 +35,10 @@ from prowess.wiring.library import STORE_FILE, Runtime
 from prowess.workshop.proposal import skill_name
 from prowess.workshop.similar import Neighbour
 
+if TYPE_CHECKING:
+    from prowess.runtime.sessions import MissedCorrections
+    from prowess.runtime.workshop.review import Reviews
+
 log = logging.getLogger(__name__)
 _LONGEST_IN_ID = 40
 # Of all skills: those of the workspace may stand behind many others.
@@ -48,60 +47,142 @@ _MOST_CONSIDERED = 100
 
 def open_workshop(runtime: Runtime) -> WorkshopService:
     """Return the workshop of a runtime; nothing is opened or written before it is used."""
-    return WorkshopService(workshop_tools(runtime), open_reviews(runtime))
+    return WorkshopService(workshop_ports(runtime), lambda: open_reviews(runtime))
 
 
-def workshop_tools(runtime: Runtime) -> WorkshopPorts:
+def workshop_ports(runtime: Runtime) -> WorkshopPorts:
     """Return the world as the workshop of a runtime sees it."""
+    world = _World(runtime)
     return WorkshopPorts(
-        settings=lambda: _settings(runtime),
-        workspace=lambda agent_id: runtime.skills.workspace(agent_id or None).folder,
+        settings=world.settings,
+        workspace=world.workspace,
         store=SqliteProposals(os.path.join(runtime.folders.state, STORE_FILE)),
-        folder=lambda workspace, skill: _folder(workspace, skill, runtime.folders.state),
-        scan=lambda skill, files: _scan(runtime, skill, files),
-        route=lambda message, agent_id: _route(runtime, message, agent_id),
+        folder=world.folder,
+        scan=world.scan,
+        route=world.route,
         refresh=runtime.skills.refresh,
         now=time.time,
         new_id=lambda skill: f"{skill[:_LONGEST_IN_ID]}-{secrets.token_hex(5)}",
         show=workshop_answer,
-        elsewhere=lambda skill, agent_id: _elsewhere(runtime, skill, agent_id),
-        neighbours=lambda agent_id: _neighbours(runtime, agent_id),
-        scores=lambda text, agent_id: _scores(runtime, text, agent_id),
+        elsewhere=world.elsewhere,
+        neighbours=world.neighbours,
+        scores=world.scores,
     )
 
 
-def open_reviews(runtime: Runtime) -> Reviews:
+def open_reviews(runtime: Runtime) -> "Reviews":
     """Return the reviewers of a runtime's workspaces; no model is opened before one is asked."""
-    counters = SqliteCounters(os.path.join(runtime.folders.state, STORE_FILE))
+    # Late: most turns are not reviewed.
+    from prowess.host.store.counters import SqliteCounters
+    from prowess.runtime.workshop.review import ReviewPorts, Reviews
 
-    def tools(agent_id: str) -> ReviewTools:
-        return ReviewTools(
-            settings=lambda: _settings(runtime),
+    counters = SqliteCounters(os.path.join(runtime.folders.state, STORE_FILE))
+    world = _World(runtime)
+
+    def ports(agent_id: str) -> ReviewPorts:
+        return ReviewPorts(
+            settings=world.settings,
             counters=counters,
-            reviewer=_LateReviewer(runtime),
-            nearest=lambda text, limit: _nearest(runtime, text, limit, agent_id),
+            reviewer=world,
+            nearest=lambda text, limit: world.nearest(text, limit, agent_id),
             now=time.time,
             nonce=lambda: secrets.token_hex(8),
         )
 
-    return Reviews(
-        tools, counters, lambda agent_id: runtime.skills.workspace(agent_id or None).folder
-    )
+    return Reviews(ports, counters, world.workspace)
 
 
-class _LateReviewer:
-    """Opens the reviewer of the settings as they are when it is asked."""
+class _World:
+    """What the workshop asks of a runtime, each time anew; agents are named by their ids."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
+    def settings(self) -> WorkshopSettings:
+        """Return the settings as the file has them now; while it is broken, as they were."""
+        try:
+            return self._runtime.config.read().workshop
+        except ConfigError as error:
+            log.warning("config.unreadable: %s", error)
+            return self._runtime.skills.settings.workshop
+
+    def workspace(self, agent_id: str) -> str:
+        """Return the folder in which an agent works."""
+        return self._runtime.skills.workspace(agent_id or None).folder
+
+    def folder(self, workspace: str, skill: str) -> SkillFolder:
+        """Return a skill's folder in a workspace, which must lie where it seems to lie.
+
+        Raises:
+            PathError: the `skills` folder leads elsewhere, or the name cannot be a folder's.
+        """
+        root = os.path.join(workspace, "skills")
+        # To say it early and well: what holds against a swap is that each step is taken by handle.
+        if os.path.islink(root):
+            problem = "is a link: the workshop writes inside the workspace only."
+            raise ContainmentError(root, problem)
+        return SkillFolder(Path(root), skill, Path(self._runtime.folders.state))
+
+    def scan(self, skill: str, files: Mapping[str, bytes]) -> ScanReport:
+        """Scan a skill as text that an agent wrote."""
+        target = Target(path=skill, name=skill, files=files, profile=Profile.PROPOSAL)
+        return self._runtime.scanning.scan_target(target).report
+
+    def route(self, message: str, agent_id: str) -> tuple[str, float] | None:
+        """Return the skill that a message would load, if the workshop may write it."""
+        if not self._writable_skills(agent_id):
+            # Nothing to find: an encoder takes a second to load, and the user waits for the turn.
+            return None
+        # Where there is no route, the topic's skill is always there to fall back on.
+        found = self._ask_router(message, Asked(agent_id=agent_id or None))
+        if found is None or found.decision is not Decision.LOAD or not found.matches:
+            return None
+        best = found.matches[0]
+        is_writable = _may_write(best.skill, self.workspace(agent_id))
+        return (best.skill.id, best.score) if is_writable else None
+
+    def scores(self, text: str, agent_id: str) -> dict[str, float]:
+        """Return what the router says of the skills that the workshop may write."""
+        workspace = self.workspace(agent_id)
+        asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
+        found = self._ask_router(text, asked)
+        # Words alone can tell copies.
+        considered = () if found is None else found.considered
+        return {one.skill.id: one.score for one in considered if _may_write(one.skill, workspace)}
+
+    def nearest(self, text: str, limit: int, agent_id: str) -> list[tuple[str, str]]:
+        """Return the skills of the workspace that are nearest to a text, with what they say."""
+        workspace = self.workspace(agent_id)
+        asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
+        found = [one.skill for one in self._runtime.routing.route(text, asked).considered]
+        own = [skill for skill in found if _may_write(skill, workspace)]
+        return [(skill.id, skill.body) for skill in own[:limit]]
+
+    def elsewhere(self, name: str, agent_id: str) -> str:
+        """Return where another skill of a name lies than the workshop would write it."""
+        own = os.path.join(self.workspace(agent_id), "skills", name, "SKILL.md")
+        others = [
+            skill.path
+            for skill in self._skills(agent_id)
+            if name in {skill.id.casefold(), skill.name.casefold()}
+        ]
+        real = os.path.realpath(own)
+        return next((path for path in reversed(others) if os.path.realpath(path) != real), "")
+
+    def neighbours(self, agent_id: str) -> list[Neighbour]:
+        """Return the skills of the workspace that the workshop may write."""
+        return [
+            Neighbour(name=skill.id, description=skill.description, body=skill.body)
+            for skill in self._writable_skills(agent_id)
+        ]
+
     def ask(self, instructions: str, question: str, seconds: float) -> str:
-        """Return the model's answer.
+        """Return the answer of the reviewer of the settings as they are now.
 
         Raises:
             ModelError: there is no model, or it does not answer.
         """
-        settings = _settings(self._runtime)
+        settings = self.settings()
         # Late: it brings along what waits, and most turns are not reviewed.
         from prowess.host.models.reviewers import ReviewerChoice, open_reviewer
         from prowess.host.processes.children import ChildProcesses
@@ -114,103 +195,20 @@ class _LateReviewer:
         reviewer = open_reviewer(choice, self._runtime.environ, ChildProcesses())
         return reviewer.ask(instructions, question, seconds)
 
+    def _ask_router(self, text: str, asked: Asked) -> Route | None:
+        try:
+            return self._runtime.routing.route(text, asked)
+        except ProwessError as error:
+            log.warning("routing.unusable: %s", error)
+            return None
 
-def _nearest(runtime: Runtime, text: str, limit: int, agent_id: str) -> list[tuple[str, str]]:
-    """Return the skills of the workspace that are nearest to a text, with what they say."""
-    workspace = runtime.skills.workspace(agent_id or None).folder
-    asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
-    found = runtime.routing.route(text, asked).considered
-    own = [match.skill for match in found if _is_writable(match, workspace)]
-    return [(skill.id, skill.body) for skill in own[:limit]]
+    def _skills(self, agent_id: str) -> tuple[Skill, ...]:
+        skills = self._runtime.skills
+        return tuple(skills.workspace(agent_id or None).state(skills.settings).scan.skills)
 
-
-def _settings(runtime: Runtime) -> WorkshopSettings:
-    """Return the settings as the file has them now; while it is broken, as they were."""
-    try:
-        return runtime.config.read().workshop
-    except ConfigError as error:
-        log.warning("config.unreadable: %s", error)
-        return runtime.skills.settings.workshop
-
-
-def _folder(workspace: str, skill: str, state: str) -> SkillFolder:
-    """Return a skill's folder in a workspace, which must lie where it seems to lie.
-
-    Raises:
-        PathError: the `skills` folder leads elsewhere, or the name cannot be a folder's.
-    """
-    root = os.path.join(workspace, "skills")
-    # To say it early and well: what holds against a swap is that each step is taken by handle.
-    if os.path.islink(root):
-        raise ContainmentError(root, "is a link: the workshop writes inside the workspace only.")
-    return SkillFolder(Path(root), skill, Path(state))
-
-
-def _scan(runtime: Runtime, skill: str, files: Mapping[str, bytes]) -> ScanReport:
-    target = Target(path=skill, name=skill, files=files, profile=Profile.PROPOSAL)
-    return runtime.scanning.scan_target(target).report
-
-
-def _route(runtime: Runtime, message: str, agent_id: str) -> tuple[str, float] | None:
-    """Return the skill of the workspace that a message would load, if the workshop may write it."""
-    workspace = runtime.skills.workspace(agent_id or None).folder
-    if not _writable_skills(runtime, agent_id):
-        # Nothing to find: an encoder takes a second to load, and the user waits for the turn.
-        return None
-    try:
-        found = runtime.routing.route(message, Asked(agent_id=agent_id or None))
-    except ProwessError as error:
-        # The topic's skill is always there to fall back on.
-        log.warning("routing.unusable: %s", error)
-        return None
-    if found.decision is not Decision.LOAD or not found.matches:
-        return None
-    best = found.matches[0]
-    return (best.skill.id, best.score) if _is_writable(best, workspace) else None
-
-
-def _elsewhere(runtime: Runtime, name: str, agent_id: str) -> str:
-    """Return where another skill of a name lies than the workshop would write it."""
-    workspace = runtime.skills.workspace(agent_id or None)
-    own = os.path.realpath(os.path.join(workspace.folder, "skills", name, "SKILL.md"))
-    found = workspace.state(runtime.skills.settings).scan.skills
-    others = [skill.path for skill in found if _is_called(skill, name)]
-    return next((path for path in reversed(others) if os.path.realpath(path) != own), "")
-
-
-def _is_called(skill: Skill, name: str) -> bool:
-    return name in {skill.id.casefold(), skill.name.casefold()}
-
-
-def _neighbours(runtime: Runtime, agent_id: str) -> list[Neighbour]:
-    """Return the skills of the workspace that the workshop may write."""
-    return [
-        Neighbour(name=skill.id, description=skill.description, body=skill.body)
-        for skill in _writable_skills(runtime, agent_id)
-    ]
-
-
-def _scores(runtime: Runtime, text: str, agent_id: str) -> dict[str, float]:
-    """Return what the router says of the skills that the workshop may write."""
-    workspace = runtime.skills.workspace(agent_id or None).folder
-    asked = Asked(agent_id=agent_id or None, considered=_MOST_CONSIDERED)
-    try:
-        found = runtime.routing.route(text, asked).considered
-    except ProwessError as error:
-        # Words alone can tell copies.
-        log.warning("routing.unusable: %s", error)
-        return {}
-    return {match.skill.id: match.score for match in found if _is_writable(match, workspace)}
-
-
-def _writable_skills(runtime: Runtime, agent_id: str) -> list[Skill]:
-    workspace = runtime.skills.workspace(agent_id or None)
-    found = workspace.state(runtime.skills.settings).scan.skills
-    return [skill for skill in found if _may_write(skill, workspace.folder)]
-
-
-def _is_writable(match: Match, workspace: str) -> bool:
-    return _may_write(match.skill, workspace)
+    def _writable_skills(self, agent_id: str) -> list[Skill]:
+        workspace = self.workspace(agent_id)
+        return [skill for skill in self._skills(agent_id) if _may_write(skill, workspace)]
 
 
 def _may_write(skill: Skill, workspace: str) -> bool:
@@ -318,12 +316,15 @@ def _quoted(path: str) -> str:
 @contextmanager
 def open_missed_corrections(
     runtime: Runtime, agent: str, *, rehearse: bool
-) -> Iterator[MissedCorrections]:
+) -> "Iterator[MissedCorrections]":
     """Return what proposes corrections of missed skills; a rehearsal keeps nothing.
 
     Raises:
         StoreError: the store cannot be copied.
     """
+    # Late: only real sessions have any.
+    from prowess.runtime.sessions import MissedCorrections
+
     with ExitStack() as stack:
         chosen = stack.enter_context(rehearsing(runtime)) if rehearse else runtime
-        yield MissedCorrections(workshop_tools(chosen), agent)
+        yield MissedCorrections(workshop_ports(chosen), agent)

@@ -16,8 +16,8 @@ from prowess.runtime.workshop.review import (
     Counters,
     ObservedTurn,
     ReviewOutcome,
+    ReviewPorts,
     ReviewStatus,
-    ReviewTools,
     TurnReviewer,
 )
 from prowess.settings import ReviewMode, WorkshopSettings
@@ -95,7 +95,7 @@ class Scene:
     ) -> None:
         self.kept, self.settings = Kept(), settings
         self.nonces: Iterator[str] = (f"nonce{number:020d}" for number in count())
-        tools = ReviewTools(
+        tools = ReviewPorts(
             settings=lambda: self.settings,
             counters=self.kept,
             reviewer=model,
@@ -365,7 +365,7 @@ def test_settings_that_cannot_be_read_do_not_reach_the_turn() -> None:
     def broken() -> WorkshopSettings:
         raise ConfigError("/etc/x", "is not JSON5.")
 
-    tools = ReviewTools(
+    tools = ReviewPorts(
         settings=broken,
         counters=Kept(),
         reviewer=Model(NOTHING),

@@ -34,7 +34,7 @@ from prowess.wiring import Runtime, open_runtime
 from prowess.workshop.missed_activations import Missed, MissKind
 
 if TYPE_CHECKING:
-    from prowess.cli.workshop.capture import Learned
+    from prowess.cli.learning.session_lessons import Learned
     from prowess.runtime.sessions import TriggerCases
 
 
@@ -206,7 +206,7 @@ def _export(found: "SessionsReport", target: str) -> "TriggerCases":
 def _learn(
     runtime: Runtime, found: "SessionsReport", agent: str, *, dry_run: bool
 ) -> "Sequence[Learned]":
-    from prowess.cli.workshop.capture import learn
+    from prowess.cli.learning.session_lessons import learn
 
     return learn(runtime, found, agent, dry_run=dry_run)
 
@@ -227,7 +227,7 @@ def _shown(
             "leftOutForSecrets": exported.with_secrets,
         }
     if learned is not None:
-        from prowess.cli.workshop.capture import learned_json
+        from prowess.cli.learning.session_lessons import learned_json
 
         answer["learned"] = [learned_json(part) for part in learned]
     return answer
@@ -258,7 +258,7 @@ def _print(
         if exported.with_secrets:
             print_text(f"left out for a secret in them: {exported.with_secrets} prompts", "yellow")
     if learned is not None:
-        from prowess.cli.workshop.capture import print_learned
+        from prowess.cli.learning.session_lessons import print_learned
 
         print_learned(learned)
 

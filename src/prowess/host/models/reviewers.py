@@ -16,7 +16,8 @@ from typing import Any
 from prowess.errors import ModelError
 from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
-from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, Reviewer
+from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
+from prowess.runtime.workshop.review import Reviewer
 from prowess.settings import ModelSettings
 
 # What a program that we ask can tell its own hooks, so that no review is reviewed.

@@ -16,6 +16,8 @@ from prowess.workshop.proposal import NOBODY, Begun, By, Event, EventKind, Propo
 from prowess.workshop.similar import Neighbour
 
 SKILL_FILE = "SKILL.md"
+# A review is a conversation too, and must not be reviewed.
+REVIEW_SESSION_PREFIX = "skill-workshop-review-"
 EVERYTHING = Subject()
 
 

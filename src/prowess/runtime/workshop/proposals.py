@@ -585,7 +585,7 @@ class Proposals:
         self, workspace: str, draft: Draft, similar: tuple[Similar, ...]
     ) -> Draft | None:
         """Return a draft for the skill that says the same already, if one clearly does."""
-        other = None if draft.overrule else same(similar)
+        other = same(similar) if similar and not draft.overrule else None
         if other is None or not isinstance(draft.edit, Create):
             return None
         current = self.current(workspace, other.skill)

@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from typing import Protocol
 
 from prowess.errors import ProwessError
+from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.workshop.review import (
     MOST_SKILLS,
@@ -28,8 +29,6 @@ from prowess.workshop.review import (
     without_secrets,
 )
 
-# A review is a conversation too, and must not be reviewed.
-REVIEW_SESSION_PREFIX = "skill-workshop-review-"
 MOST_RETRIES = 3
 
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
@@ -146,7 +145,7 @@ class ReviewOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewTools:
+class ReviewPorts:
     """The world, as a review sees it."""
 
     # Asked each time, so that a change in the file holds from the next turn.
@@ -164,7 +163,7 @@ class ReviewTools:
 class TurnReviewer:
     """Watches the turns of one workspace; threads may share it."""
 
-    def __init__(self, tools: ReviewTools, workspace: str) -> None:
+    def __init__(self, tools: ReviewPorts, workspace: str) -> None:
         self._tools, self._workspace = tools, workspace
         self._counting, self._reviewing = Lock(), Lock()
         # The last question, which may still wait for its answer after we gave it up.
@@ -287,7 +286,7 @@ class Reviews:
 
     def __init__(
         self,
-        tools: Callable[[str], ReviewTools],
+        tools: Callable[[str], ReviewPorts],
         notes: NoteStore,
         workspace: Callable[[str], str],
     ) -> None:

@@ -8,13 +8,13 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError, ProposalError
 from prowess.runtime.workshop.drafts import Draft
-from prowess.runtime.workshop.ports import History, WorkshopPorts
+from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX, History, WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals, find_state
-from prowess.runtime.workshop.review import REVIEW_SESSION_PREFIX, ObservedTurn, Reviews
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
 from prowess.transcripts.turns import Role, Transcript, calls, turns
 from prowess.workshop.capture import Capture, capture
@@ -33,12 +33,14 @@ from prowess.workshop.proposal import (
 
 if TYPE_CHECKING:
     from prowess.hooks.payloads import Incoming
+    from prowess.runtime.workshop.review import Reviews
 
 log = logging.getLogger("prowess.workshop")
 
 # Who is at a terminal: the log has no name of its own for a person.
 _PERSON = By(actor=Actor.SYSTEM)
 _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
+_BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
 _GUIDANCE = """<skill_workshop>
@@ -77,11 +79,24 @@ class WorkshopService:
     nothing is proposed, reworded, written or taken back (`WorkshopDisabledError`).
     """
 
-    def __init__(self, ports: WorkshopPorts, reviews: Reviews | None = None) -> None:
+    def __init__(
+        self, ports: WorkshopPorts, open_reviews: "Callable[[], Reviews] | None" = None
+    ) -> None:
+        """Open nothing yet; without `open_reviews` no language model takes part at all."""
         self._ports = ports
         self._proposals = Proposals(ports)
-        # None where no language model takes part at all.
-        self.reviews = reviews
+        self._open_reviews = open_reviews
+        self._reviews: Reviews | None = None
+        self._opening = Lock()
+
+    @property
+    def reviews(self) -> "Reviews | None":
+        """The reviews by a language model, and what was said last about a turn."""
+        # Two of them would not know of each other's questions.
+        with self._opening:
+            if self._reviews is None and self._open_reviews is not None:
+                self._reviews = self._open_reviews()
+        return self._reviews
 
     @property
     def enabled(self) -> bool:
@@ -113,7 +128,7 @@ class WorkshopService:
         heard: tuple[Proposal, ...] = ()
         if found is not None and settings.review_mode in _BY_PHRASE:
             heard = self._capture(found, turn)
-        if self.reviews is None:
+        if settings.review_mode not in _BY_MODEL or self.reviews is None:
             return heard
         return (*heard, *self._review(self.reviews, turn, hit=found is not None))
 
@@ -127,7 +142,10 @@ class WorkshopService:
                 self.reviews.keep(turn.agent_id, "phrases", note)
             return ()
 
-    def _review(self, reviews: Reviews, turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
+    def _review(self, reviews: "Reviews", turn: TurnSeen, *, hit: bool) -> tuple[Proposal, ...]:
+        # Late: most turns are not reviewed.
+        from prowess.runtime.workshop.review import ObservedTurn
+
         said = turns([*turn.history, *turn.messages])
         observed = ObservedTurn(
             lines=[(one.role.value, one.text) for one in said],
