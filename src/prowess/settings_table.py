@@ -28,7 +28,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SettingKind:
     """What values a setting takes: for people, and as a JSON schema."""
 
     form: Form
@@ -44,7 +44,7 @@ class Setting:
     """One setting: a row of the reference page."""
 
     key: str
-    kind: Kind
+    kind: SettingKind
     meaning: str
     # What the file would hold; None where there is nothing to write.
     default: object = None
@@ -57,7 +57,7 @@ class Setting:
 
 # It stands for a field's value, as `dataclasses.field` does, and says all there is to say of it.
 def setting(  # noqa: PLR0913
-    kind: Kind,
+    kind: SettingKind,
     meaning: str,
     *,
     default: _T,
@@ -111,51 +111,53 @@ def _shown(written: object) -> str:
     return "absent" if written is None else str(written)
 
 
-def count(least: int) -> Kind:
+def count(least: int) -> SettingKind:
     """Whole numbers of at least `least`."""
     schema = {"type": "integer", "minimum": least}
-    return Kind(form=Form.COUNT, said=f"integer, at least {least}", schema=schema, least=least)
+    return SettingKind(
+        form=Form.COUNT, said=f"integer, at least {least}", schema=schema, least=least
+    )
 
 
-def clamped(least: int, most: int) -> Kind:
+def clamped(least: int, most: int) -> SettingKind:
     """Numbers, each moved to the nearest bound."""
     schema = {"type": "integer", "minimum": least, "maximum": most}
     said = f"integer, {least} to {most}"
-    return Kind(form=Form.CLAMPED, said=said, schema=schema, least=least, most=most)
+    return SettingKind(form=Form.CLAMPED, said=said, schema=schema, least=least, most=most)
 
 
-def choice(*words: str) -> Kind:
+def choice(*words: str) -> SettingKind:
     """One of these words."""
     said = f"{', '.join(words[:-1])} or {words[-1]}"
     schema = {"type": "string", "enum": list(words)}
-    return Kind(form=Form.CHOICE, said=said, schema=schema, choices=words)
+    return SettingKind(form=Form.CHOICE, said=said, schema=schema, choices=words)
 
 
-def member_of(kind: type[Enum]) -> Kind:
+def member_of(kind: type[Enum]) -> SettingKind:
     """One of the values of an enumeration."""
     return choice(*(str(member.value) for member in kind))
 
 
-def words(what: str, form: Form = Form.WORDS) -> Kind:
+def words(what: str, form: Form = Form.WORDS) -> SettingKind:
     """A list of texts."""
-    return Kind(form=form, said=f"list of {what}", schema=STRINGS)
+    return SettingKind(form=form, said=f"list of {what}", schema=STRINGS)
 
 
-def text(what: str, form: Form = Form.TEXT) -> Kind:
+def text(what: str, form: Form = Form.TEXT) -> SettingKind:
     """A text."""
-    return Kind(form=form, said=what, schema={"type": "string"})
+    return SettingKind(form=form, said=what, schema={"type": "string"})
 
 
-def own(said: str, **schema: object) -> Kind:
+def own(said: str, **schema: object) -> SettingKind:
     """What is read by code of its own."""
-    return Kind(form=Form.OWN, said=said, schema=schema)
+    return SettingKind(form=Form.OWN, said=said, schema=schema)
 
 
 STRINGS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 SECRET: dict[str, Any] = {"type": ["string", "object"]}
-FLAG = Kind(form=Form.FLAG, said="true or false", schema={"type": "boolean"})
+FLAG = SettingKind(form=Form.FLAG, said="true or false", schema={"type": "boolean"})
 _NUMBER_TO_1: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
-SHARE = Kind(form=Form.SHARE, said="number between 0 and 1", schema=_NUMBER_TO_1)
+SHARE = SettingKind(form=Form.SHARE, said="number between 0 and 1", schema=_NUMBER_TO_1)
 NAMES_OR_KEYS = words("names or skill keys")
 VARIABLE = text("name of a variable")
 

@@ -1,10 +1,6 @@
-"""`config`, `enable` and `disable`: reading and changing the configuration.
+"""`config`, `enable`, `disable`, `completion` and `plugins`.
 
 Secrets go in but never come out: what may be one is shown as a marker.
-
-`completion`: the script that makes a shell complete commands, options and skill names.
-
-`plugins`: what the config knows besides skills, whether it is on, and why.
 """
 
 import json

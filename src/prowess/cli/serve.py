@@ -1,8 +1,6 @@
-"""`serve`: the gateway, until somebody stops it.
+"""`serve` (the gateway, until somebody stops it) and `mcp` (skills for clients of that protocol).
 
-`mcp`: the skills of an agent for a client that speaks the Model Context Protocol.
-
-Standard output belongs to the protocol: whatever is said goes to standard error.
+Standard output of `mcp` belongs to the protocol: whatever is said goes to standard error.
 """
 
 import sys

@@ -130,7 +130,7 @@ class Evaluation:
                 progress("routing cases", done, len(cases))
         return outcomes
 
-    def _answer(self, catalogue: Catalogue, case: Case, choice: router.Choice) -> _Answer:
+    def _answer(self, catalogue: Catalogue, case: Case, choice: router.RouteChoice) -> _Answer:
         index = catalogue.index
         query = router.read(case.prompt)
         settled = router.outright(index, query, choice)

@@ -1,14 +1,9 @@
-"""The outermost layer of the app: who may knock, headers on every answer, and no crash text.
+"""The outermost layer of the app: Host and Origin, headers on every answer, and no crash text.
 
-It stands before routing, so that a refusal costs nothing and a WebSocket is refused before it is
-one. An exception that gets this far is logged by type and place: the server would print it whole.
-
-Who may knock at all: the Host and Origin headers, before anything else is read.
-
-A web page that the user happens to visit can send requests to this machine. Its browser says where
-the page comes from (Origin), and a name that was bent to point here (DNS rebinding) shows in Host.
-Loopback names are one place: a page of `localhost:18789` is served by who answers on
-`127.0.0.1:18789`, and clients mix both.
+It stands before routing, so that a refusal costs nothing. A web page that the user happens to visit
+can send requests to this machine: its browser says where the page comes from (Origin), and a name
+that was bent to point here (DNS rebinding) shows in Host. Loopback names are one place. An
+exception that gets this far is logged by type and place: the server would print it whole.
 """
 
 import ipaddress

@@ -1,14 +1,9 @@
-"""The gateway over plain HTTP: one request frame in and one response out, health, metrics.
+"""The gateway over plain HTTP: `/rpc`, health, metrics, and the files of the studio.
 
 `POST /rpc` takes the token from the Authorization header and knows no events. Bodies are counted
-while they arrive, whatever their Content-Length says.
-
-The files of the studio over HTTP: a table that is made once, and nothing beside it.
-
-No path of a request ever meets the disk: it is looked up among the files that were there at the
-start, so there is nothing to climb out of. The path of a view (`/skills`) is a place inside the
-page, and gets the page; with a slash behind it it is sent there. Any other path that names no file
-is not found, which a browser is told with a page and a program with JSON.
+while they arrive, whatever their Content-Length says. No path of a request ever meets the disk: it
+is looked up among the files that were there at the start. The path of a view (`/skills`) gets the
+page; any other that names no file is not found.
 """
 
 import asyncio

@@ -1,13 +1,9 @@
-"""All connections of a gateway: events to them, who is there, and how they end.
+"""All connections of a gateway: events to them, their queues, who is there, and how they end.
 
 `publish` may be called from any thread; everything else belongs to the event loop. Nobody ever
-waits for a client here: an event is put into its queue, and a client whose queue is full is gone.
-
-What waits to be sent to one client: bounded, and never waited for.
-
-Who puts something in never blocks; who does not read fast enough is found out by `put` and is then
-dropped by the connection. All queues together have a bound as well, which `Budget` counts: many
-clients that each stay within their own would fill the memory.
+waits for a client: an event is put into its queue, and a client whose queue is full is gone. All
+queues together have a bound as well, since many clients that each stay within their own would fill
+the memory.
 """
 
 import asyncio

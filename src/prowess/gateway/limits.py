@@ -1,9 +1,7 @@
-"""How much one client may ask for, and how often.
+"""How much one client may ask for and how often, what the owner decides, and the events' names.
 
 Everything is bounded in two ways: by number, so that many small things do no harm, and by size.
 The clock is handed in, so a test can let a minute pass.
-
-What the owner of a gateway decides, and the names of the events that it sends.
 """
 
 import ipaddress

@@ -1,15 +1,10 @@
-"""The web server that runs the app, set up so that it neither tells nor takes too much.
+"""The web server and its two protocols, set up so that they neither tell nor take too much.
 
 Its own defaults would print paths with their query strings, believe the addresses that strangers
-write into proxy headers, unpack compressed frames, and cut clients off before they are told why.
-How many connections there may be depends on how many files this process may open: with none left,
-it could neither take a connection nor write the config.
-
-The two protocols of the web server, with the bounds that it lacks.
-
-As they come they let everybody send pings without end, begin a request and never finish it, read
-nothing of an answer, and fill the log with lines. A stranger can do all of that, so nothing that a
-protocol has to say is logged: it is counted. A log that nobody reads would stop the event loop.
+write into proxy headers, unpack compressed frames, let everybody send pings without end or begin a
+request and never finish it, and fill the log with lines. So there are bounds, and what a stranger
+causes is counted and not logged. How many connections there may be depends on how many files this
+process may open.
 """
 
 import asyncio

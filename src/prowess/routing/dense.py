@@ -11,7 +11,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing.passages import Evidence
+from prowess.routing.passages import SkillEvidence
 from prowess.routing.words import is_foreign
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -34,7 +34,7 @@ class DenseScores(NamedTuple):
     negative: Floats
 
 
-class Group(NamedTuple):
+class PhraseGroup(NamedTuple):
     """Vectors of several skills in one array, each skill's in one slice."""
 
     vectors: Floats
@@ -71,12 +71,12 @@ class DenseIndex:
 
     whole: Floats
     _openings: Floats
-    _phrases: Group
-    _negatives: Group
+    _phrases: PhraseGroup
+    _negatives: PhraseGroup
 
     @classmethod
     def build(
-        cls, skills: Sequence[Evidence], vectors: Mapping[str, Floats], *, english_only: bool
+        cls, skills: Sequence[SkillEvidence], vectors: Mapping[str, Floats], *, english_only: bool
     ) -> Self:
         """Collect the vectors of `skills`; what an English encoder cannot read stays at zero."""
         width = len(next(iter(vectors.values())))
@@ -125,7 +125,7 @@ def cosines(rows: Floats, message: Floats) -> Floats:
     return near
 
 
-def texts_of(skill: Evidence) -> Iterator[str]:
+def texts_of(skill: SkillEvidence) -> Iterator[str]:
     """Yield every text of a skill whose vector is needed."""
     yield skill.text
     if skill.opening:
@@ -136,10 +136,10 @@ def texts_of(skill: Evidence) -> Iterator[str]:
 
 def _group(
     texts: Sequence[Sequence[str]], vectors: Mapping[str, Floats], silent: NDArray[np.bool_]
-) -> Group:
+) -> PhraseGroup:
     flat = tuple(text for some in texts for text in some)
     counts = [len(some) for some in texts]
     width = len(next(iter(vectors.values())))
     rows = np.array([vectors[text] for text in flat], np.float32).reshape(len(flat), width)
     rows[np.repeat(silent, counts)] = 0
-    return Group(rows, np.cumsum([0, *counts]), flat)
+    return PhraseGroup(rows, np.cumsum([0, *counts]), flat)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores
 from prowess.routing.lexical import LexicalScores
-from prowess.routing.words import Shape
+from prowess.routing.words import MessageShape
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -36,7 +36,7 @@ class Fused(NamedTuple):
     meaning: float
 
 
-def weight_of_meaning(words_per_skill: float, shape: Shape, *, english_only: bool) -> float:
+def weight_of_meaning(words_per_skill: float, shape: MessageShape, *, english_only: bool) -> float:
     """Return how much meaning counts against words, from 0 to 1."""
     if not shape.words:
         return 0.0

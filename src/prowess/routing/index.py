@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from prowess.routing import background as everyday
 from prowess.routing.background import Everyday
 from prowess.routing.breadth import Breadth, measure_meaning, measure_words
-from prowess.routing.dense import DenseIndex, Group, texts_of
+from prowess.routing.dense import DenseIndex, PhraseGroup, texts_of
 from prowess.routing.handoffs import Handoff
 from prowess.routing.lexical import LexicalIndex, Postings
-from prowess.routing.passages import Evidence
+from prowess.routing.passages import SkillEvidence
 from prowess.routing.triggers import HintIndex
 from prowess.skills.model import Skill
 
@@ -44,7 +44,7 @@ class SkillIndex:
     skills: tuple[Skill, ...]
     # Those that the model may not choose: only a person can call them.
     hidden: tuple[int, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[SkillEvidence, ...]
     lexical: LexicalIndex
     hints: HintIndex
     # None without an encoder: then words and what is said outright are all there is.
@@ -58,7 +58,7 @@ class SkillIndex:
     def build(
         cls,
         skills: Sequence[Skill],
-        evidence: Sequence[Evidence],
+        evidence: Sequence[SkillEvidence],
         lexical: LexicalIndex,
         encoded: Encoded | None,
     ) -> Self:
@@ -85,14 +85,14 @@ class SkillIndex:
         )
 
 
-def needed_texts(evidence: Sequence[Evidence]) -> Iterator[str]:
+def needed_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
     """Yield every text whose vector is needed, some of them more than once."""
     yield from everyday.texts()
     for one in evidence:
         yield from texts_of(one)
 
 
-def with_handoffs(evidence: Sequence[Evidence]) -> list[Evidence]:
+def with_handoffs(evidence: Sequence[SkillEvidence]) -> list[SkillEvidence]:
     """Give each skill the requests that others hand to it: "for slides use deck-maker"."""
     places = {one.name.casefold(): index for index, one in enumerate(evidence)}
     handed: dict[int, list[str]] = {}
@@ -115,7 +115,16 @@ _MAGIC = b"prowess index 1\n"
 _NUMBER = 8
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
-    for kind in (Breadth, DenseIndex, Everyday, Evidence, Group, Handoff, LexicalIndex, Postings)
+    for kind in (
+        Breadth,
+        DenseIndex,
+        Everyday,
+        SkillEvidence,
+        PhraseGroup,
+        Handoff,
+        LexicalIndex,
+        Postings,
+    )
 }
 # Made from the skills, which are at hand.
 _FRESH = frozenset(("skills", "hints"))

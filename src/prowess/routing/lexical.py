@@ -13,7 +13,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing.passages import Evidence
+from prowess.routing.passages import SkillEvidence
 from prowess.routing.words import Words, spellings, words_of
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
 _FIELD_WEIGHTS = (3.0, 2.0, 2.0, 0.7)
 
 
-def terms_of(evidence: Evidence) -> Terms:
+def terms_of(evidence: SkillEvidence) -> Terms:
     """Return the words by which a message can find the skill."""
     return Terms(
         name=words_of(evidence.name),

@@ -66,7 +66,7 @@ _EDGES = " ,;:-\u2013—.\"'“”"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SkillEvidence:
     """What is known about when one skill is meant, and when it is not.
 
     `requests` are the phrases that stand only in fields of their own, as triggers and examples;
@@ -100,14 +100,14 @@ class Evidence:
         return " ".join(_NAME_SEPARATORS.split(self.name)).strip()
 
 
-def evidence_of(skill: Skill) -> Evidence:
+def evidence_of(skill: Skill) -> SkillEvidence:
     """Take the skill's text apart by what each part says about when it is meant."""
     described = split(skill.description[:_LONGEST_DESCRIPTION], own_name=skill.name)
     when = split(skill.when_to_use[:_LONGEST_DESCRIPTION], own_name=skill.name)
     positive = f"{described.positive} {when.positive}".strip()
     body = _read(skill.body[:_LONGEST_BODY])
     requests = _cleaned(_authored(skill))
-    return Evidence(
+    return SkillEvidence(
         name=skill.name,
         positive=positive,
         requests=requests,

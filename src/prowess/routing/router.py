@@ -99,7 +99,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class RouteChoice:
     """How much is loaded and shown."""
 
     thresholds: Thresholds = DEFAULT
@@ -145,7 +145,7 @@ def read(message: str, context: Context | None = None) -> Query:
     return Query(message=text, ask=asking_part(text), context=context or Context())
 
 
-def outright(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
+def outright(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | None:
     """Answer without a vector where nothing has to be guessed: a command, "go on", no message."""
     if not query.message.strip() or not len(index.skills):
         return Route(decision=Decision.NONE, thresholds=choice.thresholds)
@@ -155,7 +155,7 @@ def outright(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
     return _continue_last(index, query, choice)
 
 
-def _continue_last(index: SkillIndex, query: Query, choice: Choice) -> Route:
+def _continue_last(index: SkillIndex, query: Query, choice: RouteChoice) -> Route:
     """Go on with what was loaded last, as far as it is there and not loaded still."""
     places = {skill.name: place for place, skill in enumerate(index.skills)}
     going_on = [
@@ -176,7 +176,7 @@ def _continue_last(index: SkillIndex, query: Query, choice: Choice) -> Route:
     )
 
 
-def _find_called(index: SkillIndex, query: Query, choice: Choice) -> Route | None:
+def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | None:
     hints = index.hints.of(_cut_long(query.message))
     called = [
         place
@@ -238,14 +238,14 @@ def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking
     )
 
 
-def decide(ranking: Ranking, choice: Choice) -> tuple[Decision, list[int]]:
+def decide(ranking: Ranking, choice: RouteChoice) -> tuple[Decision, list[int]]:
     """Return what to do and with which skills, by their place in the index."""
     return decision.decide(
         ranking.order, ranking.scores, ranking.evidence, choice.thresholds, choice.most
     )
 
 
-def route(index: SkillIndex, query: Query, choice: Choice) -> Route:
+def route(index: SkillIndex, query: Query, choice: RouteChoice) -> Route:
     """Rank the skills and decide."""
     ranking = rank(index, query, choice.scale)
     found, chosen = decide(ranking, choice)

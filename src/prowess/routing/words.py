@@ -84,7 +84,7 @@ class Words(NamedTuple):
     grams: tuple[str, ...] = ()
 
 
-class Shape(NamedTuple):
+class MessageShape(NamedTuple):
     """What kind of text a message is: shares of its letters or words, and how much it says."""
 
     dense_script: float
@@ -176,13 +176,13 @@ def _ends(text: str, most: int) -> str:
     return f"{text[:first]}\n{text[first - most + 1 :]}"
 
 
-def shape_of(text: str) -> Shape:
+def shape_of(text: str) -> MessageShape:
     """Return the statistics of `text` that tell which signals can be trusted on it."""
     folded = _folded(text)
     letters = max(_letter_count(_LETTERS, folded), 1)
     dense = _letter_count(_DENSE_RUN, folded)
     tokens = [token for token in _tokens(text) if not _is_dense(token)]
-    return Shape(
+    return MessageShape(
         dense_script=min(dense / letters, 1.0),
         non_latin=1 - _letter_count(_LATIN, folded) / letters if _LETTERS.search(folded) else 0.0,
         identifiers=sum(map(_is_identifier, tokens)) / max(len(tokens), 1),

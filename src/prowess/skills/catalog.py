@@ -1,17 +1,9 @@
-"""Precedence: one winner per name, and what it shadows.
+"""Precedence (one winner per name, and what it shadows), owners of keys, and skills by name.
 
-Names are compared exactly. Nothing is lost: every skill that went in comes out as a winner or as
-shadowed, with the winner named.
-
-Who owns a key of the config: a skill says which key it has, so two may say the same.
-
-A key opens secrets and a tools folder. The skill that is called so has it, else the one from the
-highest source; whoever else asks for it gets nothing by it.
-
-Finding the one skill a person means by a name.
-
-Exact name, then exact key, then without case, without separators, and last by folder. Two
-candidates at a stage are not a match: guessing between them would show the wrong skill.
+Nothing is lost: every skill that went in comes out as a winner or as shadowed. A key of the config
+opens secrets and a tools folder: the skill that is called so has it, else the one from the highest
+source. A name is looked up exactly, by key, without case, without separators, and last by folder;
+two candidates at a stage are no match, since guessing would show the wrong skill.
 """
 
 import difflib

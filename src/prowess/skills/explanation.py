@@ -18,7 +18,7 @@ ALLOWED = "allowed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ExplanationStep:
     """One station on the path, whether it was passed, and what to do where it was not."""
 
     stage: str
@@ -33,7 +33,7 @@ class Explanation:
 
     name: str
     agent_id: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
 
     @property
     def visible(self) -> bool:
@@ -41,13 +41,13 @@ class Explanation:
         return all(step.passed for step in self.steps)
 
     @property
-    def reason(self) -> Step | None:
+    def reason(self) -> ExplanationStep | None:
         """The first step that failed."""
         return next((step for step in self.steps if not step.passed), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class SkillSituation:
     """All that is known about a skill that was found and read."""
 
     skill: Skill
@@ -60,12 +60,12 @@ class Situation:
     passed_over: tuple[Diagnostic, ...] = ()
 
 
-def explain(situation: Situation) -> Explanation:
+def explain(situation: SkillSituation) -> Explanation:
     """Explain a skill that made it into the catalog."""
     skill = situation.skill
     steps = [
-        Step(stage="found", passed=True, detail=_found(situation)),
-        Step(stage="parsed", passed=True, detail=_parsed(skill)),
+        ExplanationStep(stage="found", passed=True, detail=_found(situation)),
+        ExplanationStep(stage="parsed", passed=True, detail=_parsed(skill)),
         _eligible(skill, situation.verdict),
         _allowed(situation),
         _model(skill),
@@ -81,8 +81,8 @@ def explain_broken(name: str, agent_id: str, problems: Sequence[Diagnostic]) -> 
     first = problems[0]
     place = first.path if first.line is None else f"{first.path}:{first.line}"
     steps = (
-        Step(stage="found", passed=True, detail=first.path),
-        Step(
+        ExplanationStep(stage="found", passed=True, detail=first.path),
+        ExplanationStep(
             stage="parsed",
             passed=False,
             detail=f"{first.code} at {place}: {first.message}",
@@ -96,9 +96,11 @@ def explain_shadowed(lost: Shadowed, agent_id: str) -> Explanation:
     """Explain a skill that was found and read, but lost its name to another one."""
     skill, winner = lost.skill, lost.winner
     steps = (
-        Step(stage="found", passed=True, detail=f"{skill.path} in {skill.source.tier.source_id}"),
-        Step(stage="parsed", passed=True, detail=_parsed(skill)),
-        Step(
+        ExplanationStep(
+            stage="found", passed=True, detail=f"{skill.path} in {skill.source.tier.source_id}"
+        ),
+        ExplanationStep(stage="parsed", passed=True, detail=_parsed(skill)),
+        ExplanationStep(
             stage="won",
             passed=False,
             detail=f"shadowed by {winner.path} in {winner.source.tier.source_id}",
@@ -111,11 +113,11 @@ def explain_shadowed(lost: Shadowed, agent_id: str) -> Explanation:
 def explain_unreached(name: str, agent_id: str, problem: Diagnostic) -> Explanation:
     """Explain a name that was not found in a scan that did not look everywhere."""
     detail = f"not among what was read, and {problem.path} was not read whole: {problem.message}"
-    step = Step(stage="found", passed=False, detail=detail, fix=problem.fix)
+    step = ExplanationStep(stage="found", passed=False, detail=detail, fix=problem.fix)
     return Explanation(name=name, agent_id=agent_id, steps=(step,))
 
 
-def _found(situation: Situation) -> str:
+def _found(situation: SkillSituation) -> str:
     skill = situation.skill
     label = f" ({skill.source.label})" if skill.source.label else ""
     text = f"{skill.path} in {skill.source.tier.source_id}{label}"
@@ -137,11 +139,11 @@ def _parsed(skill: Skill) -> str:
     return f"read as {skill.dialect.value}, with notes: {notes}"
 
 
-def _eligible(skill: Skill, verdict: Verdict) -> Step:
+def _eligible(skill: Skill, verdict: Verdict) -> ExplanationStep:
     if verdict.eligible:
-        return Step(stage="eligible", passed=True, detail="nothing is missing")
+        return ExplanationStep(stage="eligible", passed=True, detail="nothing is missing")
     detail, fix = _obstacle(skill, verdict)
-    return Step(stage="eligible", passed=False, detail=detail, fix=fix)
+    return ExplanationStep(stage="eligible", passed=False, detail=detail, fix=fix)
 
 
 def _obstacle(skill: Skill, verdict: Verdict) -> tuple[str, str]:
@@ -174,14 +176,18 @@ def _how_to_get(skill: Skill, verdict: Verdict) -> str:
     return "; ".join(steps)
 
 
-def _allowed(situation: Situation) -> Step:
+def _allowed(situation: SkillSituation) -> ExplanationStep:
     matched = situation.agent_filter.match(situation.skill)
     if matched is MatchedBy.NO_FILTER:
-        return Step(stage=ALLOWED, passed=True, detail="the agent has no list: all are allowed")
+        return ExplanationStep(
+            stage=ALLOWED, passed=True, detail="the agent has no list: all are allowed"
+        )
     whose = "agents.defaults.skills" if situation.agent_filter.inherited else "the agent's own list"
     if matched is not None:
-        return Step(stage=ALLOWED, passed=True, detail=f"{whose} names it by its {matched.value}")
-    return Step(
+        return ExplanationStep(
+            stage=ALLOWED, passed=True, detail=f"{whose} names it by its {matched.value}"
+        )
+    return ExplanationStep(
         stage=ALLOWED,
         passed=False,
         detail=f"{whose} does not name it",
@@ -189,11 +195,11 @@ def _allowed(situation: Situation) -> Step:
     )
 
 
-def _model(skill: Skill) -> Step:
+def _model(skill: Skill) -> ExplanationStep:
     if skill.invocation.model:
-        return Step(stage="model", passed=True, detail="the model may choose it")
+        return ExplanationStep(stage="model", passed=True, detail="the model may choose it")
     by_hand = "only a person can call it, unless its author changes that"
-    return Step(
+    return ExplanationStep(
         stage="model",
         passed=False,
         detail=f"kept from the model by {skill.invocation.hidden_by or 'its author'}",
@@ -201,13 +207,15 @@ def _model(skill: Skill) -> Step:
     )
 
 
-def _prompt(situation: Situation) -> Step:
+def _prompt(situation: SkillSituation) -> ExplanationStep:
     block, skill = situation.block, situation.skill
     if any(included.path == skill.path for included in block.included):
         chars = block.description_chars
         how = "whole" if chars is None else f"cut to {chars} characters" if chars else "left out"
-        return Step(stage="prompt", passed=True, detail=f"in the prompt, description {how}")
-    return Step(
+        return ExplanationStep(
+            stage="prompt", passed=True, detail=f"in the prompt, description {how}"
+        )
+    return ExplanationStep(
         stage="prompt",
         passed=False,
         detail="not in the prompt block: " + (block.omitted_because or "dropped for space"),

@@ -1,11 +1,8 @@
-"""The text of a skill file to its frontmatter and body.
+"""The text of a skill file to its frontmatter and body, and fields whatever their spelling.
 
 No input makes this raise: what cannot be read is a diagnostic with a line and a fix. Where authors
-often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued and said.
-
-Typed access to frontmatter fields, whatever their spelling.
-
-Harnesses spell one key as `user-invocable`, `user_invocable` or `userInvocable`; all are one here.
+often slip (an unquoted colon in prose, JSON5 metadata) the meaning is rescued and said. Harnesses
+spell one key as `user-invocable`, `user_invocable` or `userInvocable`; all are one here.
 """
 
 import json
@@ -54,28 +51,28 @@ class Frontmatter:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-class Text(NamedTuple):
+class DecodedText(NamedTuple):
     """A file's text with its line ends normalised, or the reason why it is none."""
 
     text: str = ""
     diagnostic: Diagnostic | None = None
 
 
-def decode(content: bytes) -> Text:
+def decode(content: bytes) -> DecodedText:
     """Decode the bytes of a file: UTF-8, an optional BOM, any line ends."""
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        return Text(diagnostic=diagnose("NUL_BYTE", "the file holds a NUL byte", line=line))
+        return DecodedText(diagnostic=diagnose("NUL_BYTE", "the file holds a NUL byte", line=line))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return Text(
+        return DecodedText(
             diagnostic=diagnose("INVALID_UTF8", f"byte {error.start} is not UTF-8", line=line)
         )
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return Text(text=text)
+    return DecodedText(text=text)
 
 
 def read(text: str, mode: SpecMode = SpecMode.MIXED) -> Frontmatter:
@@ -249,7 +246,7 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
     )
 
 
-def _diagnostic(problem: yaml_text.Problem) -> Diagnostic:
+def _diagnostic(problem: yaml_text.YamlProblem) -> Diagnostic:
     # The block begins on the file's second line.
     return diagnose(problem.code, problem.message, line=problem.line + 1)
 

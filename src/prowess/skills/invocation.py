@@ -1,18 +1,9 @@
 r"""From what a person typed to what it asks for: a slash command, or skills named by `$name`.
 
-Nothing is done here. A command yields a tool call or an instruction for the model, and the caller
-does what its own rules allow. Text that calls no skill is no mistake: it yields None, or no names,
-and goes to the model as it is.
-
-Filling the placeholders of a skill's text with what a person wrote behind its command.
-
-The text is walked once, so what came from a person is never read as a placeholder again. Nothing
-is run: commands that a harness would run while it fills a text (a bang before backticks) stay as
-they are written, arguments included, and a note says so.
-
-`$0` is the first word. A number without a word, and a price such as `$1.50`, stay as written; a
-declared name without a word becomes empty. `\$1` is a literal `$1`; a backslash before any other
-dollar belongs to the text.
+Nothing is done here: a command yields a tool call or an instruction for the model. Placeholders in
+a skill's text are filled in one walk, so what came from a person is never read as one again, and
+commands that a harness would run while it fills a text stay as they are written. `$0` is the first
+word; a number without a word, and a price such as `$1.50`, stay; `\$1` is a literal `$1`.
 """
 
 import difflib
@@ -214,7 +205,7 @@ class InvocationPlace:
     tools: frozenset[str] | None = None
 
 
-class Found(NamedTuple):
+class FoundCommand(NamedTuple):
     """A command that a text calls, and what stands behind it."""
 
     command: SkillCommand
@@ -302,7 +293,7 @@ def invoke(text: str, commands: Sequence[SkillCommand], place: InvocationPlace) 
     )
 
 
-def _tool_call(found: Found, place: InvocationPlace) -> Invoked:
+def _tool_call(found: FoundCommand, place: InvocationPlace) -> Invoked:
     command = found.command
     tool = "" if command.dispatch is None else command.dispatch.tool_name
     available = place.tools is None or tool in place.tools
@@ -343,7 +334,7 @@ def _message(skill: Skill, arguments: str) -> str:
     return f"{head}\n\n{INPUT_HEADING}\n\n{arguments}" if arguments else head
 
 
-def find_command(text: str, commands: Sequence[SkillCommand]) -> Found | None:
+def find_command(text: str, commands: Sequence[SkillCommand]) -> FoundCommand | None:
     """Return the command that `/name ...` or `/skill name ...` calls, None where it calls none."""
     called = _COMMAND.match(text)
     if called is None:
@@ -356,20 +347,20 @@ def find_command(text: str, commands: Sequence[SkillCommand]) -> Found | None:
     # People write the skill's hyphens; no command's name holds one.
     wanted = name.replace("-", "_")
     command = next((one for one in commands if one.name.lower() == wanted), None)
-    return None if command is None else Found(command, rest.strip())
+    return None if command is None else FoundCommand(command, rest.strip())
 
 
-def _named(rest: str, commands: Sequence[SkillCommand]) -> Found | None:
+def _named(rest: str, commands: Sequence[SkillCommand]) -> FoundCommand | None:
     """Find the command by a beginning of `rest`: the highest source, then the longest."""
     exact, loose = _by_name(commands)
     most = max((key.count("-") + 1 for key in loose), default=0)
     ends = [word.end() for word in islice(_WORD.finditer(rest), most) if word.end() <= _MAX_TYPED]
-    found: list[Found] = []
+    found: list[FoundCommand] = []
     for end in reversed(ends):
         typed = rest[:end]
         command = exact.get(" ".join(typed.casefold().split())) or loose.get(name_key(typed))
         if command is not None:
-            found.append(Found(command, rest[end:].strip()))
+            found.append(FoundCommand(command, rest[end:].strip()))
     return max(found, key=lambda one: one.command.skill.source.tier, default=None)
 
 

@@ -1,11 +1,8 @@
 """The requirements, triggers and installers that a skill declares, in any dialect, as one value.
 
-What is present but cannot be read closes the gate: a typo must never make a skill ready.
-
-Install entries of a skill's metadata: read, checked, and turned into what a person is offered.
-
-An entry ends up on a command line, so each value must look like a package name and nothing else.
-A bad entry is dropped with a diagnostic; the others stay.
+What is present but cannot be read closes the gate: a typo must never make a skill ready. An install
+entry ends up on a command line, so each value must look like a package name and nothing else; a bad
+one is dropped with a diagnostic.
 """
 
 import re

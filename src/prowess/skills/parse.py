@@ -1,13 +1,8 @@
-"""One document to one skill and every problem with it.
+"""One document to one skill, and the rules of the Agent Skills standard for one file.
 
-`strict` takes only what the standard allows. `mixed` reads `SKILL.md` by the standard and
-stand-alone texts leniently. `legacy` reads everything leniently. A document that yields no skill
-always yields a diagnostic: nothing disappears without a word.
-
-The rules of the Agent Skills standard for one file.
-
-One definition serves both the strict reading and `prowess validate --strict`, so that what
-validates is exactly what loads.
+`strict` takes only what the standard allows, by the same rules as `prowess validate --strict`.
+`mixed` reads `SKILL.md` by the standard and stand-alone texts leniently, `legacy` reads everything
+leniently. A document that yields no skill always yields a diagnostic: nothing disappears silently.
 """
 
 import hashlib

@@ -1,17 +1,12 @@
-"""The immutable, versioned, hashed result for one agent.
+"""The snapshot of one agent, the version clock that numbers it, and which skills it may use.
 
 The hash says whether anything changed in meaning; the version only ever grows, and only with the
-hash. A session keeps its snapshot through a turn and looks for a newer one at the next.
-
-Which skills one agent may use.
-
-An absent list allows every skill and an empty one allows none. The two must not be confused, so
-`None` is never turned into an empty tuple on its way here. An entry may be a skill's name or its
-key; the report says which of the two it matched.
+hash. An absent list of skills allows every one and an empty list allows none, so `None` is never
+turned into an empty tuple on its way here.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -55,6 +50,18 @@ class AgentFilter:
         """Return the entries that name no skill at all: most often a typing mistake."""
         known = {name for skill in skills for name in (skill.name, skill.key)}
         return tuple(entry for entry in self.entries or () if entry not in known)
+
+
+class VersionClock:
+    """Numbers snapshots: from the start of the process in milliseconds, and always growing."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms, self._first, self._last = now_ms, now_ms(), 0
+
+    def next(self) -> int:
+        """Return the next version: the start at first, then the time, or one more than the last."""
+        self._last = max(self._now_ms(), self._last + 1) if self._last else self._first
+        return self._last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

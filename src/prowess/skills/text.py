@@ -1,4 +1,7 @@
-"""Text that strangers wrote, made safe to print and to show a model."""
+"""Text of strangers, safe to print and to show a model: control characters and CR/LF stripped.
+
+Names and descriptions become one line here, whoever wrote them.
+"""
 
 import re
 

@@ -1,11 +1,8 @@
-"""Everything that can be said about one skill file before it is shared.
+"""Everything that can be said about one skill file before it is shared, and repairs of it.
 
 Errors are what keeps a file from loading here or anywhere else. `strict` adds the whole standard as
-errors; otherwise its rules are warnings, and what some harness treats differently is a note.
-
-The repairs that need no judgement: quoting, names, and the folder's name.
-
-A repair changes the lines it must and leaves every other byte as it is.
+errors; otherwise its rules are warnings, and what some harness treats differently is a note. A
+repair needs no judgement, changes the lines it must, and leaves every other byte as it is.
 """
 
 import json

@@ -38,7 +38,7 @@ Locator = Callable[[Sequence[str | int]], int]
 _Container: TypeAlias = "dict[str, Value] | list[Value]"
 
 
-class Problem(NamedTuple):
+class YamlProblem(NamedTuple):
     """Why a text is not the YAML we read, and on which of its lines (1-based)."""
 
     code: str
@@ -53,7 +53,7 @@ class Loaded(NamedTuple):
     # Line and raw text of each top-level key's value: `1.10` stays `1.10` where text is meant.
     lines: dict[str, int]
     texts: dict[str, str]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[YamlProblem, ...] = ()
 
 
 class _Mark(Protocol):
@@ -67,7 +67,7 @@ class _BuildError(Exception):
 
     def __init__(self, code: str, message: str, line: int) -> None:
         super().__init__(message)
-        self.problem = Problem(code, message, line)
+        self.problem = YamlProblem(code, message, line)
 
 
 def load(text: str) -> Loaded:
@@ -130,7 +130,7 @@ class _Build:
         self.root: Value = None
         self.lines: dict[str, int] = {}
         self.texts: dict[str, str] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[YamlProblem] = []
         self._text = text
         self._stack: list[_Container] = []
         self._keys: list[str | None] = []
@@ -194,7 +194,7 @@ class _Build:
         container = self._stack[-1]
         if key in container and len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(
-                Problem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line)
+                YamlProblem("DUPLICATE_KEY", f"the key {key[:60]!r} occurs twice", line)
             )
         return key
 
@@ -243,9 +243,9 @@ def _plain(text: str) -> Value:
     return text
 
 
-def _syntax_problem(error: yaml.YAMLError) -> Problem:
+def _syntax_problem(error: yaml.YAMLError) -> YamlProblem:
     mark = getattr(error, "problem_mark", None)
     message = str(getattr(error, "problem", None) or error).splitlines()[0]
     line = 1 if mark is None else int(mark.line) + 1
     code = "BAD_INDENT" if any(hint in message for hint in _LOOKS_INDENTED) else "YAML_EXCEPTION"
-    return Problem(code, message, line)
+    return YamlProblem(code, message, line)

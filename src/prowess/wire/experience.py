@@ -1,6 +1,4 @@
-"""The shapes that clients see of learning from traces: traces, drafts, goals and clean-ups.
-
-The shapes that clients see of real sessions: what skills did in them, and what was missed.
+"""The shapes that clients see of traces, drafts and goals, and of real sessions.
 
 Prompts are people's own words: they are shown cut, and with every secret hidden. Names stand in the
 log of another program, where anything may have been put in their place.

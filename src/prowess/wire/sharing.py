@@ -3,8 +3,8 @@
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport
 from prowess.safety.model import Finding
-from prowess.skills.harness.listings import Entry, Fate, Fix
-from prowess.skills.harness.portable import Note
+from prowess.skills.harness.listings import Fate, Fix, ListedSkill
+from prowess.skills.harness.portable import HarnessNote
 from prowess.skills.harness.rules import Reader, read_rules
 from prowess.skills.text import clean
 from prowess.wire.skills import Json, diagnostic
@@ -58,7 +58,7 @@ def _finding(value: Finding) -> Json:
     }
 
 
-def _note(value: Note) -> Json:
+def _note(value: HarnessNote) -> Json:
     return {
         "weight": value.weight.value,
         "subject": clean(value.subject),
@@ -100,7 +100,7 @@ def harness_budget(value: HarnessBudget) -> Json:
     }
 
 
-def _entry(place: int, value: Entry) -> Json:
+def _entry(place: int, value: ListedSkill) -> Json:
     return {
         "order": place,
         "name": clean(value.skill.name),

@@ -19,7 +19,7 @@ from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean
 
 if TYPE_CHECKING:
-    from prowess.skills.explanation import Explanation, Step
+    from prowess.skills.explanation import Explanation, ExplanationStep
 
 Json = dict[str, Any]
 
@@ -234,7 +234,7 @@ def explanation(value: "Explanation") -> Json:
     }
 
 
-def steps(path: Iterable["Step"]) -> list[Json]:
+def steps(path: Iterable["ExplanationStep"]) -> list[Json]:
     """Show the stations of a path."""
     return [
         {

@@ -16,6 +16,7 @@ from prowess.host.processes.facts import LocalFacts
 from prowess.host.sources.roots import Folders, FolderSources, expand
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace
 from prowess.skills.model import Tier
+from prowess.skills.snapshot import VersionClock
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import (
@@ -298,7 +299,7 @@ def open_runtime(
         settings=config_file if settings is None else settings(config_file),
         places=_places(workspace, folders, variables, current),
         open_workspace=lambda folder: _open_workspace(folder, folders, facts),
-        next_version=_version_clock(time.time_ns() // 1_000_000),
+        next_version=VersionClock(lambda: time.time_ns() // 1_000_000).next,
         last_used=lambda: last_used(runtime),
     )
     runtime = Runtime(skills=service, config_file=config_file, folders=folders, environ=variables)
@@ -354,20 +355,6 @@ def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
 def _open_workspace(folder: str, folders: Folders, facts: LocalFacts) -> Workspace:
     path = expand(folder, folders.home, folders.state)
     return Workspace(path, FolderSources(path, folders), facts)
-
-
-def _version_clock(started_ms: int) -> Callable[[], int]:
-    """Return a counter that begins at the process's start and always grows."""
-    last = started_ms - 1
-
-    def next_version() -> int:
-        nonlocal last
-        now = time.time_ns() // 1_000_000
-        # The first version is the start time; later ones follow the clock, or step over it.
-        last = started_ms if last < started_ms else max(now, last + 1)
-        return last
-
-    return next_version
 
 
 def last_used(runtime: Runtime) -> Mapping[str, int]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.routing.dense import DenseIndex, Floats, texts_of
-from prowess.routing.passages import Evidence
+from prowess.routing.passages import SkillEvidence
 
 _VECTORS: dict[str, Floats] = {
     text: (np.array(numbers) / np.linalg.norm(numbers)).astype(np.float32)
@@ -18,14 +18,14 @@ _VECTORS: dict[str, Floats] = {
         "not for cars": (0, 1, 1, 0),
     }.items()
 }
-_BAKER = Evidence(
+_BAKER = SkillEvidence(
     name="baker", positive="Bakes bread.", phrases=("bread please", "a bike on the bread")
 )
-_MECHANIC = Evidence(name="mechanic", positive="Repairs bikes.", negatives=("not for cars",))
+_MECHANIC = SkillEvidence(name="mechanic", positive="Repairs bikes.", negatives=("not for cars",))
 _BREAD, _BIKE, _CAR, _TALK = np.eye(4, dtype=np.float32)
 
 
-def _build(*skills: Evidence) -> DenseIndex:
+def _build(*skills: SkillEvidence) -> DenseIndex:
     return DenseIndex.build(skills, _VECTORS, english_only=True)
 
 
@@ -60,7 +60,7 @@ def test_a_skill_without_phrases_has_its_whole_text_as_its_best() -> None:
 
 
 def test_how_the_body_begins_has_a_score_of_its_own() -> None:
-    opened = Evidence(name="baker", positive="Bakes bread.", opening="Get the bike.")
+    opened = SkillEvidence(name="baker", positive="Bakes bread.", opening="Get the bike.")
     vectors = {**_VECTORS, opened.opening_text: _BIKE}
 
     index = DenseIndex.build([opened, _MECHANIC], vectors, english_only=True)
@@ -91,15 +91,15 @@ def test_the_nearest_phrase_and_the_nearest_exclusion_are_named() -> None:
 
 
 # Mostly Chinese, mostly Russian, and English with a Chinese name in it.
-_CHINESE = Evidence(
+_CHINESE = SkillEvidence(
     name="fapiao",
     positive="整理电子发票 as PDF",
     opening="打开发票。",
     phrases=("统计差旅费用", "bread please"),
     negatives=("not for cars",),
 )
-_RUSSIAN = Evidence(name="otchet", positive="Готовит отчёт.")
-_MIXED = Evidence(name="notes", positive="Keeps the notes of the 产品 team.")
+_RUSSIAN = SkillEvidence(name="otchet", positive="Готовит отчёт.")
+_MIXED = SkillEvidence(name="notes", positive="Keeps the notes of the 产品 team.")
 _FOREIGN = (_CHINESE, _RUSSIAN, _MIXED)
 
 
@@ -144,7 +144,7 @@ def test_an_empty_index_answers_with_nothing() -> None:
 
 
 def test_every_text_whose_vector_is_used_is_asked_for() -> None:
-    many = Evidence(name="x", positive="y", negatives=tuple(f"not {n}" for n in range(50)))
+    many = SkillEvidence(name="x", positive="y", negatives=tuple(f"not {n}" for n in range(50)))
 
     assert list(texts_of(_BAKER)) == [
         "baker: Bakes bread.",
@@ -157,15 +157,17 @@ def test_every_text_whose_vector_is_used_is_asked_for() -> None:
     DenseIndex.build([many], dict.fromkeys(texts_of(many), _BREAD), english_only=True)
 
 
-def _crowd(size: int) -> tuple[list[Evidence], dict[str, Floats]]:
+def _crowd(size: int) -> tuple[list[SkillEvidence], dict[str, Floats]]:
     """Many skills that are about nothing here, and the vectors of their texts."""
-    crowd = [Evidence(name=f"filler {n}", positive="x", phrases=("dull",)) for n in range(size)]
+    crowd = [
+        SkillEvidence(name=f"filler {n}", positive="x", phrases=("dull",)) for n in range(size)
+    ]
     return crowd, {**dict.fromkeys((one.text for one in crowd), _TALK), "dull": _TALK}
 
 
 def test_in_a_crowd_a_phrase_lifts_the_skill_that_shares_words() -> None:
     crowd, vectors = _crowd(600)
-    odd = Evidence(name="odd", positive="z", phrases=("bread please",))
+    odd = SkillEvidence(name="odd", positive="z", phrases=("bread please",))
     skills = [*crowd, odd]
     vectors |= {odd.text: _TALK, "bread please": _BREAD}
     index = DenseIndex.build(skills, vectors, english_only=True)
@@ -205,7 +207,7 @@ def test_scores_are_cosines_whatever_the_skills_hold(
     counts: list[tuple[int, int]], pool: list[list[float]], message: list[float], letter: str
 ) -> None:
     skills = [
-        Evidence(
+        SkillEvidence(
             name=f"s{at}",
             positive=letter,
             phrases=tuple(f"{at} phrase {n}" for n in range(phrases)),

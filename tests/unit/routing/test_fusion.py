@@ -10,7 +10,7 @@ from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores, Floats
 from prowess.routing.fusion import LEAST_MEANING, Fused, fuse, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
-from prowess.routing.words import Shape, shape_of
+from prowess.routing.words import MessageShape, shape_of
 
 _ENGLISH = shape_of("please bake some bread")
 _FEW, _MANY = 5.0, 500.0
@@ -91,7 +91,7 @@ def test_accents_are_no_other_script() -> None:
 
 def test_the_more_foreign_letters_the_less_say() -> None:
     weights = [
-        weight_of_meaning(_FEW, Shape(share, share, 0.0, 5, 5), english_only=True)
+        weight_of_meaning(_FEW, MessageShape(share, share, 0.0, 5, 5), english_only=True)
         for share in (0.0, 0.1, 0.3, 0.5, 1.0)
     ]
 
@@ -114,7 +114,7 @@ def test_the_commonest_words_are_words_enough_to_mean_something(message: str) ->
 def test_the_weight_of_meaning_is_a_share(
     words: float, dense: float, foreign: float, said: int
 ) -> None:
-    shape = Shape(dense, foreign, 0.0, 0, said)
+    shape = MessageShape(dense, foreign, 0.0, 0, said)
 
     for english_only in (True, False):
         assert 0 <= weight_of_meaning(words, shape, english_only=english_only) <= 1

@@ -13,7 +13,7 @@ from tests.unit.routing.vectors import ask, make_index
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
 from prowess.routing.index import SkillIndex, packed, unpacked
-from prowess.routing.router import Choice
+from prowess.routing.router import RouteChoice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
 
@@ -25,7 +25,7 @@ SKILLS = (
     make_skill("toaster", description="Toasts bread.", triggers=Triggers(none=("loaf",))),
     make_skill("面包", description="烤面包和蛋糕。"),
 )
-CHOICE = Choice(thresholds=DEFAULT, most=3, considered=6)
+CHOICE = RouteChoice(thresholds=DEFAULT, most=3, considered=6)
 
 
 def answers(index: SkillIndex, message: str) -> object:

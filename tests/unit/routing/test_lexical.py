@@ -4,12 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.routing.lexical import LexicalIndex, Terms, terms_of
-from prowess.routing.passages import Evidence, evidence_of
+from prowess.routing.passages import SkillEvidence, evidence_of
 from prowess.testing import make_skill
 
-_BAKER = Evidence(name="bread-baker", positive="Bakes bread and rolls.", body="Knead the dough.")
-_RIDER = Evidence(name="bike-repair", positive="Repairs a bicycle: chain, brakes and tyres.")
-_WRITER = Evidence(name="letter-writer", positive="Writes letters and cards for every occasion.")
+_BAKER = SkillEvidence(
+    name="bread-baker", positive="Bakes bread and rolls.", body="Knead the dough."
+)
+_RIDER = SkillEvidence(name="bike-repair", positive="Repairs a bicycle: chain, brakes and tyres.")
+_WRITER = SkillEvidence(
+    name="letter-writer", positive="Writes letters and cards for every occasion."
+)
 _ALL = (_BAKER, _RIDER, _WRITER)
 
 _TEXTS = st.text(max_size=40) | st.lists(
@@ -17,12 +21,12 @@ _TEXTS = st.text(max_size=40) | st.lists(
     max_size=8,
 ).map(" ".join)
 _SKILLS = st.lists(
-    st.builds(Evidence, name=_TEXTS, positive=_TEXTS, requests=st.tuples(_TEXTS), body=_TEXTS),
+    st.builds(SkillEvidence, name=_TEXTS, positive=_TEXTS, requests=st.tuples(_TEXTS), body=_TEXTS),
     max_size=6,
 )
 
 
-def _index(*skills: Evidence) -> LexicalIndex:
+def _index(*skills: SkillEvidence) -> LexicalIndex:
     return LexicalIndex.build([terms_of(skill) for skill in skills])
 
 
@@ -72,8 +76,8 @@ def test_names_is_the_share_of_the_name_that_the_message_has() -> None:
 
 
 def test_neighbours_count_more_than_the_same_words_apart() -> None:
-    together = Evidence(name="one", positive="Opens a pull request.")
-    apart = Evidence(name="two", positive="Opens a request to pull.")
+    together = SkillEvidence(name="one", positive="Opens a pull request.")
+    apart = SkillEvidence(name="two", positive="Opens a request to pull.")
 
     scores = _index(together, apart).score("pull request").scores
 
@@ -81,8 +85,8 @@ def test_neighbours_count_more_than_the_same_words_apart() -> None:
 
 
 def test_words_of_two_fields_are_no_neighbours() -> None:
-    across = Evidence(name="pull", positive="request")
-    within = Evidence(name="pull-request", positive="note")
+    across = SkillEvidence(name="pull", positive="request")
+    within = SkillEvidence(name="pull-request", positive="note")
 
     scores = _index(across, within).score("pull request").scores
 
@@ -90,34 +94,34 @@ def test_words_of_two_fields_are_no_neighbours() -> None:
 
 
 def test_a_name_is_worth_more_than_the_body() -> None:
-    named = Evidence(name="sourdough", positive="Helps.", body="Feeds it.")
-    told = Evidence(name="starter", positive="Helps.", body="Feeds sourdough.")
+    named = SkillEvidence(name="sourdough", positive="Helps.", body="Feeds it.")
+    told = SkillEvidence(name="starter", positive="Helps.", body="Feeds sourdough.")
 
     assert _best(_index(told, named), "sourdough") == 1
 
 
 def test_requests_of_the_author_count() -> None:
-    asked = Evidence(name="kitchen", positive="Cooks.", requests=("warm up my lunch",))
+    asked = SkillEvidence(name="kitchen", positive="Cooks.", requests=("warm up my lunch",))
 
     assert _best(_index(_BAKER, asked), "lunch") == 1
 
 
 def test_phrases_found_in_the_text_do_not_count_twice() -> None:
-    quoted = Evidence(name="one", positive="Opens doors.", phrases=("open doors",))
-    plain = Evidence(name="one", positive="Opens doors.")
+    quoted = SkillEvidence(name="one", positive="Opens doors.", phrases=("open doors",))
+    plain = SkillEvidence(name="one", positive="Opens doors.")
 
     assert terms_of(quoted) == terms_of(plain)
 
 
 def test_an_identifier_finds_its_plain_spelling() -> None:
-    index = _index(_BAKER, Evidence(name="hub", positive="Works with GitHub."))
+    index = _index(_BAKER, SkillEvidence(name="hub", positive="Works with GitHub."))
 
     assert _best(index, "github") == 1
     assert index.score("ToolBox").mass == index.score("tool box").mass
 
 
 def test_chinese_finds_chinese() -> None:
-    index = _index(_BAKER, Evidence(name="deploy", positive="部署应用到服务器"))
+    index = _index(_BAKER, SkillEvidence(name="deploy", positive="部署应用到服务器"))
 
     result = index.score("请帮我部署服务")
 
@@ -126,7 +130,7 @@ def test_chinese_finds_chinese() -> None:
 
 
 def test_spanish_finds_spanish_with_or_without_accents() -> None:
-    index = _index(_BAKER, Evidence(name="gastos", positive="Resume la facturación del mes."))
+    index = _index(_BAKER, SkillEvidence(name="gastos", positive="Resume la facturación del mes."))
 
     assert index.score("resumen de facturacion").scores[1] > 0
     assert index.score("¿facturación?").scores[1] > 0
@@ -156,7 +160,7 @@ def test_as_many_words_are_shown_as_are_wanted() -> None:
 
 
 def test_words_per_skill_tell_how_rich_the_texts_are() -> None:
-    assert _index(Evidence(name="baker", positive="bread")).words_per_skill == 2
+    assert _index(SkillEvidence(name="baker", positive="bread")).words_per_skill == 2
 
 
 def test_an_empty_index_answers_with_nothing() -> None:
@@ -181,7 +185,7 @@ def test_a_parsed_skill_is_found_by_its_description() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(_SKILLS, _TEXTS)
-def test_every_share_is_between_zero_and_one(skills: list[Evidence], message: str) -> None:
+def test_every_share_is_between_zero_and_one(skills: list[SkillEvidence], message: str) -> None:
     index = _index(*skills)
 
     result = index.score(message)
@@ -195,7 +199,7 @@ def test_every_share_is_between_zero_and_one(skills: list[Evidence], message: st
 @settings(max_examples=60, deadline=None)
 @given(_SKILLS, _SKILLS, _TEXTS)
 def test_adding_skills_never_breaks_the_index(
-    skills: list[Evidence], more: list[Evidence], message: str
+    skills: list[SkillEvidence], more: list[SkillEvidence], message: str
 ) -> None:
     larger = _index(*skills, *more)
 
@@ -208,7 +212,7 @@ def test_adding_skills_never_breaks_the_index(
 
 @settings(max_examples=60, deadline=None)
 @given(_SKILLS, _TEXTS)
-def test_a_skill_with_matched_words_has_a_score(skills: list[Evidence], message: str) -> None:
+def test_a_skill_with_matched_words_has_a_score(skills: list[SkillEvidence], message: str) -> None:
     index = _index(*skills)
 
     scores = index.score(message).scores

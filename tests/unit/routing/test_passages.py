@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.routing.handoffs import Handoff, split
-from prowess.routing.passages import Evidence, evidence_of
+from prowess.routing.passages import SkillEvidence, evidence_of
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
 
@@ -18,7 +18,7 @@ _PIECES = st.sampled_from(
 _DESCRIPTIONS = st.text(max_size=80) | st.lists(_PIECES, max_size=12).map(" ".join)
 
 
-def _evidence(description: str = "Bakes bread.", **fields: object) -> Evidence:
+def _evidence(description: str = "Bakes bread.", **fields: object) -> SkillEvidence:
     # The builder takes the fields of a skill by name.
     skill = make_skill("bread-baker", description=description, **fields)  # type: ignore[arg-type]
     return evidence_of(skill)

@@ -11,8 +11,8 @@ from prowess.routing import router
 from prowess.routing.background import Everyday, read_messages
 from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
 from prowess.routing.model import Decision, Route, Status, Thresholds
-from prowess.routing.passages import Evidence, evidence_of
-from prowess.routing.router import Choice, Context, Ranking
+from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.router import Context, Ranking, RouteChoice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
 
@@ -31,9 +31,9 @@ def _route(
     index: SkillIndex = INDEX,
     *,
     context: Context | None = None,
-    choice: Choice | None = None,
+    choice: RouteChoice | None = None,
 ) -> Route:
-    choice = choice or Choice()
+    choice = choice or RouteChoice()
     query = ask(message, context)
     return router.outright(index, query, choice) or router.route(index, query, choice)
 
@@ -68,7 +68,7 @@ def test_a_skill_is_found_by_meaning_without_a_shared_word(message: str, best: s
 def test_words_alone_find_a_skill_where_there_is_no_vector() -> None:
     query = router.read("repair the chain and the brakes of my bicycle")
 
-    route = router.route(WORDS_ONLY, query, Choice())
+    route = router.route(WORDS_ONLY, query, RouteChoice())
 
     assert route.status is Status.DEGRADED
     assert route.decision is Decision.LOAD
@@ -79,7 +79,7 @@ def test_words_alone_find_a_skill_where_there_is_no_vector() -> None:
 def test_an_index_with_vectors_still_answers_a_message_without_one() -> None:
     query = router.read("repair the chain and the brakes of my bicycle")
 
-    route = router.route(INDEX, query, Choice())
+    route = router.route(INDEX, query, RouteChoice())
 
     assert route.status is Status.DEGRADED
     assert _best(route) == "bike-repair"
@@ -87,14 +87,14 @@ def test_an_index_with_vectors_still_answers_a_message_without_one() -> None:
 
 @pytest.mark.parametrize("message", ["", "   ", "\n\t", "\0\0"])
 def test_an_empty_message_needs_no_skill(message: str) -> None:
-    route = router.outright(INDEX, router.read(message), Choice())
+    route = router.outright(INDEX, router.read(message), RouteChoice())
 
     assert route is not None
     assert (route.decision, route.matches) == (Decision.NONE, ())
 
 
 def test_without_skills_there_is_nothing_to_load() -> None:
-    route = router.outright(make_index(), router.read("bake bread"), Choice())
+    route = router.outright(make_index(), router.read("bake bread"), RouteChoice())
 
     assert route is not None
     assert (route.decision, route.considered) == (Decision.NONE, ())
@@ -102,7 +102,7 @@ def test_without_skills_there_is_nothing_to_load() -> None:
 
 @pytest.mark.parametrize("message", ["/bike-repair", "bike-repair", "/bike-repair bake my bread"])
 def test_a_skill_that_is_called_wins_at_once(message: str) -> None:
-    route = router.outright(INDEX, router.read(message), Choice())
+    route = router.outright(INDEX, router.read(message), RouteChoice())
 
     assert route is not None
     assert route.decision is Decision.LOAD
@@ -112,7 +112,7 @@ def test_a_skill_that_is_called_wins_at_once(message: str) -> None:
 
 
 def test_a_message_that_has_to_be_understood_is_not_settled_outright() -> None:
-    assert router.outright(INDEX, router.read("bake bread"), Choice()) is None
+    assert router.outright(INDEX, router.read("bake bread"), RouteChoice()) is None
 
 
 def test_a_skill_that_is_hidden_from_the_model_is_loaded_when_it_is_called() -> None:
@@ -132,7 +132,7 @@ def test_a_skill_that_is_hidden_from_the_model_is_never_found() -> None:
 def test_a_skill_that_users_may_not_call_is_not_called() -> None:
     index = make_index(BAKER, replace(RIDER, invocation=replace(RIDER.invocation, user=False)))
 
-    assert router.outright(index, router.read("/bike-repair"), Choice()) is None
+    assert router.outright(index, router.read("/bike-repair"), RouteChoice()) is None
 
 
 @pytest.mark.parametrize("other", ["bread-baker", "ride"])
@@ -171,8 +171,8 @@ def test_a_follow_up_on_a_skill_that_is_gone_loads_nothing() -> None:
 def test_a_follow_up_inherits_no_more_skills_than_may_be_loaded() -> None:
     context = Context(last=("bike-repair", "bread-baker", "letter-writer"))
 
-    assert len(_route("go ahead", context=context, choice=Choice(most=2)).matches) == 2
-    assert _route("go ahead", context=context, choice=Choice(most=0)).decision is Decision.NONE
+    assert len(_route("go ahead", context=context, choice=RouteChoice(most=2)).matches) == 2
+    assert _route("go ahead", context=context, choice=RouteChoice(most=0)).decision is Decision.NONE
 
 
 def test_what_is_loaded_already_is_left_out() -> None:
@@ -291,7 +291,7 @@ def test_a_list_of_quoted_requests_leaves_no_scraps_behind() -> None:
 
 
 def test_a_skill_hands_nothing_over_to_itself() -> None:
-    own = Evidence(name="x", positive="y")
+    own = SkillEvidence(name="x", positive="y")
 
     assert with_handoffs([own]) == [own]
 
@@ -317,23 +317,23 @@ def test_small_talk_loads_nothing(message: str) -> None:
 def test_at_most_so_many_skills_are_loaded() -> None:
     twins = [make_skill(f"baker-{at}", description="Bakes bread and rolls.") for at in range(6)]
 
-    route = _route("bake bread and rolls", make_index(*twins, RIDER), choice=Choice(most=2))
+    route = _route("bake bread and rolls", make_index(*twins, RIDER), choice=RouteChoice(most=2))
 
     assert route.decision is Decision.LOAD
     assert len(route.matches) == 2
 
 
 def test_none_may_be_loaded_and_the_best_are_still_shown() -> None:
-    route = _route("bake bread", choice=Choice(most=0))
+    route = _route("bake bread", choice=RouteChoice(most=0))
 
     assert (route.decision, route.matches) == (Decision.NONE, ())
     assert _best(route) == "bread-baker"
-    assert _route("/bread-baker", choice=Choice(most=0)).decision is Decision.NONE
+    assert _route("/bread-baker", choice=RouteChoice(most=0)).decision is Decision.NONE
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 50])
 def test_as_many_skills_are_shown_as_are_wanted(count: int) -> None:
-    route = _route("bake a loaf", choice=Choice(considered=count))
+    route = _route("bake a loaf", choice=RouteChoice(considered=count))
 
     assert len(route.considered) == min(count, 3)
     scores = [match.score for match in route.considered]
@@ -342,7 +342,9 @@ def test_as_many_skills_are_shown_as_are_wanted(count: int) -> None:
 
 @pytest.mark.parametrize("message", ["bake a loaf", "/bread-baker", "yes, do it"])
 def test_no_skill_is_shown_where_none_is_wanted(message: str) -> None:
-    route = _route(message, context=Context(last=("bread-baker",)), choice=Choice(considered=0))
+    route = _route(
+        message, context=Context(last=("bread-baker",)), choice=RouteChoice(considered=0)
+    )
 
     assert _chosen(route) == ["bread-baker"]
     assert route.considered == ()
@@ -351,7 +353,7 @@ def test_no_skill_is_shown_where_none_is_wanted(message: str) -> None:
 def test_the_thresholds_decide() -> None:
     def decide(load: float, offer: float) -> Decision:
         thresholds = Thresholds(load=load, offer=offer)
-        return _route("bake a loaf", choice=Choice(thresholds=thresholds)).decision
+        return _route("bake a loaf", choice=RouteChoice(thresholds=thresholds)).decision
 
     score = _route("bake a loaf").considered[0].score
 
@@ -365,7 +367,7 @@ def test_the_answer_tells_the_thresholds_it_was_decided_by() -> None:
     thresholds = Thresholds(load=0.7, offer=0.1)
 
     for message in ("bake a loaf", "/bread-baker", "", "yes"):
-        assert _route(message, choice=Choice(thresholds=thresholds)).thresholds == thresholds
+        assert _route(message, choice=RouteChoice(thresholds=thresholds)).thresholds == thresholds
 
 
 def test_every_match_says_why() -> None:
@@ -388,7 +390,9 @@ def test_a_message_near_to_what_a_skill_is_not_for_is_told_so() -> None:
 
 
 def test_signals_rank_the_skills() -> None:
-    route = _route("use letter-writer for a card about bread and a bike", choice=Choice(most=3))
+    route = _route(
+        "use letter-writer for a card about bread and a bike", choice=RouteChoice(most=3)
+    )
 
     sums = [sum(match.signals.values()) for match in route.considered]
 
@@ -499,7 +503,7 @@ _MESSAGES = st.text(max_size=80) | st.lists(
 @settings(max_examples=120, deadline=None)
 @given(_MESSAGES, st.integers(0, 4), st.integers(0, 6))
 def test_any_message_is_answered_within_its_bounds(message: str, most: int, shown: int) -> None:
-    route = _route(message, choice=Choice(most=most, considered=shown))
+    route = _route(message, choice=RouteChoice(most=most, considered=shown))
 
     assert len(route.matches) <= most
     assert (route.decision is Decision.NONE) == (not route.matches)

@@ -18,7 +18,7 @@ from prowess.routing import router
 from prowess.routing.background import texts
 from prowess.routing.decision import DEFAULT
 from prowess.routing.model import Decision, Status, Thresholds
-from prowess.routing.router import Choice, Context
+from prowess.routing.router import Context, RouteChoice
 from prowess.runtime.ports import Examples
 from prowess.runtime.route.answer import NO_ENCODER, Asked, text_key
 from prowess.settings import AgentSettings, Limits, Settings
@@ -530,7 +530,7 @@ def test_an_index_from_before_a_change_of_encoder_can_still_be_asked(world: Rout
     world.choose("other")
     query = service.with_vector(index, router.read(LOAF))
 
-    assert router.route(index, query, Choice()).considered[0].skill.name == "bread-baker"
+    assert router.route(index, query, RouteChoice()).considered[0].skill.name == "bread-baker"
 
 
 def test_a_message_on_its_way_does_not_outlive_its_encoder(

@@ -7,8 +7,8 @@ from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import READY, Verdict
 from prowess.skills.explanation import (
     Explanation,
-    Situation,
-    Step,
+    ExplanationStep,
+    SkillSituation,
     explain,
     explain_broken,
     explain_shadowed,
@@ -21,7 +21,7 @@ from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")
-VISIBLE = Situation(
+VISIBLE = SkillSituation(
     skill=SKILL,
     verdict=READY,
     agent_id="main",
@@ -30,17 +30,17 @@ VISIBLE = Situation(
 )
 
 
-def step(explanation: Explanation, stage: str) -> Step:
+def step(explanation: Explanation, stage: str) -> ExplanationStep:
     return next(step for step in explanation.steps if step.stage == stage)
 
 
-def reason(situation: Situation) -> Step:
+def reason(situation: SkillSituation) -> ExplanationStep:
     found = explain(situation).reason
     assert found is not None
     return found
 
 
-def blocked(verdict: Verdict) -> Step:
+def blocked(verdict: Verdict) -> ExplanationStep:
     return reason(replace(VISIBLE, verdict=verdict))
 
 

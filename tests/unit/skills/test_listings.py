@@ -13,11 +13,11 @@ from prowess.skills.harness.listings import (
     ClaudePage,
     CodexPage,
     Fate,
-    Listing,
+    HarnessPage,
     OpenPage,
-    Page,
+    PageLayout,
     PromptPage,
-    Use,
+    RecentUse,
     cheapest_fix,
     holds,
     tokens_of,
@@ -53,18 +53,18 @@ def _skills(lengths: Sequence[int], tier: Tier = Tier.HARNESS_PROJECT) -> list[S
     ]
 
 
-def _fates(listing: Listing) -> dict[str, Fate]:
+def _fates(listing: PageLayout) -> dict[str, Fate]:
     return {entry.skill.name: entry.fate for entry in listing.entries}
 
 
-def _shown(listing: Listing) -> dict[str, int]:
+def _shown(listing: PageLayout) -> dict[str, int]:
     return {entry.skill.name: entry.shown for entry in listing.entries}
 
 
 @given(PAGES, LENGTHS)
 @settings(max_examples=50)
 def test_every_skill_has_one_fate_and_the_limit_holds_but_for_names(
-    page: Page, lengths: list[int]
+    page: HarnessPage, lengths: list[int]
 ) -> None:
     skills = _skills(lengths)
 
@@ -80,9 +80,11 @@ def test_every_skill_has_one_fate_and_the_limit_holds_but_for_names(
 
 @given(PAGES, LENGTHS)
 @settings(max_examples=50)
-def test_who_follows_the_fix_has_every_description_shown(page: Page, lengths: list[int]) -> None:
+def test_who_follows_the_fix_has_every_description_shown(
+    page: HarnessPage, lengths: list[int]
+) -> None:
     skills = _skills(lengths)
-    fix = cheapest_fix(skills, page, Use())
+    fix = cheapest_fix(skills, page, RecentUse())
     lengths_after = {step.skill.name: step.to for step in fix.shorten}
     hidden = {skill.name for skill in fix.hide}
     mended = [
@@ -104,7 +106,7 @@ def test_claude_code_gives_the_list_a_hundredth_of_the_window_in_characters() ->
 
 def test_claude_code_takes_descriptions_from_the_least_used_first_and_keeps_names() -> None:
     skills = _skills([100] * 4)
-    page = ClaudePage(fixed=240, use=Use(last_used={"s03": 9, "s01": 5}))
+    page = ClaudePage(fixed=240, use=RecentUse(last_used={"s03": 9, "s01": 5}))
 
     listing = page.arrange(skills)
 
@@ -197,7 +199,7 @@ def test_the_longest_descriptions_are_shortened_first_and_only_as_far_as_needed(
     skills = _skills([1_000, 900, 200, 150])
     page = ClaudePage(fixed=1_900)
 
-    fix = cheapest_fix(skills, page, Use())
+    fix = cheapest_fix(skills, page, RecentUse())
 
     assert [step.skill.name for step in fix.shorten] == ["s00", "s01"]
     assert {step.to for step in fix.shorten} == {fix.shorten[0].to}
@@ -210,7 +212,7 @@ def test_the_longest_descriptions_are_shortened_first_and_only_as_far_as_needed(
 
 def test_skills_are_hidden_only_where_shortening_is_not_enough_and_the_pinned_last() -> None:
     skills = _skills([500] * 6)
-    use = Use(last_used={"s00": 3, "s02": 2}, pinned=frozenset(("s05",)))
+    use = RecentUse(last_used={"s00": 3, "s02": 2}, pinned=frozenset(("s05",)))
 
     fix = cheapest_fix(skills, ClaudePage(fixed=4 * (SHORTEST + 10)), use)
 
@@ -218,6 +220,6 @@ def test_skills_are_hidden_only_where_shortening_is_not_enough_and_the_pinned_la
 
 
 @pytest.mark.parametrize("page", [ClaudePage(), CodexPage(), PromptPage(), OpenPage()])
-def test_no_skills_need_no_room_and_no_fix(page: Page) -> None:
+def test_no_skills_need_no_room_and_no_fix(page: HarnessPage) -> None:
     assert (page.wanted([]), page.arrange([]).entries) == (0, ())
-    assert cheapest_fix([], page, Use()).enough
+    assert cheapest_fix([], page, RecentUse()).enough

@@ -7,7 +7,7 @@ from tests.rows import each_row
 from prowess.settings import SpecMode
 from prowess.skills.harness.portable import (
     SIDECAR,
-    Note,
+    HarnessNote,
     Portable,
     Weight,
     build,
@@ -24,7 +24,7 @@ HIDING = b"policy:\n  allow_implicit_invocation: false\n"
 
 def _notes(
     reader: Reader, *lines: str, body: str = "Do it.", files: Mapping[str, bytes] | None = None
-) -> dict[str, Note]:
+) -> dict[str, HarnessNote]:
     named = ("name: deploy", "description: Ships the app. Use when asked to.")
     content = "\n".join(("---", *named, *lines, "---", body)).encode()
     folder = "/work/skills/deploy"

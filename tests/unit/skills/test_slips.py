@@ -5,7 +5,7 @@ import pytest
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter
 from prowess.skills.eligibility import Verdict
-from prowess.skills.explanation import Situation, explain
+from prowess.skills.explanation import SkillSituation, explain
 from prowess.skills.model import Document, Parsed, Requirements, Source, Tier
 from prowess.skills.parse import parse
 from prowess.skills.prompt import PromptBlock
@@ -49,7 +49,7 @@ def test_metadata_in_an_odd_shape_stays_shut_in_a_torn_legacy_block(gate: str) -
 def test_every_missing_program_is_asked_for_and_one_of_several_alternatives() -> None:
     def advice(missing: Requirements) -> str:
         found = explain(
-            Situation(
+            SkillSituation(
                 skill=make_skill(),
                 verdict=Verdict(missing=missing),
                 agent_id="main",

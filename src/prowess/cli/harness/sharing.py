@@ -11,8 +11,8 @@ from prowess.cli.options import common, complete_skill
 from prowess.cli.render import Cell, Column, print_error, print_json, print_table, print_text
 from prowess.runtime.harness.budget import BudgetReport, HarnessBudget
 from prowess.runtime.harness.export import ExportReport, ExportRequest, Placed
-from prowess.skills.harness.listings import Entry, Fate
-from prowess.skills.harness.portable import Note, Weight
+from prowess.skills.harness.listings import Fate, ListedSkill
+from prowess.skills.harness.portable import HarnessNote, Weight
 from prowess.skills.harness.rules import ALIASES, Reader, read_rules, reader_named
 from prowess.skills.model import Severity, Skill
 from prowess.wire import sharing as wire_sharing
@@ -133,7 +133,7 @@ def _print_changes(report: ExportReport) -> None:
         print_text(f"changed  {', '.join(names)}: {detail}.")
 
 
-def _print_notes(reader: Reader, notes: tuple[Note, ...]) -> None:
+def _print_notes(reader: Reader, notes: tuple[HarnessNote, ...]) -> None:
     rules = read_rules()[reader]
     print_text(f"{rules.title} (put it into {rules.places[0]} or {rules.places[1]})", "bold")
     grouped: dict[tuple[Weight, str], list[str]] = {}
@@ -272,7 +272,7 @@ def _print_elsewhere(harness: HarnessBudget) -> None:
     )
 
 
-def _print_entries(entries: Sequence[tuple[int, Entry]]) -> None:
+def _print_entries(entries: Sequence[tuple[int, ListedSkill]]) -> None:
     print_table(
         (
             Column("No."),
@@ -294,7 +294,7 @@ def _print_entries(entries: Sequence[tuple[int, Entry]]) -> None:
     )
 
 
-def _size(entry: Entry) -> str:
+def _size(entry: ListedSkill) -> str:
     return str(entry.whole) if entry.fate is Fate.SHOWN else f"{entry.shown} of {entry.whole}"
 
 

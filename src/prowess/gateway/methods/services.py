@@ -1,12 +1,8 @@
-"""The installs of this gateway: which ones run, what they said last, and how they ended.
+"""What the methods of the gateway call, and the installs of this gateway.
 
-Whoever asked for an install hears it as it goes. This is for the others who may install: a second
-window, or the same one after a reload. What is kept is bounded and stays in memory; an install that
-ended is forgotten after some minutes, and nothing here can start or stop one.
-
-What the methods of the gateway call: the same services as every other edge.
-
-The composition root fills this in. What is slow to open is opened by the first call that needs it.
+The composition root fills the services in; what is slow to open is opened by the first call that
+needs it. Whoever asked for an install hears it as it goes; `Installs` is for the others who may
+install. What it keeps is bounded, stays in memory, and is forgotten some minutes after the end.
 """
 
 import threading

@@ -17,7 +17,7 @@ _NOT_KNOWN = "is not known here; it is kept"
 _SWITCHED_OFF = {"bundled": "none", "off": "off"}
 
 
-class Reader:
+class ConfigReader:
     """Typed look-ups by dotted key, collecting what did not fit."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Reader:
         self.report(key, _NOT_KNOWN, unknown=True)
 
     def read_section(
-        self, kind: type[_T], prefix: str, own: Mapping[str, Callable[["Reader"], object]]
+        self, kind: type[_T], prefix: str, own: Mapping[str, Callable[["ConfigReader"], object]]
     ) -> _T:
         """Return a section as the table declares it.
 
@@ -133,21 +133,21 @@ def _is_number(value: object) -> TypeGuard[float]:
     return type(value) in {int, float} and math.isfinite(value)  # type: ignore[arg-type]
 
 
-def _flag(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _flag(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     if isinstance(value, bool):
         return value
     reader.wrong(row.key, "true or false")
     return default
 
 
-def _count(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _count(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     if is_count(value, row.kind.least):
         return value
     reader.wrong(row.key, f"an integer of at least {row.kind.least}")
     return default
 
 
-def _clamped(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _clamped(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     least, most = row.kind.least, row.kind.most
     if not _is_number(value):
         reader.wrong(row.key, f"a number from {least} to {most}")
@@ -158,14 +158,14 @@ def _clamped(reader: Reader, row: Setting, value: object, default: object) -> ob
     return nearest
 
 
-def _share(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _share(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     if _is_number(value) and 0 <= value <= 1:
         return float(value)
     reader.wrong(row.key, "a number between 0 and 1")
     return default
 
 
-def _text(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _text(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     if value is False and default in _SWITCHED_OFF:
         return _SWITCHED_OFF[str(default)]
     if isinstance(value, str) and (value.strip() or row.kind.form is Form.BLANK_TEXT):
@@ -174,14 +174,14 @@ def _text(reader: Reader, row: Setting, value: object, default: object) -> objec
     return default
 
 
-def _words(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _words(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     found = reader.words(row.key, value)
     if found is None:
         return default
     return found if isinstance(default, tuple) else frozenset(found)
 
 
-def _choice(reader: Reader, row: Setting, value: object, default: object) -> object:
+def _choice(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
     is_member = not isinstance(default, str)
     word = value.strip().lower() if isinstance(value, str) and is_member else value
     if word in row.kind.choices:
@@ -190,7 +190,7 @@ def _choice(reader: Reader, row: Setting, value: object, default: object) -> obj
     return default
 
 
-_FORMS: Mapping[Form, Callable[[Reader, Setting, object, object], object]] = {
+_FORMS: Mapping[Form, Callable[[ConfigReader, Setting, object, object], object]] = {
     Form.FLAG: _flag,
     Form.COUNT: _count,
     Form.CLAMPED: _clamped,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from prowess.host.config.reader import Reader, is_count, is_words
+from prowess.host.config.reader import ConfigReader, is_count, is_words
 from prowess.host.files.read import is_path
 from prowess.host.sources.harness_folders import ALIASES, NAMES
 from prowess.settings import (
@@ -37,7 +37,7 @@ _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 def to_settings(values: Mapping[str, Any]) -> Settings:
     """Understand as much of `values` as possible and report the rest."""
-    reader = Reader(values)
+    reader = ConfigReader(values)
     found = reader.read_section(Settings, "", _OWN)
     _check_workshop(reader)
     _check_token(reader)
@@ -65,7 +65,7 @@ def _switched(value: object) -> object:
     return True if isinstance(value, list) else bool(value)
 
 
-def _read_spec_mode(reader: Reader) -> SpecMode:
+def _read_spec_mode(reader: ConfigReader) -> SpecMode:
     found = SpecMode.MIXED
     for key in ("skills.specMode", "agent.skillsSpecMode", "agent.skills_spec_mode"):
         if reader.raw(key) is not None:
@@ -75,7 +75,7 @@ def _read_spec_mode(reader: Reader) -> SpecMode:
     return found
 
 
-def _read_harnesses(reader: Reader) -> tuple[str, ...] | None:
+def _read_harnesses(reader: ConfigReader) -> tuple[str, ...] | None:
     key = "skills.load.harnessDirs"
     value = reader.raw(key)
     if isinstance(value, bool):
@@ -88,13 +88,13 @@ def _read_harnesses(reader: Reader) -> tuple[str, ...] | None:
     return None if words is None else tuple(names)
 
 
-def _read_allowed_bundled(reader: Reader) -> frozenset[str] | None:
+def _read_allowed_bundled(reader: ConfigReader) -> frozenset[str] | None:
     # An empty list restricts nothing: it is what people leave behind when they clear it.
     key = "skills.allowBundled"
     return frozenset(reader.words(key, reader.raw(key)) or ()) or None
 
 
-def _read_entries(reader: Reader) -> dict[str, EntrySettings]:
+def _read_entries(reader: ConfigReader) -> dict[str, EntrySettings]:
     found: dict[str, EntrySettings] = {}
     for name, entry in reader.mapping("skills.entries").items():
         key = f"skills.entries.{name}"
@@ -111,7 +111,7 @@ def _read_entries(reader: Reader) -> dict[str, EntrySettings]:
     return found
 
 
-def _read_env_names(reader: Reader, key: str, value: object) -> frozenset[str]:
+def _read_env_names(reader: ConfigReader, key: str, value: object) -> frozenset[str]:
     if value is None:
         return frozenset()
     if not isinstance(value, Mapping):
@@ -129,7 +129,7 @@ def _is_set(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value)
 
 
-def _read_nodes(reader: Reader) -> tuple[NodeSettings, ...]:
+def _read_nodes(reader: ConfigReader) -> tuple[NodeSettings, ...]:
     found = []
     for index, node in enumerate(reader.items("skills.nodes")):
         key = f"skills.nodes[{index}]"
@@ -148,7 +148,7 @@ def _read_nodes(reader: Reader) -> tuple[NodeSettings, ...]:
     return tuple(found)
 
 
-def _read_private_hosts(reader: Reader) -> tuple[str, ...]:
+def _read_private_hosts(reader: ConfigReader) -> tuple[str, ...]:
     """Return hosts, less what is none: such an entry would open nothing, and say nothing."""
     key = "skills.install.privateHosts"
     words = reader.words(key, reader.raw(key)) or ()
@@ -165,7 +165,7 @@ def _read_private_hosts(reader: Reader) -> tuple[str, ...]:
     return tuple(filter(is_host_entry, words))
 
 
-def _read_egress(reader: Reader) -> dict[str, tuple[str, ...]]:
+def _read_egress(reader: ConfigReader) -> dict[str, tuple[str, ...]]:
     """Return what is plain to read; anything else allows nothing and is reported."""
     found: dict[str, tuple[str, ...]] = {}
     for name, value in reader.mapping("skills.safety.egress").items():
@@ -182,7 +182,7 @@ def _read_egress(reader: Reader) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _read_agents(reader: Reader) -> tuple[AgentSettings, ...]:
+def _read_agents(reader: ConfigReader) -> tuple[AgentSettings, ...]:
     entries = {
         f"agents.list[{index}]": entry for index, entry in enumerate(reader.items("agents.list"))
     }
@@ -202,7 +202,7 @@ def _read_agents(reader: Reader) -> tuple[AgentSettings, ...]:
     return tuple(found.values()) or (_read_agent(reader, "agents.defaults", main),)
 
 
-def _read_agent(reader: Reader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
+def _read_agent(reader: ConfigReader, key: str, entry: Mapping[str, Any]) -> AgentSettings:
     reader.report_strays(key, entry, _AGENT_KEYS)
     own = entry.get("skills") is not None
     skills_key = f"{key}.skills" if own else "agents.defaults.skills"
@@ -220,7 +220,7 @@ def _read_agent(reader: Reader, key: str, entry: Mapping[str, Any]) -> AgentSett
     )
 
 
-def _read_folder(reader: Reader, key: str, value: object) -> str | None:
+def _read_folder(reader: ConfigReader, key: str, value: object) -> str | None:
     if isinstance(value, str) and value.strip() and is_path(value):
         return value
     if value:
@@ -228,7 +228,7 @@ def _read_folder(reader: Reader, key: str, value: object) -> str | None:
     return None
 
 
-def _read_agent_skills(reader: Reader, key: str, value: object) -> tuple[str, ...] | None:
+def _read_agent_skills(reader: ConfigReader, key: str, value: object) -> tuple[str, ...] | None:
     if value is None or is_words(value):
         return reader.words(key, value)
     # A list that cannot be read allows nothing: a typo must not open every skill to an agent.
@@ -236,7 +236,7 @@ def _read_agent_skills(reader: Reader, key: str, value: object) -> tuple[str, ..
     return ()
 
 
-def _read_agent_chars(reader: Reader, key: str, own: object) -> int | None:
+def _read_agent_chars(reader: ConfigReader, key: str, own: object) -> int | None:
     name = "maxSkillsPromptChars"
     value = None
     if isinstance(own, Mapping):
@@ -251,7 +251,7 @@ def _read_agent_chars(reader: Reader, key: str, own: object) -> int | None:
     return None
 
 
-def _read_disabled_plugins(reader: Reader) -> frozenset[str]:
+def _read_disabled_plugins(reader: ConfigReader) -> frozenset[str]:
     return frozenset(
         name
         for name, entry in reader.mapping("plugins.entries").items()
@@ -260,7 +260,7 @@ def _read_disabled_plugins(reader: Reader) -> frozenset[str]:
     )
 
 
-def _read_experience(reader: Reader) -> bool:
+def _read_experience(reader: ConfigReader) -> bool:
     own, other = "experience.enabled", "agent.autoArtifactsEnabled"
     # OpenPocket's own word for it counts where ours says nothing.
     row = _row(own if reader.raw(own) is not None else other)
@@ -272,7 +272,7 @@ def _row(key: str) -> Setting:
     return next(row for row in SETTINGS if row.key == key)
 
 
-_OWN: Mapping[str, Callable[[Reader], object]] = {
+_OWN: Mapping[str, Callable[[ConfigReader], object]] = {
     "skills.specMode": _read_spec_mode,
     "skills.load.harnessDirs": _read_harnesses,
     "skills.allowBundled": _read_allowed_bundled,
@@ -286,20 +286,20 @@ _OWN: Mapping[str, Callable[[Reader], object]] = {
 }
 
 
-def _check_workshop(reader: Reader) -> None:
+def _check_workshop(reader: ConfigReader) -> None:
     if isinstance(reader.raw(_WORKSHOP.removesuffix(".config")), Mapping):
         declared = (field.key for field in find_fields(WorkshopSettings, _WORKSHOP))
         known = (key.removeprefix(f"{_WORKSHOP}.") for key in declared)
         reader.report_strays(_WORKSHOP, reader.mapping(_WORKSHOP), frozenset(known))
 
 
-def _check_token(reader: Reader) -> None:
+def _check_token(reader: ConfigReader) -> None:
     token = reader.raw("gateway.auth.token")
     if token is not None and not isinstance(token, str):
         reader.wrong("gateway.auth.token", "a text")
 
 
-def _check_objects(reader: Reader) -> None:
+def _check_objects(reader: ConfigReader) -> None:
     """Report what should hold other keys but is a list or a word."""
     for key in _objects():
         value = reader.raw(key)
@@ -307,7 +307,7 @@ def _check_objects(reader: Reader) -> None:
             reader.wrong(key, "an object")
 
 
-def _check_unknown(reader: Reader) -> None:
+def _check_unknown(reader: ConfigReader) -> None:
     for key in ("", *_objects()):
         if key.partition(".")[0] in _OTHERS:
             continue

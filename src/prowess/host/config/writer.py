@@ -1,15 +1,9 @@
-"""Changing the config file: one key at a time, atomically, readable by its owner only.
+"""Changing the config file: by a person, by clients of the gateway, and for the workshop.
 
-It is written as JSON. Where the old text had comments, it is kept beside the new one.
-
-The config file for clients of the gateway: its bytes, its lock, and a write that lasts.
-
-The lock is the one of `prowess config set`. What a client sends is read by another reader than the
-file: the quick way to read JSON5 takes minutes for some texts, and a stranger can choose the text.
-
-Switching the workshop on and off in the config file, with one of four ways to work.
-
-A profile sets three keys and leaves the numbers alone: whoever chose another interval keeps it.
+It is replaced in one step, as JSON, readable by its owner only; where the old text had comments, it
+is kept beside the new one. What a client sends is read by another reader than the file: the quick
+way to read JSON5 takes minutes for some texts, and a stranger can choose the text. A profile of the
+workshop sets three keys and leaves the numbers alone.
 """
 
 import json

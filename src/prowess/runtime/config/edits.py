@@ -1,14 +1,10 @@
 """Reading and changing the config for clients that must not see its secrets.
 
 A client gets a marker in place of each secret and sends the marker back. A change counts only
-against the text that the client read, known by its hash, so that nobody undoes what they have not
-seen. No answer and no message holds a value of the config, but for what can be shown.
-
-One skill's entry in the config: its switch, its key and its variables, merged and not replaced.
-
-A key that was pasted ends in a line break more often than not, so line breaks go; an empty text
-deletes, and the marker keeps what is stored. A name that is no variable's is never repeated in a
-message: people paste `NAME=value` where only the name belongs.
+against the text that the client read, known by its hash. No answer and no message holds a value of
+the config, but for what can be shown. A skill's entry is merged and not replaced: CR and LF of a
+pasted key go, an empty text deletes, and a name that is no variable's is never repeated in a
+message, since people paste `NAME=value` there.
 """
 
 import hashlib

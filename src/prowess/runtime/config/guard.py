@@ -1,15 +1,10 @@
-"""Merging a change into the config, and saying what changed.
+"""Merging a change into the config, what changed, and what no client may change.
 
 Objects merge, null deletes, lists of objects with ids merge by id. Any other list is replaced; one
-that would lose entries must be named by the caller. `True` and `1` are equal in Python and not in a
-file: values are compared by how they are written.
-
-What no client may change in the config: what sends secrets away, runs programs, or opens doors.
-
-A client with every scope is still only a client. Whoever sits at the machine changes these keys
-with `prowess config set`, which does not pass through here. A value that stays as it is passes:
-clients send the whole config back. A reference to a secret counts as such a key wherever a skill's
-entry holds one, since it is followed with the rights of this process.
+that would lose entries must be named by the caller. Values are compared by how they are written,
+since `True` and `1` are equal in Python. What sends secrets away, runs programs or opens doors is
+changed at the machine with `prowess config set`, which does not pass through here; a reference to a
+secret counts as such a key, since it is followed with the rights of this process.
 """
 
 import json

@@ -1,12 +1,9 @@
-"""What in the config may be a secret, and what stands in its place where the config is shown.
+"""What in the config may be a secret, its marker, and places in the config (`agents.list[0]`).
 
-A marker goes out and comes back: `restored` puts what is stored in its place again. It stands for a
-secret at one place alone. Nobody can move a marker to where the secret would be read in the clear.
-
-Places in the config, as people and clients write them: `agents.list[0].skills`.
-
-A place is a tuple of parts and not a text, since a key may hold dots itself. Only `matches` reads
-the text form, and there an entry of a list goes by its number, by its id, or as any of them (`[]`).
+A marker goes out and comes back: `restore` puts what is stored in its place again. It stands for a
+secret at one place alone, so nobody can move it to where the secret would be read in the clear. A
+place is a tuple of parts and not a text, since a key may hold dots itself; in text an entry of a
+list goes by its number, by its id, or as any of them (`[]`).
 """
 
 import re

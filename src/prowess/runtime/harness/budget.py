@@ -15,13 +15,13 @@ from prowess.skills.harness.listings import (
     CODEX_MOST_TOKENS,
     ClaudePage,
     CodexPage,
-    Entry,
     Fate,
     Fix,
+    HarnessPage,
+    ListedSkill,
     OpenPage,
-    Page,
     PromptPage,
-    Use,
+    RecentUse,
     cheapest_fix,
     tokens_of,
 )
@@ -57,7 +57,7 @@ class HarnessBudget:
     entry_limit: int | None
     wanted: int
     used: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ListedSkill, ...] = ()
     hidden: tuple[Skill, ...] = ()
     # How many usable skills lie where this harness does not look.
     elsewhere: int = 0
@@ -130,7 +130,7 @@ class Budgets:
         with self._skills.lock:
             status = self._skills.status(agent_id)
             scan = self._skills.workspace(agent_id).state(self._skills.settings).scan
-        use = Use(last_used=self._last_used(), pinned=self._skills.settings.skills.pinned)
+        use = RecentUse(last_used=self._last_used(), pinned=self._skills.settings.skills.pinned)
         view = _View(status=status, found=scan.skills, everywhere=everywhere)
         readers = tuple(Reader) if harness is None else (harness,)
         return BudgetReport(
@@ -143,7 +143,7 @@ class Budgets:
         )
 
     def _one(
-        self, rules: HarnessRules, view: "_View", use: Use, window: int | None
+        self, rules: HarnessRules, view: "_View", use: RecentUse, window: int | None
     ) -> HarnessBudget:
         visible, hidden, elsewhere = view.of(rules)
         page, limit_from = self._page(rules.reader, view.status.agent_id, use, window)
@@ -170,8 +170,8 @@ class Budgets:
         )
 
     def _page(
-        self, reader: Reader, agent_id: str, use: Use, window: int | None
-    ) -> tuple[Page, str]:
+        self, reader: Reader, agent_id: str, use: RecentUse, window: int | None
+    ) -> tuple[HarnessPage, str]:
         if reader is Reader.CLAUDE:
             return self._claude(use, window)
         if reader is Reader.CODEX:
@@ -189,7 +189,7 @@ class Budgets:
         own = self._skills.agent(agent_id).max_skills_prompt_chars
         return page, _CHARS if own is None else f"skillsLimits.{_CHARS_KEY} of agent {agent_id}"
 
-    def _claude(self, use: Use, window: int | None) -> tuple[Page, str]:
+    def _claude(self, use: RecentUse, window: int | None) -> tuple[HarnessPage, str]:
         fixed = self._environ.get(CLAUDE_VARIABLE, "").strip()
         if fixed.isascii() and fixed.isdigit() and 0 < len(fixed) <= _LONGEST_NUMBER and int(fixed):
             return ClaudePage(fixed=int(fixed), use=use), CLAUDE_VARIABLE
@@ -239,7 +239,7 @@ class _View:
 
 def _raising(
     reader: Reader,
-    page: Page,
+    page: HarnessPage,
     limit: int | None,
     *,
     skills: Sequence[Skill],

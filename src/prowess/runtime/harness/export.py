@@ -20,9 +20,9 @@ from prowess.safety.model import Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.paths import shown
 from prowess.skills.harness.portable import (
     SIDECAR,
-    Change,
-    Note,
+    HarnessNote,
     Portable,
+    PortableChange,
     build,
     hides_itself,
     hiding_sidecar,
@@ -112,8 +112,8 @@ class ExportReport:
     skill: Skill
     name: str = ""
     files: Mapping[str, int] | None = None
-    changes: tuple[Change, ...] = ()
-    notes: Mapping[Reader, tuple[Note, ...]] | None = None
+    changes: tuple[PortableChange, ...] = ()
+    notes: Mapping[Reader, tuple[HarnessNote, ...]] | None = None
     left_out: tuple[LeftOutFile, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     scan: ScanReport | None = None

@@ -22,8 +22,8 @@ from prowess.routing.decision import DEFAULT
 from prowess.routing.index import Encoded, SkillIndex, needed_texts, packed, unpacked, with_handoffs
 from prowess.routing.lexical import LexicalIndex, Terms, terms_of
 from prowess.routing.model import Match, Route, Status, Thresholds
-from prowess.routing.passages import Evidence, evidence_of
-from prowess.routing.router import Choice, Context, Query
+from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.router import Context, Query, RouteChoice
 from prowess.runtime.ports import (
     Encoder,
     Examples,
@@ -35,7 +35,7 @@ from prowess.runtime.ports import (
 )
 from prowess.runtime.service import SkillsService
 from prowess.settings import EncoderSettings, RoutingSettings
-from prowess.skills.explanation import ALLOWED, Step
+from prowess.skills.explanation import ALLOWED, ExplanationStep
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 
@@ -174,7 +174,7 @@ class Built:
 
 
 class _Read(NamedTuple):
-    evidence: Evidence
+    evidence: SkillEvidence
     terms: Terms
 
 
@@ -380,7 +380,7 @@ class Withheld:
     """A skill that fits a message and that the agent cannot use, with the first reason for it."""
 
     match: Match
-    reason: Step
+    reason: ExplanationStep
 
     @property
     def is_switched_off(self) -> bool:
@@ -501,7 +501,7 @@ class RoutingService:
             if reason is not None
         )
 
-    def _find_reason(self, match: Match, agent_id: str | None) -> Step | None:
+    def _find_reason(self, match: Match, agent_id: str | None) -> ExplanationStep | None:
         # Late: only who tries messages out needs it.
         from prowess.runtime.route.why import why
 
@@ -535,7 +535,7 @@ class RoutingService:
         took = (self._tools.seconds() - started) * 1_000
         return replace(answer, status=status, notes=tuple(dict.fromkeys(notes)), took_ms=took)
 
-    def choice(self, asked: Asked | None = None) -> Choice:
+    def choice(self, asked: Asked | None = None) -> RouteChoice:
         """Return the thresholds and bounds that are in force."""
         asked, settings = asked or Asked(), self.settings
         encoder = self.encoder()
@@ -543,7 +543,7 @@ class RoutingService:
         load = settings.load_threshold if settings.load_threshold is not None else base.load
         offer = settings.offer_threshold if settings.offer_threshold is not None else base.offer
         load = load if asked.threshold is None else asked.threshold
-        return Choice(
+        return RouteChoice(
             thresholds=Thresholds(load=load, offer=min(load, offer)),
             most=settings.max_skills,
             considered=asked.considered,

@@ -6,7 +6,7 @@ from prowess.errors import SkillNotFoundError
 from prowess.runtime.service import SkillsService
 from prowess.skills.explanation import (
     Explanation,
-    Situation,
+    SkillSituation,
     explain,
     explain_broken,
     explain_shadowed,
@@ -41,7 +41,7 @@ def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explan
             raise
         return explain_broken(name, agent.id, problems)
     return explain(
-        Situation(
+        SkillSituation(
             skill=status.skill,
             verdict=status.verdict,
             agent_id=agent.id,

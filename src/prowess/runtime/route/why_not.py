@@ -12,7 +12,7 @@ from prowess.routing.router import Query, Ranking
 from prowess.runtime.route.answer import Asked, RoutingService
 from prowess.runtime.route.why import why
 from prowess.runtime.service import SkillsService
-from prowess.skills.explanation import Step
+from prowess.skills.explanation import ExplanationStep
 
 # Leaning further than this to small talk is worth a sentence.
 _SMALL_TALK = -0.25
@@ -24,7 +24,7 @@ class Absence:
 
     name: str
     loaded: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     thresholds: Thresholds
     # How the skill itself stands; None where it was out of the running.
     match: Match | None = None
@@ -33,7 +33,7 @@ class Absence:
     ahead: tuple[Match, ...] = ()
 
     @property
-    def reason(self) -> Step | None:
+    def reason(self) -> ExplanationStep | None:
         """The first step that failed."""
         return next((step for step in self.steps if not step.passed), None)
 
@@ -88,7 +88,7 @@ def _settled(name: str, answer: Route, message: str) -> Absence:
         detail = "the message only goes on, and nothing was loaded before it"
     else:
         detail = "the message is empty"
-    step = Step(stage="message", passed=name in chosen, detail=detail)
+    step = ExplanationStep(stage="message", passed=name in chosen, detail=detail)
     return Absence(name=name, loaded=name in chosen, steps=(step,), thresholds=answer.thresholds)
 
 
@@ -100,16 +100,19 @@ def _ahead(
 
 
 def _steps(
-    index: SkillIndex, ranking: Ranking, place: int, choice: router.Choice, *, loaded: bool
-) -> tuple[Step, ...]:
-    usable = Step(stage="ready", passed=True, detail="the agent may use it")
+    index: SkillIndex, ranking: Ranking, place: int, choice: router.RouteChoice, *, loaded: bool
+) -> tuple[ExplanationStep, ...]:
+    usable = ExplanationStep(stage="ready", passed=True, detail="the agent may use it")
     if place in ranking.excluded:
-        return (usable, Step(stage="allowed", passed=False, detail=ranking.excluded[place]))
+        return (
+            usable,
+            ExplanationStep(stage="allowed", passed=False, detail=ranking.excluded[place]),
+        )
     if choice.most < 1:
         fix = "set skills.routing.maxSkills to 1 or more"
         detail = "skills.routing.maxSkills is 0: nothing is ever loaded"
-        return (usable, Step(stage="allowed", passed=False, detail=detail, fix=fix))
-    allowed = Step(stage="allowed", passed=True, detail="nothing keeps it out")
+        return (usable, ExplanationStep(stage="allowed", passed=False, detail=detail, fix=fix))
+    allowed = ExplanationStep(stage="allowed", passed=True, detail="nothing keeps it out")
     return (
         usable,
         allowed,
@@ -118,26 +121,26 @@ def _steps(
     )
 
 
-def _score_step(ranking: Ranking, place: int, choice: router.Choice) -> Step:
+def _score_step(ranking: Ranking, place: int, choice: router.RouteChoice) -> ExplanationStep:
     score, least = float(ranking.scores[place]), choice.thresholds.load
     detail = f"its score is {score:.2f}, and a skill is loaded from {least:.2f} on"
     if score >= least:
-        return Step(stage="score", passed=True, detail=detail)
+        return ExplanationStep(stage="score", passed=True, detail=detail)
     fix = "say in its description or in `examples` how users ask for this, in their words"
     if ranking.leaning <= _SMALL_TALK:
         detail += "; the message sounds like one that any assistant can answer"
     if score >= choice.thresholds.offer:
         detail += "; it is offered, not loaded"
-    return Step(stage="score", passed=False, detail=detail, fix=fix)
+    return ExplanationStep(stage="score", passed=False, detail=detail, fix=fix)
 
 
 def _place_step(
     index: SkillIndex, ranking: Ranking, place: int, *, loaded: bool
-) -> tuple[Step, ...]:
+) -> tuple[ExplanationStep, ...]:
     rank = ranking.order.index(place)
     if rank == 0 or loaded:
-        return (Step(stage="rank", passed=True, detail=f"it is number {rank + 1}"),)
+        return (ExplanationStep(stage="rank", passed=True, detail=f"it is number {rank + 1}"),)
     best = index.skills[ranking.order[0]].name
     detail = f"it is number {rank + 1} of {len(ranking.order)}; {best} fits better"
     fix = f"say in its description what sets it apart from {best}, and in {best} what it is not for"
-    return (Step(stage="rank", passed=False, detail=detail, fix=fix),)
+    return (ExplanationStep(stage="rank", passed=False, detail=detail, fix=fix),)

@@ -1,15 +1,9 @@
-"""Which descriptions a harness will show its model, cut or leave out, by the rules it follows.
+"""Which descriptions a harness will show, cut or leave out, and the cheapest way to have all shown.
 
 Each harness has a page of its own: how a line looks, how much room there is, and who gives way.
-Sizes are those of the lines alone, as each harness counts them: Claude Code and Prowess count
-characters, Codex counts tokens of four bytes where it knows the window of its model.
-
-The cheapest way to have every description shown: shorten the longest, and hide as a last resort.
-
-All ways to free so many characters free the same number of them. The cheapest one is the one that
-asks least of a person: the fewest files are touched when the longest descriptions come down to one
-common length, and no description is asked to become so short that it says nothing. Only where that
-is not enough are skills hidden, those first that were used longest ago.
+Sizes are those of the lines alone, as each harness counts them. The fewest files are touched when
+the longest descriptions come down to one common length; only where that is not enough are skills
+hidden, those first that were used longest ago.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +38,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ListedSkill:
     """One skill on the page of a harness."""
 
     skill: Skill
@@ -55,17 +49,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class PageLayout:
     """The page as a harness will write it, in its order."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ListedSkill, ...] = ()
     # In the unit of the limit: what all descriptions would need, and what is used in the end.
     wanted: int = 0
     used: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class RecentUse:
     """When skills were last used: who gives way first is decided by it."""
 
     last_used: Mapping[str, int] = field(default_factory=dict)
@@ -76,7 +70,7 @@ class Use:
         return sorted(_by_name(skills), key=lambda skill: -self.last_used.get(skill.name, 0))
 
 
-class Page(Protocol):
+class HarnessPage(Protocol):
     """How one harness lists skills."""
 
     @property
@@ -101,11 +95,11 @@ class Page(Protocol):
     def wanted(self, skills: Sequence[Skill]) -> int:
         """Return how much room all descriptions would need."""
 
-    def arrange(self, skills: Sequence[Skill]) -> Listing:
+    def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the page turns out."""
 
 
-def holds(page: Page, skills: Sequence[Skill]) -> bool:
+def holds(page: HarnessPage, skills: Sequence[Skill]) -> bool:
     """Return whether a page shows every description as it was written."""
     if page.most is not None and len(skills) > page.most:
         return False
@@ -127,7 +121,7 @@ class ClaudePage:
     # The tokens of the model's window; the characters that the environment sets in its place.
     window: int = CLAUDE_WINDOW
     fixed: int | None = None
-    use: Use = field(default_factory=Use)
+    use: RecentUse = field(default_factory=RecentUse)
     unit: str = "characters"
     entry_limit: int = CLAUDE_ENTRY
     most: int | None = None
@@ -146,7 +140,7 @@ class ClaudePage:
         """Return how much room all descriptions would need."""
         return sum(self._line(skill) + 1 for skill in skills) - bool(skills)
 
-    def arrange(self, skills: Sequence[Skill]) -> Listing:
+    def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the page turns out."""
         ranked, bare = self.use.ranked(skills), set[str]()
         total = used = self.wanted(skills)
@@ -158,7 +152,7 @@ class ClaudePage:
             _entry(skill, self.text(skill), 0 if skill.path in bare else self.entry_limit)
             for skill in _by_name(skills)
         )
-        return Listing(entries=entries, wanted=total, used=used)
+        return PageLayout(entries=entries, wanted=total, used=used)
 
     def _line(self, skill: Skill) -> int:
         return len(f"- {skill.name}: {shorten(self.text(skill), self.entry_limit)}")
@@ -193,7 +187,7 @@ class CodexPage:
         """Return how much room all descriptions would need."""
         return sum(self._cost(skill, self._capped(skill)) for skill in skills)
 
-    def arrange(self, skills: Sequence[Skill]) -> Listing:
+    def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the page turns out."""
         order = sorted(skills, key=_scope_first)
         bare = [self._cost(skill, "") for skill in order]
@@ -204,7 +198,7 @@ class CodexPage:
         else:
             return self._packed(order, bare)
         pairs = list(zip(order, shares, strict=True))
-        return Listing(
+        return PageLayout(
             entries=tuple(_entry(skill, self.text(skill), share) for skill, share in pairs),
             wanted=self.wanted(order),
             used=sum(self._cost(skill, self._capped(skill)[:share]) for skill, share in pairs),
@@ -234,14 +228,14 @@ class CodexPage:
             turns = again
         return shares
 
-    def _packed(self, order: Sequence[Skill], bare: Sequence[int]) -> Listing:
+    def _packed(self, order: Sequence[Skill], bare: Sequence[int]) -> PageLayout:
         """Return a page that holds not even all names: one after the other while they fit."""
         entries, used = [], 0
         for skill, cost in zip(order, bare, strict=True):
             fits = used + cost <= self.limit
             used += cost if fits else 0
             entries.append(_entry(skill, self.text(skill), 0, dropped=not fits))
-        return Listing(entries=tuple(entries), wanted=self.wanted(order), used=used)
+        return PageLayout(entries=tuple(entries), wanted=self.wanted(order), used=used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +271,7 @@ class PromptPage:
         ready = self._prepared(skills)
         return len(render(ready, limits=_UNLIMITED, homes=self.homes).text) if ready else 0
 
-    def arrange(self, skills: Sequence[Skill]) -> Listing:
+    def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return how the block turns out."""
         worth = Worth() if self.plain else self.worth
         ready = self._prepared(skills)
@@ -288,7 +282,7 @@ class PromptPage:
             _entry(skill, self.text(skill), most, dropped=skill.path not in kept)
             for skill in _by_name(skills)
         )
-        return Listing(entries=entries, wanted=self.wanted(skills), used=len(block.text))
+        return PageLayout(entries=entries, wanted=self.wanted(skills), used=len(block.text))
 
     def _prepared(self, skills: Sequence[Skill]) -> list[Skill]:
         if not self.plain:
@@ -317,11 +311,11 @@ class OpenPage:
         texts = [(skill.name, self.text(skill), skill.path) for skill in skills]
         return sum(_ELEMENT_CHARS + len("".join(parts)) for parts in texts)
 
-    def arrange(self, skills: Sequence[Skill]) -> Listing:
+    def arrange(self, skills: Sequence[Skill]) -> PageLayout:
         """Return the page with everything on it."""
         entries = tuple(_entry(skill, self.text(skill), None) for skill in _by_name(skills))
         size = self.wanted(skills)
-        return Listing(entries=entries, wanted=size, used=size)
+        return PageLayout(entries=entries, wanted=size, used=size)
 
 
 def _by_name(skills: Sequence[Skill]) -> list[Skill]:
@@ -334,7 +328,7 @@ def _scope_first(skill: Skill) -> tuple[bool, str, str]:
     return personal, skill.name, skill.path
 
 
-def _entry(skill: Skill, text: str, most: int | None, *, dropped: bool = False) -> Entry:
+def _entry(skill: Skill, text: str, most: int | None, *, dropped: bool = False) -> ListedSkill:
     """Return the entry of a description of which at most `most` characters are shown."""
     shown = len(text) if most is None else min(len(text), most)
     fate = Fate.SHOWN
@@ -342,7 +336,7 @@ def _entry(skill: Skill, text: str, most: int | None, *, dropped: bool = False) 
         fate, shown = Fate.DROPPED, 0
     elif shown < len(text):
         fate = Fate.CUT if shown else Fate.NAME_ONLY
-    return Entry(skill=skill, fate=fate, whole=len(text), shown=shown)
+    return ListedSkill(skill=skill, fate=fate, whole=len(text), shown=shown)
 
 
 # What, and when to use it: in less than this nobody can say both.
@@ -375,7 +369,7 @@ class Fix:
     enough: bool = True
 
 
-def cheapest_fix(skills: Sequence[Skill], page: Page, use: Use) -> Fix:
+def cheapest_fix(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> Fix:
     """Return what to change so that a page shows every description, or nothing where it does."""
     if holds(page, skills):
         return Fix()
@@ -397,7 +391,7 @@ def cheapest_fix(skills: Sequence[Skill], page: Page, use: Use) -> Fix:
     )
 
 
-def _least_missed(skills: Sequence[Skill], page: Page, use: Use) -> list[Skill]:
+def _least_missed(skills: Sequence[Skill], page: HarnessPage, use: RecentUse) -> list[Skill]:
     """Return whom to hide first: used longest ago, of those the one that takes most room."""
     by_size = sorted(skills, key=lambda skill: -len(page.text(skill)))
     by_use = sorted(by_size, key=lambda skill: use.last_used.get(skill.name, 0))
@@ -416,7 +410,7 @@ def _fewest(most: int, enough: Callable[[int], bool]) -> int:
     return low
 
 
-def _longest(skills: Sequence[Skill], page: Page) -> int:
+def _longest(skills: Sequence[Skill], page: HarnessPage) -> int:
     """Return the longest common length under which the page holds."""
     low, high = SHORTEST, max([SHORTEST, *(len(page.text(skill)) for skill in skills)])
     while low < high:
@@ -428,7 +422,7 @@ def _longest(skills: Sequence[Skill], page: Page) -> int:
     return low
 
 
-def _cut(skills: Sequence[Skill], page: Page, level: int) -> list[Skill]:
+def _cut(skills: Sequence[Skill], page: HarnessPage, level: int) -> list[Skill]:
     """Return the skills with no description longer than `level`."""
     return [
         replace(skill, description=page.text(skill)[:level], when_to_use="") for skill in skills

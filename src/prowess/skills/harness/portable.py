@@ -1,14 +1,9 @@
-"""A skill as every strict reader takes it: six keys, flat text under `metadata`, one plain name.
+"""A skill as every strict reader takes it, and what each harness makes of that build.
 
 What the standard has no key for moves under `metadata`, where readers keep it and act on none of
-it; each such move is told, since it can change what a harness does with the skill. The body stays
-as it was written. The result is plain UTF-8 without a byte order mark and with plain line ends.
-
-What a harness makes of a strict build: what it ignores, and what of the author's wishes is lost.
-
-A strict build has no key of any dialect, so a harness that understands one at the top level does
-not see it any more. That is the price of a skill that every reader takes, and it is told here key
-by key. `lost` is what the author asked for and will not happen; `ignored` changes nothing.
+it, and each such move is told. The body stays as it was written. A harness that understands a key
+of a dialect does not see it any more: `lost` is what the author asked for and will not happen,
+`ignored` changes nothing.
 """
 
 import json
@@ -41,7 +36,7 @@ _ENDS = (".", "!", "?", "。", ":", ";")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PortableChange:
     """Something that a build says in another way than the skill does."""
 
     subject: str
@@ -60,7 +55,7 @@ class Portable:
     moved: dict[str, Value] = field(default_factory=dict)
     # What the metadata held that only some reader takes for more than text.
     nested: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PortableChange, ...] = ()
 
 
 def portable_name(name: str, fallback: str) -> str:
@@ -98,7 +93,7 @@ class _Writer:
 
     def __init__(self, skill: Skill, reader: FieldReader, raw: Fields) -> None:
         self._skill, self._reader, self._raw = skill, reader, raw
-        self._changes: list[Change] = []
+        self._changes: list[PortableChange] = []
         self._moved: dict[str, Value] = {}
         self._nested: list[str] = []
 
@@ -128,7 +123,7 @@ class _Writer:
         )
 
     def _note(self, subject: str, detail: str) -> None:
-        self._changes.append(Change(subject=subject, detail=detail))
+        self._changes.append(PortableChange(subject=subject, detail=detail))
 
     def _description(self) -> str:
         whole = one_line(self._skill.description)
@@ -319,7 +314,7 @@ class Weight(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class HarnessNote:
     """One thing that a harness ignores or reads otherwise."""
 
     weight: Weight
@@ -329,7 +324,7 @@ class Note:
 
 def notes_for(
     rules: HarnessRules, skill: Skill, built: Portable, files: Mapping[str, bytes]
-) -> tuple[Note, ...]:
+) -> tuple[HarnessNote, ...]:
     """Return what a harness makes of a build, what matters most first."""
     found = [
         *_hidden(rules, skill, files),
@@ -372,14 +367,14 @@ def _hides(sidecar: bytes) -> bool:
     return isinstance(policy, dict) and policy.get("allow_implicit_invocation") is False
 
 
-def _hidden(rules: HarnessRules, skill: Skill, files: Mapping[str, bytes]) -> Iterator[Note]:
+def _hidden(rules: HarnessRules, skill: Skill, files: Mapping[str, bytes]) -> Iterator[HarnessNote]:
     if not hides_itself(skill) or (rules.sidecar and _hides(files.get(SIDECAR, b""))):
         return
     detail = f"{rules.title}'s model can choose the skill by itself, which its author did not want"
-    yield Note(weight=Weight.LOST, subject=skill.invocation.hidden_by, detail=detail)
+    yield HarnessNote(weight=Weight.LOST, subject=skill.invocation.hidden_by, detail=detail)
 
 
-def _moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[Note]:
+def _moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[HarnessNote]:
     known = {squeeze(key) for key in rules.dialect}
     meanings = {squeeze(key): meaning for key, meaning in _MEANING.items()}
     for key, value in moved.items():
@@ -390,7 +385,7 @@ def _moved(rules: HarnessRules, moved: Mapping[str, Value]) -> Iterator[Note]:
         why = "reads it at the top level only" if plain in known else "does not know it"
         # A version or a tag is there for people: without one nothing happens otherwise.
         lost = bool(meaning) or plain in known
-        yield Note(
+        yield HarnessNote(
             weight=Weight.LOST if lost else Weight.IGNORED,
             subject=key,
             detail=f"{rules.title} {why}{': ' if meaning else ''}{meaning}",
@@ -402,7 +397,7 @@ def _says_nothing(plain: str, value: Value) -> bool:
     return plain == squeeze("user-invocable") and as_flag(value, default=True)
 
 
-def _blocks(rules: HarnessRules, skill: Skill, built: Portable) -> Iterator[Note]:
+def _blocks(rules: HarnessRules, skill: Skill, built: Portable) -> Iterator[HarnessNote]:
     found = [name for name in built.nested if squeeze(name) in _OPENCLAW_BLOCKS]
     if not found:
         return
@@ -410,13 +405,13 @@ def _blocks(rules: HarnessRules, skill: Skill, built: Portable) -> Iterator[Note
     needs = "requirements, installers and emoji" if skill.metadata.install else "requirements"
     if rules.reader is Reader.OPENCLAW:
         detail = f"OpenClaw reads it as a map only: its {needs} have no effect"
-        yield Note(weight=Weight.LOST, subject=subject, detail=detail)
+        yield HarnessNote(weight=Weight.LOST, subject=subject, detail=detail)
     elif skill.metadata.requires:
         detail = f"{rules.title} checks no requirements: compatibility tells the model about them"
-        yield Note(weight=Weight.IGNORED, subject=subject, detail=detail)
+        yield HarnessNote(weight=Weight.IGNORED, subject=subject, detail=detail)
 
 
-def _body(rules: HarnessRules, skill: Skill) -> Iterator[Note]:
+def _body(rules: HarnessRules, skill: Skill) -> Iterator[HarnessNote]:
     names = [name for name in argument_names(skill) if f"${name}" in skill.body]
     if names:
         detail = "named arguments are declared by a key that a strict build has not, so they stay"
@@ -431,7 +426,7 @@ def _body(rules: HarnessRules, skill: Skill) -> Iterator[Note]:
         yield _left(f"{rules.title} does not run them: the model sees the text", commands)
     if _BASE in skill.body:
         detail = f"{rules.title} does not fill it: the model must know the folder by itself"
-        yield Note(weight=Weight.IGNORED, subject=_BASE, detail=detail)
+        yield HarnessNote(weight=Weight.IGNORED, subject=_BASE, detail=detail)
 
 
 def _takes_arguments(skill: Skill, found: Collection[str]) -> bool:
@@ -440,27 +435,29 @@ def _takes_arguments(skill: Skill, found: Collection[str]) -> bool:
     return says or bool(found) or skill.dialect is Dialect.CLAUDE_COMMAND
 
 
-def _left(detail: str, found: Collection[str]) -> Note:
+def _left(detail: str, found: Collection[str]) -> HarnessNote:
     each = list(dict.fromkeys(text.strip() for text in found))
     more = f" and {len(each) - _MOST_SHOWN} more" if len(each) > _MOST_SHOWN else ""
-    return Note(weight=Weight.LOST, subject=", ".join(each[:_MOST_SHOWN]) + more, detail=detail)
+    return HarnessNote(
+        weight=Weight.LOST, subject=", ".join(each[:_MOST_SHOWN]) + more, detail=detail
+    )
 
 
-def _standard(rules: HarnessRules, keys: Collection[str]) -> Iterator[Note]:
+def _standard(rules: HarnessRules, keys: Collection[str]) -> Iterator[HarnessNote]:
     for key in keys:
         if key in rules.unknown:
             detail = f"whether {rules.title} does anything with it is not documented"
-            yield Note(weight=Weight.UNKNOWN, subject=key, detail=detail)
+            yield HarnessNote(weight=Weight.UNKNOWN, subject=key, detail=detail)
         elif key not in rules.acts_on:
             detail = f"{rules.title} does nothing with it"
-            yield Note(weight=Weight.IGNORED, subject=key, detail=detail)
+            yield HarnessNote(weight=Weight.IGNORED, subject=key, detail=detail)
 
 
-def _files(rules: HarnessRules, files: Collection[str]) -> Iterator[Note]:
+def _files(rules: HarnessRules, files: Collection[str]) -> Iterator[HarnessNote]:
     if SIDECAR in files and not rules.sidecar:
         detail = f"{rules.title} does not read it: it is for Codex"
-        yield Note(weight=Weight.IGNORED, subject=SIDECAR, detail=detail)
+        yield HarnessNote(weight=Weight.IGNORED, subject=SIDECAR, detail=detail)
     inner = [path for path in files if path.lower().endswith("/skill.md")]
     for path in sorted(inner)[:_MOST_SHOWN]:
         detail = f"{rules.title} may find a second skill there"
-        yield Note(weight=Weight.UNKNOWN, subject=path, detail=detail)
+        yield HarnessNote(weight=Weight.UNKNOWN, subject=path, detail=detail)
