@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.speed.core import make_world, median_ms
 
 import prowess
-from prowess.wiring.mcp import open_desk
+from prowess.wiring.mcp import open_service
 
 _FIRST = {
     "jsonrpc": "2.0",
@@ -83,7 +83,7 @@ def measure_answers(
 ) -> dict[str, float]:
     """Compare what a client asks for with reading and hashing the same files."""
     with prowess.open(work, home=state, environ=environ) as runtime:
-        desk = open_desk(runtime, None)
+        desk = open_service(runtime, None)
         catalogue = desk.catalogue
         few = paths[:50]
 

@@ -21,7 +21,7 @@ from tests.integration.served_world import TOKEN, Served
 from prowess.mcp.protocol import SkillEntry, SkillsListRequest, SkillsListResult
 from prowess.mcp.server import Answers, SkillsServer, build_server
 from prowess.wiring.library import Runtime, open_runtime
-from prowess.wiring.mcp import open_desk
+from prowess.wiring.mcp import open_service
 
 T = TypeVar("T")
 SECONDS = 60
@@ -69,7 +69,7 @@ def server_of(runtime: Runtime, agent: str | None = None) -> tuple[SkillsServer,
     def look() -> None:
         runtime.skills.refresh()
 
-    answers = Answers(lambda: open_desk(runtime, agent, look))
+    answers = Answers(lambda: open_service(runtime, agent, look))
     return build_server(answers, "1.2.3"), answers
 
 

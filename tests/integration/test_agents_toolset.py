@@ -82,7 +82,7 @@ def test_skills_are_found_by_what_is_to_be_done(run: Run) -> None:
         ("read_skill", "no json", "not JSON"),
         ("read_skill", json.dumps(json.dumps({"name": "release-notes"})), "one JSON object"),
         ("read_skill", "null", "one JSON object"),
-        ("read_skill", {"name": "nonesuch"}, "not found"),
+        ("read_skill", {"name": "nonesuch"}, "there is no skill"),
         ("read_skill", {"name": "release-notes", "path": "../../../etc/passwd"}, "Error"),
         ("read_skill", {"name": "cloud-sync"}, "the scanner refuses it"),
         ("find_skills", {"query": "x", "limit": 99}, "from 1 to 20"),

@@ -10,7 +10,7 @@ from mcp_types import TextContent, TextResourceContents
 from tests.integration.mcp_world import LEGACY, MODERN, McpWorld, inside, opened, said
 
 from prowess.runtime.skill_texts import MOST_CHARS
-from prowess.wiring.mcp import open_desk
+from prowess.wiring.mcp import open_service
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def test_the_tools_offer_the_names_of_visible_skills_alone(world: McpWorld) -> N
     [
         ("load_skill", {"name": "quiet"}, "there is no skill"),
         ("load_skill", {"name": "nothing"}, "there is no skill"),
-        ("load_skill", {}, "name: Field required"),
-        ("load_skill", {"name": "alpha", "agent": "x"}, "agent: Extra inputs"),
-        ("find_skills", {"query": "x", "limit": 99}, "limit: "),
-        ("find_skills", {"query": ["x"]}, "query: "),
+        ("load_skill", {}, "'name' is missing"),
+        ("load_skill", {"name": "alpha", "agent": "x"}, "no argument 'agent'"),
+        ("find_skills", {"query": "x", "limit": 99}, "from 1 to 20"),
+        ("find_skills", {"query": ["x"]}, "'query' must be"),
         ("read_skill_file", {"name": "quiet", "path": "SKILL.md"}, "there is no skill"),
         ("read_skill_file", {"name": "alpha", "path": ".env"}, "no part of alpha"),
         ("read_skill_file", {"name": "alpha", "path": "../quiet/SKILL.md"}, "not inside alpha"),
@@ -122,10 +122,10 @@ def test_the_file_of_a_skill_that_changed_since_anybody_looked_is_read_as_it_is(
     world: McpWorld,
 ) -> None:
     with opened(world) as runtime:
-        desk = open_desk(runtime, None)
-        desk.tools.listed()
+        service = open_service(runtime, None)
+        service.tools.listed()
         world.skill("alpha", "Lands rockets.")
-        (content,) = desk.tools.call(
+        (content,) = service.tools.call(
             "read_skill_file", {"name": "alpha", "path": "SKILL.md"}
         ).content
 

@@ -1,13 +1,9 @@
-"""Calls of the workshop in a chat: before a skill changes, the person sees the change and is asked.
-
-Whatever would write is split in two: first the proposal is queued, then the person sees what it
-would change, and the yes holds for that revision alone. A proposal that became another one
-meanwhile is refused by the workshop itself.
-
-What a person is shown before they say yes: all of it, at once, and nothing that hides.
+"""What a person is asked before a chat changes anything: all of it, at once, and nothing hidden.
 
 A command that cannot be shown like that is refused before anybody is asked. Long gaps are folded
 into marks that no command can hold itself, so that what follows them is not pushed off the screen.
+A call of the workshop that would write is split in two: first the proposal is queued, then the
+person sees what it would change, and the yes holds for that revision alone.
 """
 
 import asyncio
@@ -18,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from prowess.agents.tools import failure, workshop_call, workshop_text
+from prowess.agents.tools import fail
 from prowess.errors import (
     ProposalInputError,
     ProposalNotFoundError,
@@ -26,6 +22,7 @@ from prowess.errors import (
     ProwessError,
 )
 from prowess.runtime.run import AsyncRun
+from prowess.runtime.skill_tools import call_workshop, workshop_text
 from prowess.runtime.workshop.apply import check_move, check_revision
 from prowess.workshop.proposal import Live, Proposal, State, difference, skill_name
 
@@ -185,7 +182,7 @@ class WorkshopCalls:
                 return await self._change(given)
             return await asyncio.to_thread(self._told, given)
         except ProwessError as error:
-            return failure(error)
+            return fail(error)
 
     async def _make(self, given: Mapping[str, Any]) -> str:
         wanted = given.get("apply")
@@ -205,7 +202,7 @@ class WorkshopCalls:
         return await self._approved(question)
 
     def _queued(self, given: Mapping[str, Any]) -> tuple[str, Proposal]:
-        answer = workshop_call(self._run, given)
+        answer = call_workshop(self._run, given)
         made = answer.get("proposal")
         proposal_id = made.get("id") if isinstance(made, Mapping) else ""
         return workshop_text(answer), self._proposal(str(proposal_id))
@@ -225,7 +222,7 @@ class WorkshopCalls:
         return await asyncio.to_thread(self._told, question.call, by_person=True)
 
     def _told(self, given: Mapping[str, Any], *, by_person: bool = False) -> str:
-        return workshop_text(workshop_call(self._run, given, by_person=by_person))
+        return workshop_text(call_workshop(self._run, given, by_person=by_person))
 
     def _named(self, given: Mapping[str, Any]) -> Proposal:
         name = str(given.get("skillName", "")).strip()

@@ -3,12 +3,7 @@
 `shell` never runs unasked: "always" holds for the very same command and ends with the chat. The
 same goes for a call of the workshop that would change a skill. Arguments are parsed once, and all
 that follows sees the parsed ones alone. A file that belongs to a skill is read through the run, so
-that the scanner has looked at it first.
-
-Variables that hold the keys of model providers, which commands of a model have no use for.
-
-Some variables are also the person's own accounts (`GITHUB_TOKEN`, `AWS_...`), which programs need
-that have nothing to do with models: they are kept back only where the model in use needs them.
+that the scanner has looked at it first. Commands do not see the keys of model providers.
 """
 
 import asyncio
@@ -25,79 +20,30 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from prowess.agents.approval import NotShown, Question, Shelf, WorkshopCalls, shown_command
 from prowess.agents.events import ApprovalAsked, Channel, Choice, SkillLoaded, ToolOutput
 from prowess.agents.tools import (
-    ArgumentsRefused,
     ChatFiles,
-    bounded,
     call_checked,
-    checked,
-    closed,
-    failure,
-    file_text,
+    check_call,
+    fail,
     function_schema,
-    read_arguments,
-    refusal,
+    refuse,
     tool_schemas,
 )
 from prowess.agents.toolset import instructions_of, toolset_tool
+from prowess.data import read_table, read_words
 from prowess.errors import ProwessError
 from prowess.runtime.environment import Variables, without
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.run import AsyncRun
+from prowess.runtime.skill_tools import (
+    ArgumentsRefused,
+    bound,
+    closed,
+    file_text,
+    read_arguments,
+    text_schema,
+)
 from prowess.safety.environment import comparable
 from prowess.skills.text import clean
-
-_MODELS_ALONE = frozenset(
-    {
-        "ALIBABA_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "AZURE_OPENAI_API_KEY",
-        "AZURE_VOICELIVE_API_KEY",
-        "CEREBRAS_API_KEY",
-        "COHERE_API_KEY",
-        "COPILOT_GITHUB_TOKEN",
-        "CO_API_KEY",
-        "CRUSOE_API_KEY",
-        "DASHSCOPE_API_KEY",
-        "DEEPSEEK_API_KEY",
-        "ELEVENLABS_API_KEY",
-        "FIREWORKS_API_KEY",
-        "GEMINI_API_KEY",
-        "GITHUB_COPILOT_API_KEY",
-        "GITHUB_COPILOT_API_TOKEN",
-        "GOOGLE_API_KEY",
-        "GROQ_API_KEY",
-        "HEROKU_INFERENCE_KEY",
-        "LITELLM_API_KEY",
-        "META_API_KEY",
-        "MISTRAL_API_KEY",
-        "MOONSHOTAI_API_KEY",
-        "NEBIUS_API_KEY",
-        "OLLAMA_API_KEY",
-        "OPENAI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "OVHCLOUD_API_KEY",
-        "PAIG_API_KEY",
-        "PYDANTIC_AI_GATEWAY_API_KEY",
-        "SAMBANOVA_API_KEY",
-        "SYSTEM_ONE_API_KEY",
-        "TOGETHER_API_KEY",
-        "TYPESAFE_API_KEY",
-        "VERCEL_AI_GATEWAY_API_KEY",
-        "VLLM_API_KEY",
-        "VOYAGE_API_KEY",
-        "XAI_API_KEY",
-        "ZAI_API_KEY",
-    }
-)
-_ACCOUNTS: Mapping[str, frozenset[str]] = {
-    "bedrock": frozenset({"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}),
-    "github": frozenset({"GITHUB_API_KEY", "GITHUB_TOKEN", "GH_TOKEN"}),
-    "huggingface": frozenset({"HF_TOKEN"}),
-    "snowflake": frozenset({"SNOWFLAKE_TOKEN"}),
-    "vercel": frozenset({"VERCEL_OIDC_TOKEN"}),
-}
 
 
 def provider_keys(model_name: str, key_env: str = "") -> frozenset[str]:
@@ -108,9 +54,10 @@ def provider_keys(model_name: str, key_env: str = "") -> frozenset[str]:
         key_env: the variable that the settings name for an endpoint, if any.
     """
     provider = model_name.partition(":")[0].lower()
-    accounts = [names for word, names in _ACCOUNTS.items() if provider.startswith(word)]
+    table = read_table("agents/provider_keys.toml")
+    lists = [names for word, names in table["accounts"].items() if provider.startswith(word)]
     own = {key_env} if key_env else set()
-    return frozenset(_MODELS_ALONE.union(own, *accounts))
+    return frozenset(own.union(*map(read_words, (*table["models"].values(), *lists))))
 
 
 def for_commands(
@@ -128,12 +75,10 @@ _DENIED = (
     " without it, or ask what to do instead."
 )
 _READ_FILE = closed(
-    {"path": {"type": "string", "description": "A file of the workspace or of a skill."}},
-    required=("path",),
+    {"path": text_schema("A file of the workspace or of a skill.")}, required=("path",)
 )
 _SHELL = closed(
-    {"command": {"type": "string", "description": "A command line for the system's shell."}},
-    required=("command",),
+    {"command": text_schema("A command line for the system's shell.")}, required=("command",)
 )
 _OWN = {
     "read_file": ("Read a text file of the workspace or of a skill.", _READ_FILE),
@@ -195,7 +140,7 @@ class ChatTools:
         try:
             given = self._checked(name, arguments)
         except ArgumentsRefused as refused:
-            return refusal(name, refused)
+            return refuse(name, refused)
         if name == "shell":
             return await self._shell(given["command"], call_id)
         if name == "read_file":
@@ -209,7 +154,7 @@ class ChatTools:
     def _checked(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name in _OWN:
             return read_arguments(arguments, _OWN[name][1])
-        return checked(self._run, name, arguments)
+        return check_call(self._run, name, arguments)
 
     async def _workshop(self, given: Mapping[str, Any], call_id: str) -> str:
         async def allowed(question: Question) -> bool:
@@ -245,7 +190,7 @@ class ChatTools:
         try:
             return self._file_text(full)
         except ProwessError as error:
-            return failure(error)
+            return fail(error)
 
     def _file_text(self, path: str) -> str:
         real = self._hands.files.real(path)
@@ -257,7 +202,7 @@ class ChatTools:
             if skill.path.lower().endswith("skill.md") and real.startswith(folder + os.sep):
                 inside = os.path.relpath(real, folder).replace(os.sep, "/")
                 return file_text(self._run.read(skill, inside))
-        return bounded(clean(self._hands.files.read(path)))
+        return bound(clean(self._hands.files.read(path)))
 
     async def _shell(self, command: str, call_id: str) -> str:
         if not command.strip():
@@ -345,7 +290,7 @@ def _report(result: ChildResult) -> str:
         lines.append("[part of the output was left out]")
     for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
         if text:
-            lines.append(f"{name}:\n{bounded(clean(text), _MOST_OUTPUT)}")
+            lines.append(f"{name}:\n{bound(clean(text), _MOST_OUTPUT)}")
     return "\n".join(lines)
 
 

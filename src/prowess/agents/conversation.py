@@ -37,10 +37,10 @@ from pydantic_ai.messages import (
 )
 
 from prowess.agents.events import Channel, MatchedSkill, Routed, SkillLoaded, SkillRefused, Trouble
-from prowess.agents.tools import bounded, skill_text
 from prowess.errors import ProwessError, StoreError
 from prowess.routing.model import Decision, Route
 from prowess.runtime.run import AsyncRun
+from prowess.runtime.skill_tools import bound, skill_text
 from prowess.skills.invocation import Invoked
 from prowess.skills.text import clean, one_line
 
@@ -168,7 +168,7 @@ class Preparing:
             self._channel.put(SkillRefused(name=name, problem=str(error)))
             return False
         most = min(_MOST_EACH, self._left)
-        shown = bounded(clean(text), most) if text else skill_text(read, most)
+        shown = bound(clean(text), most) if text else skill_text(read, most)
         self._left -= len(shown)
         prepared.blocks.append(skill_block(name, shown))
         prepared.skills[name] = self._run.skill(name).content_hash

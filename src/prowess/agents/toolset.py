@@ -13,7 +13,8 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from prowess.agents.tools import SkillsRun, as_object, call_tool, tool_schemas
+from prowess.agents.tools import SkillsRun, call_tool, tool_schemas
+from prowess.runtime.skill_tools import as_object
 
 # Our own reader says what is wrong with arguments in words that a model can act on.
 _OBJECT = SchemaValidator(core_schema.no_info_plain_validator_function(as_object))
@@ -61,8 +62,7 @@ class SkillsToolset(AbstractToolset[Any]):
 
 def instructions_of(run: SkillsRun) -> str:
     """Return what an agent is told about the run's skills and about the workshop."""
-    workshop = run.workshop
-    guidance = workshop.guidance() if workshop is not None and workshop.enabled else ""
+    guidance = run.workshop.guidance() if run.workshop.enabled else ""
     return "\n\n".join(part for part in (run.prompt.strip(), guidance.strip()) if part)
 
 

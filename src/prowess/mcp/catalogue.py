@@ -7,23 +7,22 @@ that it does.
 """
 
 import logging
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from prowess.errors import PathError, UnsafeSkillError
 from prowess.mcp.manifest import (
-    ChangedMeanwhile,
-    ScannedSkills,
+    MOST_FILE_BYTES,
     ServedSkill,
     SkillFacts,
-    TextPart,
     addressed_name,
     served,
 )
 from prowess.mcp.protocol import SKILL_FILE, Cursors, NotThere, file_uri, parse
 from prowess.runtime.service import SkillsService
-from prowess.runtime.skill_texts import inner_path
+from prowess.runtime.skill_texts import SkillText, SkillTexts, inner_path, is_part_of_skill
 from prowess.skills.catalog import find
 from prowess.skills.commands import SkillCommand, build_commands
 from prowess.skills.model import Skill
@@ -66,13 +65,13 @@ class Catalogue:
     def __init__(
         self,
         skills: SkillsService,
-        reading: ScannedSkills,
+        texts: SkillTexts,
         *,
         agent_id: str | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
         """Begin; `look` is called before each answer and brings `skills` up to date."""
-        self._skills, self.reading, self._look = skills, reading, look
+        self._skills, self.texts, self._look = skills, texts, look
         self._agent_id = agent_id
         self._cursors = Cursors()
         # What was usable, and its addresses: replaced as one, since threads share it.
@@ -162,22 +161,32 @@ class Catalogue:
             raise _unknown(uri)
         return content
 
-    def file_text(self, name: str, path: str, start: int = 0) -> TextPart:
-        """Return a file of the skill of that name as a text, from one character on.
+    def read(self, name: str, path: str = "", start: int = 0) -> SkillText:
+        """Return the instructions of a skill, or one of its files, from one character on.
+
+        Its own file, asked for by its path, comes whole, with its frontmatter.
 
         Raises:
             SkillNotFoundError: none or several answer to the name.
             UnsafeSkillError: the scanner refuses the skill.
             PathError: there is no such file in it, or none that is given out.
         """
-        try:
-            return self.reading.text(self.named(name), path, start)
-        except ChangedMeanwhile:
+        skill = self.named(name)
+        inner = inner_path(skill, path)
+        if inner and not is_part_of_skill(inner):
+            raise PathError(path, f"is no part of {skill.name}: names with a dot are left out.")
+        if inner or not path:
+            return self.texts.read(skill, inner, start)
+        if not _is_own(skill, path):
+            raise PathError(path, f"is a folder: give a file of {skill.name}.")
+        page = self.texts.read_page(skill, start)
+        if page is None:
+            # It changed since anybody looked.
             self._skills.refresh()
-        try:
-            return self.reading.text(self.named(name), path, start)
-        except ChangedMeanwhile as error:
-            raise PathError(path, "changed while it was read: ask again.") from error
+            page = self.texts.read_page(self.named(name), start)
+        if page is None:
+            raise PathError(path, "changed while it was read: ask again.")
+        return page
 
     def file_bytes(self, name: str, path: str) -> tuple[str, bytes]:
         """Return the address and the content of a file of the skill of that name.
@@ -188,9 +197,11 @@ class Catalogue:
             PathError: there is no such file in it, or none that is given out.
         """
         skill = self.named(name)
-        content = self.reading.content(skill, path)
-        uri = file_uri(addressed_name(skill) or skill.name, inner_path(skill, path))
-        return uri, content
+        inner = inner_path(skill, path)
+        found = self.texts.files(skill).files.get(inner) if is_part_of_skill(inner) else None
+        if found is None or len(found) > MOST_FILE_BYTES:
+            raise PathError(path, f"is no file of {skill.name} that is given out.")
+        return file_uri(addressed_name(skill) or skill.name, inner), found
 
     def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
         """Return what a folder of a skill holds, by name.
@@ -238,13 +249,19 @@ class Catalogue:
         return found
 
     def _read(self, skill: Skill) -> ServedSkill | None:
-        return served(skill, self.reading.whole(skill))
+        return served(skill, self.texts.files(skill))
 
     def _anew(self, name: str) -> ServedSkill | None:
         """Read a skill whose file changed since anybody looked."""
         self._skills.refresh()
         skill = self.addressed().get(name)
         return None if skill is None else self._read(skill)
+
+
+def _is_own(skill: Skill, path: str) -> bool:
+    """Return whether a path that leads to the skill itself names its file, and not its folder."""
+    name = posixpath.basename(posixpath.normpath(path.replace("\\", "/")))
+    return name.lower() == posixpath.basename(skill.path).lower()
 
 
 def _inside(files: Mapping[str, bytes], folder: str) -> dict[str, int | None]:

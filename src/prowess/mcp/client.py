@@ -43,7 +43,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from prowess.errors import UnsafeSkillError
-from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest, framed
+from prowess.mcp.manifest import MOST_BYTES, MOST_FILES, FileFacts, digest
 from prowess.mcp.protocol import (
     EXTENSION,
     SKILL_FILE,
@@ -56,6 +56,7 @@ from prowess.mcp.protocol import (
     SkillsGetRequest,
     SkillsListRequest,
 )
+from prowess.runtime.skill_tools import frame
 from prowess.safety.model import ScanReport, ScanVerdict
 from prowess.safety.paths import PathRefused, check_all
 from prowess.skills import frontmatter
@@ -437,7 +438,7 @@ class SkillsClient:
             raise RemoteSkillError(skill.uri, problem)
         text = (await self.read(skill, path)).decode("utf-8", "replace")
         origin = {"server": skill.server, "uri": skill.files[path].uri}
-        return framed("remote_skill", origin, text)
+        return frame("remote_skill", origin, text)
 
     def _take(
         self,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from prowess.mcp.server import Answers
-    from prowess.mcp.service import Desk
+    from prowess.mcp.service import McpService
 
 
 _SESSION = "mcp-session-id"
@@ -121,7 +121,7 @@ class EndpointOptions:
 
     # From the id of an agent, or none, to the id of one that exists.
     agent: Callable[[str | None], str]
-    open_desk: Callable[[str], "Desk"]
+    open_service: Callable[[str], "McpService"]
     version: str
     max_payload: int
     body_seconds: float
@@ -204,7 +204,7 @@ class McpEndpoint:
             import_module, "mcp.server.streamable_http_manager"
         )
         options = self._options
-        answers: Answers = server_module.Answers(lambda: options.open_desk(agent_id))
+        answers: Answers = server_module.Answers(lambda: options.open_service(agent_id))
         manager: StreamableHTTPSessionManager = manager_module.StreamableHTTPSessionManager(
             app=server_module.build_server(answers, options.version),
             max_request_body_size=options.max_payload,

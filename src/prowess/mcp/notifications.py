@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ClientView:
     """The skills as clients see them, in a form that can be compared."""
 
     # The hash of each SKILL.md, by its address.
@@ -45,7 +45,7 @@ class Seen:
 class Notices:
     """Who listens, and what they have been told."""
 
-    def __init__(self, look: Callable[[], Awaitable[Seen]]) -> None:
+    def __init__(self, look: Callable[[], Awaitable[ClientView]]) -> None:
         """Begin; `look` says what clients see now."""
         self._look = look
         self._bus = InMemorySubscriptionBus()
@@ -54,7 +54,7 @@ class Notices:
         )
         # The newest last. Nothing says when one is gone; telling it then costs nothing.
         self._older: OrderedDict[int, ServerSession] = OrderedDict()
-        self._seen: Seen | None = None
+        self._seen: ClientView | None = None
         self._turn = anyio.Lock()
         self.closed = False
 
@@ -99,7 +99,7 @@ class Notices:
                 await session.send_notification(notice)
 
 
-def _news(before: Seen, now: Seen) -> list[ServerEvent]:
+def _news(before: ClientView, now: ClientView) -> list[ServerEvent]:
     news: list[ServerEvent] = []
     if before.pages != now.pages:
         news.append(ResourcesListChanged())

@@ -41,7 +41,7 @@ from mcp_types import (
 )
 
 from prowess.errors import ConfigError, ProwessError, StoreError
-from prowess.mcp.notifications import Notices, Seen
+from prowess.mcp.notifications import ClientView, Notices
 from prowess.mcp.protocol import (
     BYTES,
     DYNAMIC,
@@ -67,13 +67,12 @@ from prowess.mcp.protocol import (
     media_type,
     unknown_cursor,
 )
-from prowess.runtime.run import told_of
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.mcp.catalogue import Directory, Listed
     from prowess.mcp.manifest import SkillFacts
-    from prowess.mcp.service import Desk
+    from prowess.mcp.service import McpService
 
 log = logging.getLogger(__name__)
 
@@ -110,32 +109,35 @@ class SkillsServer(Server[Any]):
 
 
 class Answers:
-    """Answers every request of clients, from a desk that is opened when the first one comes."""
+    """Answers every request of clients, from a service that is opened when the first one comes."""
 
-    def __init__(self, open_desk: Callable[[], "Desk"]) -> None:
-        """Begin; `open_desk` is called once, in a thread."""
-        self._open_desk = open_desk
-        self._desk: Desk | None = None
+    def __init__(self, open_service: Callable[[], "McpService"]) -> None:
+        """Begin; `open_service` is called once, in a thread."""
+        self._open_service = open_service
+        self._service: McpService | None = None
         self._opening = anyio.Lock()
         # Set once a client may know anything that can change.
         self.opened = anyio.Event()
         self._threads = anyio.CapacityLimiter(_THREADS)
         self.notices = Notices(self._seen)
 
-    async def ask(self, act: Callable[["Desk"], T]) -> T:
-        """Have the desk answer, in a thread.
+    async def ask(self, act: Callable[["McpService"], T]) -> T:
+        """Have the service answer, in a thread.
 
         Raises:
             MCPError: it cannot; the message says why.
         """
         try:
-            desk = await self._opened()
+            service = await self._opened()
             await self.notices.begin()
-            return await self._in_thread(functools.partial(act, desk))
+            return await self._in_thread(functools.partial(act, service))
         except (ConfigError, StoreError) as error:
             raise _failure(INTERNAL_ERROR, str(error)) from error
         except ProwessError as error:
-            raise _failure(INVALID_PARAMS, told_of(error)) from error
+            # Late: it brings the workshop along, and a client waits for our first answer.
+            from prowess.runtime.skill_tools import describe_error
+
+            raise _failure(INVALID_PARAMS, describe_error(error)) from error
         except NotThere as error:
             raise _failure(INVALID_PARAMS, str(error)) from error
         # What it says may be a skill's text or a path: a client is told no more than its kind.
@@ -173,16 +175,16 @@ class Answers:
         except Exception as error:  # noqa: BLE001
             log.warning("mcp.untold: %s", type(error).__qualname__)
 
-    async def _seen(self) -> Seen:
-        desk = await self._opened()
-        return await self._in_thread(desk.seen)
+    async def _seen(self) -> ClientView:
+        service = await self._opened()
+        return await self._in_thread(service.view)
 
-    async def _opened(self) -> "Desk":
+    async def _opened(self) -> "McpService":
         async with self._opening:
-            if self._desk is None:
-                self._desk = await self._in_thread(self._open_desk)
+            if self._service is None:
+                self._service = await self._in_thread(self._open_service)
                 self.opened.set()
-        return self._desk
+        return self._service
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._threads)
@@ -195,14 +197,16 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
         version=version,
         title=_TITLE,
         instructions=_INSTRUCTIONS,
-        on_list_tools=_plain(answers, lambda desk: ListToolsResult(tools=desk.tools.listed())),
+        on_list_tools=_plain(
+            answers, lambda service: ListToolsResult(tools=service.tools.listed())
+        ),
         on_call_tool=_typed(answers, _call_tool),
         on_list_resources=_typed(answers, _list_resources),
         on_list_resource_templates=_templates,
         on_read_resource=_typed(answers, _read_resource),
         on_subscriptions_listen=answers.listen,
         on_list_prompts=_plain(
-            answers, lambda desk: ListPromptsResult(prompts=desk.prompts.listed())
+            answers, lambda service: ListPromptsResult(prompts=service.prompts.listed())
         ),
         on_get_prompt=_typed(answers, _get_prompt),
     )
@@ -216,17 +220,19 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
     return server
 
 
-def _typed(answers: Answers, act: Callable[["Desk", P], T]) -> Callable[[Context, P], Awaitable[T]]:
+def _typed(
+    answers: Answers, act: Callable[["McpService", P], T]
+) -> Callable[[Context, P], Awaitable[T]]:
     """Return what handles a request whose parameters matter."""
 
     async def handler(_context: Context, params: P) -> T:
-        return await answers.ask(lambda desk: act(desk, params))
+        return await answers.ask(lambda service: act(service, params))
 
     return handler
 
 
 def _plain(
-    answers: Answers, act: Callable[["Desk"], T]
+    answers: Answers, act: Callable[["McpService"], T]
 ) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[T]]:
     """Return what handles a request for a list that is short enough for one page."""
 
@@ -243,27 +249,27 @@ def _check_beginning(params: PaginatedRequestParams | None) -> None:
         raise _failure(INVALID_PARAMS, str(unknown_cursor()))
 
 
-def _nothing(_desk: "Desk") -> None:
+def _nothing(_desk: "McpService") -> None:
     """Ask for nothing but that everything is open, and that changes are looked for."""
 
 
-def _call_tool(desk: "Desk", params: CallToolRequestParams) -> CallToolResult:
-    return desk.tools.call(params.name, params.arguments)
+def _call_tool(service: "McpService", params: CallToolRequestParams) -> CallToolResult:
+    return service.tools.call(params.name, params.arguments)
 
 
-def _get_prompt(desk: "Desk", params: GetPromptRequestParams) -> GetPromptResult:
-    return desk.prompts.get(params.name, params.arguments)
+def _get_prompt(service: "McpService", params: GetPromptRequestParams) -> GetPromptResult:
+    return service.prompts.get(params.name, params.arguments)
 
 
-def _list_skills(desk: "Desk", params: PaginatedRequestParams) -> SkillsListResult:
-    page = desk.catalogue.page(params.cursor)
+def _list_skills(service: "McpService", params: PaginatedRequestParams) -> SkillsListResult:
+    page = service.catalogue.page(params.cursor)
     return SkillsListResult(
         skills=[_entry(skill) for skill in page.skills], next_cursor=page.cursor, ttl_ms=TTL_MS
     )
 
 
-def _get_skill(desk: "Desk", params: GetParams) -> SkillsGetResult:
-    return SkillsGetResult(skill=_entry(desk.catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
+def _get_skill(service: "McpService", params: GetParams) -> SkillsGetResult:
+    return SkillsGetResult(skill=_entry(service.catalogue.skill(params.uri).facts), ttl_ms=TTL_MS)
 
 
 def _entry(skill: "SkillFacts") -> SkillEntry:
@@ -276,8 +282,10 @@ def _entry(skill: "SkillFacts") -> SkillEntry:
     return SkillEntry(uri=skill.uri, frontmatter=dict(skill.frontmatter), resources=resources)
 
 
-def _list_resources(desk: "Desk", params: PaginatedRequestParams | None) -> ListResourcesResult:
-    page = desk.catalogue.page(None if params is None else params.cursor)
+def _list_resources(
+    service: "McpService", params: PaginatedRequestParams | None
+) -> ListResourcesResult:
+    page = service.catalogue.page(None if params is None else params.cursor)
     found = [
         Resource(
             uri=skill.uri,
@@ -303,8 +311,8 @@ async def _templates(
     return ListResourceTemplatesResult(resource_templates=[template])
 
 
-def _read_resource(desk: "Desk", params: ReadResourceRequestParams) -> ReadResourceResult:
-    content = desk.catalogue.file(params.uri)
+def _read_resource(service: "McpService", params: ReadResourceRequestParams) -> ReadResourceResult:
+    content = service.catalogue.file(params.uri)
     try:
         # As it is, a byte order mark and line ends included: a client checks its digest.
         text = content.decode("utf-8")
@@ -316,8 +324,8 @@ def _read_resource(desk: "Desk", params: ReadResourceRequestParams) -> ReadResou
     return ReadResourceResult(contents=[found], ttl_ms=0)
 
 
-def _read_directory(desk: "Desk", params: DirectoryParams) -> DirectoryReadResult:
-    found = desk.catalogue.directory(params.uri, params.cursor)
+def _read_directory(service: "McpService", params: DirectoryParams) -> DirectoryReadResult:
+    found = service.catalogue.directory(params.uri, params.cursor)
     return DirectoryReadResult(
         resources=[_in_directory(found, entry) for entry in found.entries],
         next_cursor=found.cursor,

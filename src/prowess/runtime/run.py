@@ -8,27 +8,17 @@
 `with` gives a `Run`, `async with` an `AsyncRun`. What changes on the disk meanwhile counts from the
 next run on. The environment is as it was before when the block is left, whatever happened in it.
 
-What a model is told of an error: as much as it can act on, and none of a skill's own words.
-
-Errors are written for people, who may look closer and accept what is fine. A model that reads of
-such a way may try to go it.
-
-From the config to the environment of one run: what each usable skill gets, and what it does not.
-
-Two ways lead there. A child process is handed a mapping of its own. For libraries that read the
-environment of this very process the variables are set there, and taken away again at the end.
-
-What a run works with: services that are made when they are first asked for.
+Variables of skills come from the config. A child process is handed a mapping of its own; for
+libraries that read the environment of this very process they are set there and taken away again.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from prowess.errors import ProwessError, UnsafeSkillError
+from prowess.errors import UnsafeSkillError
 from prowess.runtime.environment import (
     Blocked,
     ChildEnvironment,
@@ -51,7 +41,6 @@ from prowess.skills.catalog import find, owners
 from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
-from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
     from prowess.routing.model import Route
@@ -61,26 +50,6 @@ if TYPE_CHECKING:
     from prowess.runtime.usage import UsageLog
     from prowess.runtime.workshop.service import WorkshopService
     from prowess.workshop.proposal import Proposal
-
-
-_RULE = re.compile(r"[a-z][a-z0-9-]{0,60}")
-_MOST_RULES = 5
-
-
-def told_of(error: ProwessError) -> str:
-    """Return what a model is told of an error; of a skill that the scanner refuses only its rules.
-
-    The names of its files are the skill's own words, and to accept it is nothing for a model.
-    """
-    if not isinstance(error, UnsafeSkillError):
-        return str(error)
-    rules = (str(getattr(finding, "rule_id", "")) for finding in error.findings)
-    known = [rule for rule in dict.fromkeys(rules) if _RULE.fullmatch(rule)][:_MOST_RULES]
-    why = f" ({', '.join(known)})" if known else ""
-    return (
-        f"{one_line(error.name)} is not used: the scanner refuses it{why}. Go on without it;"
-        " `prowess scan` shows a person why."
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,12 +271,13 @@ class Run:
         """
         return find(self.skills, name)
 
-    def read(self, skill: str | Skill, path: str = "") -> "SkillText":
+    def read(self, skill: str | Skill, path: str = "", start: int = 0) -> "SkillText":
         """Return the body of a skill, or one of its files.
 
         Args:
             skill: the name of one that the agent may use, or any of the `known` ones.
             path: a file in its folder; by default the skill's own text.
+            start: the character to begin at, where a text is long.
 
         Raises:
             SkillNotFoundError: the agent has no such skill.
@@ -315,7 +285,7 @@ class Run:
             PathError: the skill has no such file.
         """
         found = self.skill(skill) if isinstance(skill, str) else skill
-        text = self._tools.texts().read(found, path)
+        text = self._tools.texts().read(found, path, start)
         if not path:
             self._note(Use.LOADED, [found.name])
         return text

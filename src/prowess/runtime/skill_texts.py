@@ -31,12 +31,19 @@ class SkillText:
     name: str
     text: str
     folder: str
-    # The other files of the skill, relative to its folder.
+    # The other files of the skill that were scanned, relative to its folder.
     resources: tuple[str, ...] = ()
+    # The character at which `text` begins in the whole.
+    start: int = 0
     # What the scanner doubts without refusing it.
     findings: tuple[Finding, ...] = ()
     # How many characters were left out at the end.
     left_out: int = 0
+
+    @property
+    def end(self) -> int:
+        """The character at which what was left out begins."""
+        return self.start + len(self.text)
 
     @property
     def doubts(self) -> tuple[Finding, ...]:
@@ -62,8 +69,8 @@ class SkillTexts:
         self._files, self._scanning = files, scanning
         self._reports: dict[object, ScanReport] = {}
 
-    def read(self, skill: Skill, path: str = "") -> SkillText:
-        """Return the body of a skill, or one file of it.
+    def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
+        """Return the body of a skill, or one file of it, from one character on.
 
         Raises:
             UnsafeSkillError: the scanner refuses the skill, or could not read it.
@@ -82,14 +89,31 @@ class SkillTexts:
             if len({finding.rule_id for finding in doubts}) > 1:
                 # One may be a script's own matter; two are a text for whoever reads it.
                 raise _refused(skill, replace(report, findings=doubts))
-        return SkillText(
-            name=skill.name,
-            text=text[:MOST_CHARS],
-            folder=skill.folder,
-            resources=skill.resources,
-            findings=(*report.findings, *doubts),
-            left_out=max(len(text) - MOST_CHARS, 0),
-        )
+        return _part(skill, target, text, start, (*report.findings, *doubts))
+
+    def read_page(self, skill: Skill, start: int = 0) -> SkillText | None:
+        """Return a skill's own file with its frontmatter; None where it is not what it was.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill, or could not read it.
+        """
+        target = self._files.target(skill)
+        report = self._passed(skill, target)
+        page = target.files.get(posixpath.basename(skill.path), b"")
+        # What was scanned is the skill that was found: another text in its place was not looked at.
+        if sha256(page).hexdigest() != skill.content_hash:
+            return None
+        return _part(skill, target, page.decode("utf-8", "replace"), start, report.findings)
+
+    def files(self, skill: Skill) -> Target:
+        """Return all files of a skill, with the very bytes that the scanner looked at.
+
+        Raises:
+            UnsafeSkillError: the scanner refuses the skill, or could not read it.
+        """
+        target = self._files.target(skill)
+        self._passed(skill, target)
+        return target
 
     def check(self, skill: Skill) -> ScanReport:
         """Return what the scanner says of a skill that it lets pass.
@@ -130,6 +154,27 @@ class SkillTexts:
                 self._reports.clear()
             self._reports[key] = scanning.scan_target(target).report
         return self._reports[key]
+
+
+def _part(
+    skill: Skill, target: Target, text: str, start: int, findings: tuple[Finding, ...]
+) -> SkillText:
+    """Return as much of a text as is handed out at once."""
+    own = posixpath.basename(skill.path)
+    return SkillText(
+        name=skill.name,
+        text=text[start : start + MOST_CHARS],
+        folder=skill.folder,
+        resources=tuple(sorted(p for p in target.files if p != own and is_part_of_skill(p))),
+        start=start,
+        findings=findings,
+        left_out=max(len(text) - start - MOST_CHARS, 0),
+    )
+
+
+def is_part_of_skill(path: str) -> bool:
+    """Return whether a file counts as part of a skill: names with a dot are some machinery's."""
+    return not any(part.startswith(".") for part in path.split("/"))
 
 
 def inner_path(skill: Skill, path: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prowess.gateway.hub import Hub
     from prowess.gateway.limits import GatewayOptions
     from prowess.mcp.http import McpEndpoint
-    from prowess.mcp.service import Desk
+    from prowess.mcp.service import McpService
     from prowess.runtime.watch import Watching
     from prowess.runtime.workshop.service import WorkshopService
 
@@ -87,7 +87,9 @@ async def _stdio(runtime: Runtime, agent_id: str) -> None:
             made.append(runtime.watching())
         return made[0]
 
-    answers = server.Answers(lambda: open_desk(runtime, agent_id, lambda: watching().begin_turn()))
+    answers = server.Answers(
+        lambda: open_service(runtime, agent_id, lambda: watching().begin_turn())
+    )
     await stdio.serve_stdio(
         server.build_server(answers, __version__),
         answers,
@@ -108,23 +110,20 @@ async def _changes(watching: "Watching", agent_id: str) -> AsyncIterator[None]:
         yield
 
 
-def open_desk(
+def open_service(
     runtime: Runtime, agent_id: str | None, look: Callable[[], None] = lambda: None
-) -> "Desk":
+) -> "McpService":
     """Return what answers MCP clients for an agent; `look` keeps the skills up to date."""
-    from prowess.host.sources.skill_files import SkillReading
-    from prowess.mcp.service import Desk, World
+    from prowess.mcp.service import McpPorts, McpService
     from prowess.wiring.run import open_runs
 
-    world = World(
-        tools=replace(open_runs(runtime), workshop=functools.cache(lambda: _workshop(runtime))),
-        files=SkillReading(),
-        scanning=lambda: runtime.scanning,
+    ports = McpPorts(
+        run=replace(open_runs(runtime), workshop=functools.cache(lambda: _workshop(runtime))),
         has_workshop=lambda: runtime.skills.settings.workshop.active,
         look=look,
         agent_id=agent_id,
     )
-    return Desk(world)
+    return McpService(ports)
 
 
 def _workshop(runtime: Runtime) -> "WorkshopService":
@@ -146,7 +145,7 @@ def open_endpoint(runtime: Runtime, hub: "Hub", options: "GatewayOptions") -> "M
     return McpEndpoint(
         EndpointOptions(
             agent=lambda asked: runtime.skills.agent(asked).id,
-            open_desk=lambda agent_id: open_desk(runtime, agent_id),
+            open_service=lambda agent_id: open_service(runtime, agent_id),
             version=options.version,
             max_payload=options.max_payload,
             body_seconds=hub.limits.body_seconds,

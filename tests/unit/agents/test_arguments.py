@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.agents.tools import Arguments, ArgumentsRefused, as_object, closed, read_arguments
+from prowess.runtime.skill_tools import (
+    Arguments,
+    ArgumentsRefused,
+    as_object,
+    closed,
+    read_arguments,
+)
 
 SCHEMA = closed(
     {
