@@ -84,4 +84,13 @@ ROUTING: tuple[Requirement, ...] = (
             "routing:hidden": "What the model may not choose is loaded only when it is called.",
         },
     ),
+    *required(
+        "own",
+        {
+            "edges:answer": "Every surface routes a message to the same skill, or to none.",
+            "edges:withheld": "What fits and cannot be used is named alike, with the reason.",
+            "edges:tools": "Finding, loading and reading say the same to every model.",
+            "edges:usage": "Every surface counts an answer once, and fails none over it.",
+        },
+    ),
 )

@@ -34,6 +34,10 @@ def test_a_sequence_without_an_end_does_not_hold_the_rest_for_ever() -> None:
     assert cleaner.feed("visible") == "visible"
 
 
+def test_a_joiner_between_letters_goes_though_another_one_is_held_back() -> None:
+    assert _streamed(["a\u200ca\u200c"]) == clean("a\u200ca\u200c")
+
+
 @given(ODD, st.lists(st.integers(0, 60), max_size=8))
 def test_pieces_come_out_as_the_whole_would(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut <= len(text))})

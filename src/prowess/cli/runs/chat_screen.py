@@ -40,7 +40,7 @@ from prowess.wiring.chat import Chat
 # The beginning of an escape sequence whose end has not come yet.
 _OPEN_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?)?\Z")
 # Whether a joiner hides something shows only in what stands around it.
-_OPEN_JOINERS = re.compile("(?:^|[^\u200c\u200d\ufe0e\ufe0f])[\u200c\u200d\ufe0e\ufe0f]+\\Z")
+_OPEN_JOINERS = re.compile("(?:(?:^|[^\u200c\u200d\ufe0e\ufe0f])[\u200c\u200d\ufe0e\ufe0f]+)+\\Z")
 _MOST_HELD = 4_096
 
 
