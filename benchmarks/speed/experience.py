@@ -16,11 +16,11 @@ from pathlib import Path
 from benchmarks.speed.core import median_ms
 
 from prowess.experience.lessons.alignment import align
-from prowess.experience.lessons.goals import grouped
-from prowess.experience.lessons.skill import learned_skill
+from prowess.experience.lessons.goals import group_traces
+from prowess.experience.lessons.skill import write_skill
 from prowess.transcripts.formats import read_records
-from prowess.transcripts.traces import Action, Json, Step, Trace, as_record
-from prowess.transcripts.turns import Record
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, export_trace
+from prowess.transcripts.turns import TranscriptRecord
 
 # What a workspace keeps at most.
 _FEW, _KEPT = 5, 500
@@ -35,7 +35,9 @@ def make(number: int, steps: int, goal: str = "Process") -> Trace:
         task=f"{goal} data/{name}.csv",
         ok=True,
         steps=tuple(
-            Step(number=at, action=Action("Bash", {"command": command}), result="done " * 40)
+            TraceStep(
+                number=at, action=TraceAction("Bash", {"command": command}), result="done " * 40
+            )
             for at, command in enumerate(commands, start=1)
         ),
         session_path=f"{name}.jsonl",
@@ -65,8 +67,10 @@ def measure_grouping(many: int, steps: int) -> dict[str, float]:
 
     small, large = heap(_FEW), heap(4 * many)
     return {
-        f"group {_FEW} traces, for each (baseline)": median_ms(lambda: grouped(small), 5) / _FEW,
-        f"group {4 * many} traces, for each": median_ms(lambda: grouped(large), 3) / (4 * many),
+        f"group {_FEW} traces, for each (baseline)": median_ms(lambda: group_traces(small), 5)
+        / _FEW,
+        f"group {4 * many} traces, for each": median_ms(lambda: group_traces(large), 3)
+        / (4 * many),
     }
 
 
@@ -78,9 +82,9 @@ def measure_kept() -> dict[str, float]:
         return [make(at, 12, f"Process{'abcdefghij'[at % goals] * 3}") for at in range(size)]
 
     def learn(heap: Sequence[Trace]) -> None:
-        for group in grouped([replace(one) for one in heap]):
+        for group in group_traces([replace(one) for one in heap]):
             if found := align(group):
-                learned_skill(found)
+                write_skill(found)
 
     few, one_goal, ten_goals = kept(_FEW, 1), kept(_KEPT, 1), kept(_KEPT, 10)
     return {
@@ -97,7 +101,7 @@ def measure_heavy() -> dict[str, float]:
     plain = [make(at, 30) for at in range(_FEW)]
 
     def heavy(fields: dict[str, Json]) -> Sequence[Trace]:
-        step = Step(number=1, action=Action("batch_actions", fields), result="ok")
+        step = TraceStep(number=1, action=TraceAction("batch_actions", fields), result="ok")
         return [replace(one, steps=(*one.steps, *[step] * 30)) for one in plain]
 
     batched, filled = heavy({"actions": inner}), heavy({"fields": wide})
@@ -116,16 +120,16 @@ def measure_writing(steps: int) -> dict[str, float]:
         raise SystemExit("nothing was learned: the traces have too little in common")
     return {
         f"align {_FEW} traces (baseline)": median_ms(lambda: align(few), 3),
-        "write the skill": median_ms(lambda: learned_skill(found), 10),
+        "write the skill": median_ms(lambda: write_skill(found), 10),
     }
 
 
 def measure_reading() -> dict[str, float]:
     """Compare the reading of a large trace with that of its JSON alone."""
-    written = json.dumps(as_record(make(1, 2_000)))
+    written = json.dumps(export_trace(make(1, 2_000)))
 
     def read() -> object:
-        record = Record(json.loads(written), 1)
+        record = TranscriptRecord(json.loads(written), 1)
         return read_records([record], path="large.json")
 
     return {

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.experience.replay.script import replay_script
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.experience.replay.script import write_replay_script
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 _ADB = """#!/bin/sh
 printf '%s\\0' "$@" >>"$WORLD/adb"
@@ -53,11 +53,11 @@ class World:
         """The folder of the trace."""
         return self.root / "work"
 
-    def script(self, *steps: Step, task: str = "do it", folder: str | None = None) -> Path:
+    def script(self, *steps: TraceStep, task: str = "do it", folder: str | None = None) -> Path:
         """Write the replay of these steps."""
         where = str(self.work) if folder is None else folder
         trace = Trace(task=task, ok=True, steps=steps, folder=where)
-        text = replay_script(trace, name="a replay")
+        text = write_replay_script(trace, name="a replay")
         assert text is not None
         path = self.root / "replay.sh"
         path.write_bytes(text.encode())
@@ -133,9 +133,9 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def step(number: int, kind: str, target: UiTarget | None = None, /, **fields: Json) -> Step:
+def step(number: int, kind: str, target: UiTarget | None = None, /, **fields: Json) -> TraceStep:
     """Return one step."""
-    return Step(number=number, action=Action(kind, fields), target=target)
+    return TraceStep(number=number, action=TraceAction(kind, fields), target=target)
 
 
 def node(bounds: str, **attributes: str) -> str:

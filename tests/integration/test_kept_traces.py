@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import PathError
-from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.experience.redaction import HIDDEN, remove_secrets
 from prowess.host.store import traces as kept_traces
 from prowess.host.store.traces import KeptTraces
 from prowess.transcripts.formats import read_records
-from prowess.transcripts.traces import Action, Step, Trace, UiTarget, as_record
-from prowess.transcripts.turns import Record
+from prowess.transcripts.traces import Trace, TraceAction, TraceStep, UiTarget, export_trace
+from prowess.transcripts.turns import TranscriptRecord
 
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
 
@@ -23,9 +23,13 @@ TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
 def trace(task: str, *, result: str = "done") -> Trace:
     target = UiTarget(resource_id="com.app:id/search", text="Search", clickable=True)
     steps = (
-        Step(number=1, action=Action("launch_app", {"packageName": "com.app"}), app="launcher"),
-        Step(number=2, action=Action("tap_element", {"elementId": "3"}), target=target),
-        Step(number=3, action=Action("type", {"text": "größe 開"}), result=result, thought="why"),
+        TraceStep(
+            number=1, action=TraceAction("launch_app", {"packageName": "com.app"}), app="launcher"
+        ),
+        TraceStep(number=2, action=TraceAction("tap_element", {"elementId": "3"}), target=target),
+        TraceStep(
+            number=3, action=TraceAction("type", {"text": "größe 開"}), result=result, thought="why"
+        ),
     )
     return Trace(task=task, ok=True, steps=steps, session_path="/s/1.json", final_message="Done.")
 
@@ -51,7 +55,7 @@ def test_a_trace_comes_back_as_it_was(tmp_path: Path) -> None:
 
     assert (added, again) == (True, False)
     (found,) = memory.all()
-    assert as_record(found) == as_record(one)
+    assert export_trace(found) == export_trace(one)
     assert found.id == one.id
     (file,) = files(tmp_path)
     assert file.name == f"{one.id}.json"
@@ -59,18 +63,18 @@ def test_a_trace_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_was_read_has_the_same_id_ever_after(tmp_path: Path) -> None:
-    document = {**as_record(trace("log in")), "finalMessage": ""}
+    document = {**export_trace(trace("log in")), "finalMessage": ""}
     document["steps"] = [
         {"step": 1, "action": {"type": "type", "text": TOKEN, "deep": [{"password": "x y z"}]}},
         {"step": 2, "action": {"type": "finish", "message": f"sent {TOKEN}"}, "result": "\ud800"},
     ]
-    (read,) = read_records((Record(document),), path="/s/2.json").traces
+    (read,) = read_records((TranscriptRecord(document),), path="/s/2.json").traces
     memory = kept(tmp_path)
 
     memory.add(read)
 
     (found,) = memory.all()
-    assert found.id == without_secrets(read).id
+    assert found.id == remove_secrets(read).id
     assert not memory.add(found)
 
 
@@ -85,11 +89,15 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
 def test_secrets_are_hidden_before_anything_is_written(tmp_path: Path) -> None:
     field = UiTarget(resource_id="com.app:id/password")
     steps = (
-        Step(number=1, action=Action("tap_element", {}), target=field),
-        Step(
-            number=2, action=Action("type", {"text": "hunter and 2"}), result="hunter and 2 typed"
+        TraceStep(number=1, action=TraceAction("tap_element", {}), target=field),
+        TraceStep(
+            number=2,
+            action=TraceAction("type", {"text": "hunter and 2"}),
+            result="hunter and 2 typed",
         ),
-        Step(number=3, action=Action("bash", {"command": f"curl -H {TOKEN}"}), thought=TOKEN),
+        TraceStep(
+            number=3, action=TraceAction("bash", {"command": f"curl -H {TOKEN}"}), thought=TOKEN
+        ),
     )
 
     kept(tmp_path).add(Trace(task=f"log in with {TOKEN}", ok=True, steps=steps))
@@ -257,4 +265,4 @@ def test_what_is_on_the_disk_is_a_trace_document(tmp_path: Path) -> None:
     kept(tmp_path).add(trace("a"))
 
     (file,) = files(tmp_path)
-    assert json.loads(file.read_text()) == as_record(trace("a"))
+    assert json.loads(file.read_text()) == export_trace(trace("a"))

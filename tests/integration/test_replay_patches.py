@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from prowess.transcripts.traces import Json, Step
+from prowess.transcripts.traces import Json, TraceStep
 
 from .replay_world import World, step, world
 
@@ -24,7 +24,7 @@ def patching(*lines: str) -> str:
     return "\n".join((BEGIN, *lines, END))
 
 
-def ways(text: str) -> list[Step]:
+def ways(text: str) -> list[TraceStep]:
     return [
         step(1, "apply_patch", input=text),
         step(1, "shell", command=["apply_patch", text]),

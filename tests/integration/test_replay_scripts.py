@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.replay_world import World, node, step, world
 
-from prowess.experience.replay.bash import quoted
-from prowess.experience.replay.script import replay_script
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.experience.replay.bash import quote_bash
+from prowess.experience.replay.script import write_replay_script
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 __all__ = ["world"]
 
@@ -580,7 +580,7 @@ def test_no_text_of_a_trace_runs_by_itself(world: World) -> None:
         "elementId": evil, "x": 1, "y": 2,
     }  # fmt: skip
     steps = [
-        Step(number=number, action=Action(kind, fields), target=target, app=evil,
+        TraceStep(number=number, action=TraceAction(kind, fields), target=target, app=evil,
              thought=evil, result=evil)
         for number, kind in enumerate(kinds, 1)
     ]  # fmt: skip
@@ -674,9 +674,9 @@ def traces(draw: st.DrawFn) -> Trace:
         st.lists(ACTIONS, max_size=2),
     )
     steps = [
-        Step(
+        TraceStep(
             number=draw(st.integers(-1, 9)),
-            action=Action(kind, fields),
+            action=TraceAction(kind, fields),
             target=draw(st.one_of(st.none(), TARGETS)),
             app=draw(TEXTS),
             failed=draw(st.booleans()) and draw(st.booleans()),
@@ -694,7 +694,7 @@ def test_any_trace_gives_a_script_that_bash_can_read_and_dry_run(
 ) -> None:
     folder = tmp_path_factory.mktemp("scripts")
     for number, trace in enumerate(batch):
-        text = replay_script(trace, name=trace.task)
+        text = write_replay_script(trace, name=trace.task)
         assert text is not None
         (folder / f"{number}.sh").write_bytes(text.encode())
 
@@ -714,7 +714,7 @@ def _check_all(folder: Path) -> subprocess.CompletedProcess[str]:
 @settings(max_examples=10, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=40))
 def test_bash_reads_every_quoted_text_back_as_it_was(texts: list[str]) -> None:
-    command = "printf '%s\\0' " + " ".join(map(quoted, texts))
+    command = "printf '%s\\0' " + " ".join(map(quote_bash, texts))
 
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=60)
 

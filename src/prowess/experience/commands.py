@@ -13,12 +13,12 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from prowess.data import read_table, read_words
-from prowess.experience.values import ending_of
+from prowess.experience.values import read_ending
 
 _MOST_PARTS, _MOST_READ = 20, 4_000
 
 
-class Command(NamedTuple):
+class CommandGist(NamedTuple):
     """The programs of one command, how much it says about its task, and whether it only looks."""
 
     name: str
@@ -102,7 +102,7 @@ def _compile_filtered() -> re.Pattern[str]:
     return re.compile(rf"\|\s*(?:{'|'.join(sorted(_names().filters))})(?:\s[^|]*)?\Z")
 
 
-def command_parts(command: str) -> tuple[str, ...]:
+def split_line(command: str) -> tuple[str, ...]:
     """Return the commands that a line chains; one that has a body of its own stays whole."""
     line = command[:_MOST_READ].replace("\\\n", " ").strip()
     if len(command) > _MOST_READ or _COMPOUND.match(line):
@@ -118,20 +118,20 @@ def command_parts(command: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def command_at_heart(part: str) -> Command:
+def summarize_command(part: str) -> CommandGist:
     """Return which programs one command runs, and how much that says."""
     piped = list(_piped(part[:_MOST_READ]))
     names = [name for name in (_program(one) for one in piped) if name] or ["?"]
     kept = [names[0], *(name for name in names[1:] if name not in _names().filters)]
     writes = (">" in part or "|" in part) and bool(_WRITES.search(part) or _TEE.search(part))
     if all(name in _names().looks for name in kept) and not writes:
-        return Command(" | ".join(kept), _LOOK_WEIGHT, is_look=True)
+        return CommandGist(" | ".join(kept), _LOOK_WEIGHT, is_look=True)
     kept = [name for name in kept if name not in _names().looks] or kept
-    return Command(" | ".join(kept), max(map(_weight, kept)), is_look=False)
+    return CommandGist(" | ".join(kept), max(map(_weight, kept)), is_look=False)
 
 
 def is_general(name: str) -> bool:
-    """Return whether what `command_at_heart` or a gesture is called says nothing about a task."""
+    """Return whether what `summarize_command` or a gesture is called says nothing about a task."""
     return all(one in _names().general or one in _names().at_hand for one in name.split(" | "))
 
 
@@ -141,7 +141,7 @@ def _weight(name: str) -> float:
     return _USUAL_WEIGHT if name in _names().usual or name in _names().looks else _WEIGHT
 
 
-def programs_of(part: str) -> tuple[str, ...]:
+def find_programs(part: str) -> tuple[str, ...]:
     """Return the programs that one command needs, without their modes."""
     first = (_unwrapped(_words(one))[:1] for one in _piped(part[:_MOST_READ]))
     names = (words[0].rsplit("/", 1)[-1] for words in first if words and words[0][:1] not in "./~")
@@ -149,18 +149,18 @@ def programs_of(part: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable))
 
 
-def options_of(part: str) -> tuple[str, ...]:
+def find_options(part: str) -> tuple[str, ...]:
     """Return the options of one command by name, whatever they are given."""
     named = (_OPTION.match(word) for word in _arguments(part))
     return tuple(dict.fromkeys(_option_name(hit[0]) for hit in named if hit))
 
 
-def plain_operands(part: str) -> tuple[str, ...]:
+def find_modes(part: str) -> tuple[str, ...]:
     """Return the operands of one command that could be a mode: `plugin` and `activate`."""
     return tuple(dict.fromkeys(word for word in _arguments(part) if _MODE.fullmatch(word)))
 
 
-def without_filters(part: str) -> str:
+def strip_filters(part: str) -> str:
     """Return a command without what only shortens or hides what it says."""
     return _compile_shortened().sub("", part).strip()
 
@@ -191,10 +191,10 @@ def _option_name(word: str) -> str:
     return f"-{''.join(sorted(word[1:]))}" if is_cluster else word
 
 
-def script_of(part: str) -> str:
+def find_script(part: str) -> str:
     """Return the name of the script that one command runs by an interpreter; empty where none."""
     for word in _words(part[:_MOST_READ])[:_MOST_PARTS]:
-        if ending_of(word) in _names().scripts:
+        if read_ending(word) in _names().scripts:
             return word.rsplit("/", 1)[-1]
     return ""
 
@@ -283,4 +283,4 @@ def _how_run(words: list[str], part: str) -> str:
 
 
 def _script(name: str) -> str:
-    return "script" if ending_of(name) in _names().scripts else name
+    return "script" if read_ending(name) in _names().scripts else name

@@ -21,34 +21,31 @@ from types import MappingProxyType
 from prowess.experience.draft_facts import (
     TITLE,
     DraftFacts,
-    as_generated,
     clean_trace,
-    cut,
-    draft_facts,
-    facts_of,
-    facts_of_clean,
-    in_quotes,
-    is_untouched,
-    plain,
-    same_draft,
-    seal,
-    unix,
+    flatten_text,
+    hash_draft,
+    make_clean_facts,
+    normalize_lines,
+    quote_text,
+    read_facts,
+    shorten_text,
+    write_facts,
 )
-from prowess.experience.fingerprint import COARSE_STEPS, programs
+from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
 from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import (
-    Action,
     Deed,
-    Step,
     Trace,
+    TraceAction,
+    TraceStep,
     UiTarget,
-    command_of,
-    deed_of,
-    path_of,
+    find_command,
+    find_deed,
+    find_path,
 )
 from prowess.workshop.edit import parsed
 
@@ -66,7 +63,9 @@ _REPLAY = "`bash {path}` shows the recorded steps, and does them with `--execute
 _GAPS = re.compile(r"\n{3,}")
 
 
-def promoted(text: str, *, name: str, description: str = "", replay: str = "") -> tuple[str, str]:
+def promote_draft(
+    text: str, *, name: str, description: str = "", replay: str = ""
+) -> tuple[str, str]:
     """Return the description and the body of the skill that a draft becomes.
 
     Args:
@@ -75,10 +74,10 @@ def promoted(text: str, *, name: str, description: str = "", replay: str = "") -
         description: what a person wrote for it; empty to make one from the task.
         replay: the file of its replay in the skill; empty where it has none.
     """
-    front = frontmatter.read(unix(text))
-    said = _by_person(description) or _described(front, draft_facts(text))
+    front = frontmatter.read(normalize_lines(text))
+    said = _by_person(description) or _described(front, read_facts(text))
     kept = "\n".join(_kept(front.body.split("\n"))).strip("\n")
-    title = plain(re.sub(r"[-_]+", " ", name), _MOST_TASK).strip().capitalize()
+    title = flatten_text(re.sub(r"[-_]+", " ", name), _MOST_TASK).strip().capitalize()
     label = f"- Replay script: {_REPLAY.format(path=replay)}\n\n" if replay else ""
     return said, f"# {title or 'Skill'}\n\n{label}{_GAPS.sub(chr(10) * 2, kept)}\n"
 
@@ -87,14 +86,18 @@ def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:
     written = _by_person(FieldReader(front).text("description"))
     if written and not written.startswith(DRAFT_DESCRIPTION):
         return written
-    task = cut(facts.task if facts else "", _MOST_TASK).rstrip(".!?\u3002 ").translate(_ANGLES)
+    task = (
+        shorten_text(facts.task if facts else "", _MOST_TASK)
+        .rstrip(".!?\u3002 ")
+        .translate(_ANGLES)
+    )
     if not task:
         return "A procedure that worked once. Use when a user asks for what it describes."
     return f"How to do this: {task}. Use when a user asks for it, or for nearly the same."
 
 
 def _by_person(description: str) -> str:
-    return cut(masked(one_line(description)), _MOST_DESCRIPTION)
+    return shorten_text(masked(one_line(description)), _MOST_DESCRIPTION)
 
 
 def _kept(lines: list[str]) -> list[str]:
@@ -147,29 +150,29 @@ _REFUSED = re.compile(
 )
 
 
-def needs_warning(steps: Sequence[Step], *, on_device: bool) -> bool:
+def needs_warning(steps: Sequence[TraceStep], *, on_device: bool) -> bool:
     """Return whether a probe was seen and nobody agreed to it in the steps that a draft shows."""
     if not any(_shows_probe(step, on_device=on_device) for step in steps):
         return False
     return not any(_was_authorised(step) for step in steps[:COARSE_STEPS])
 
 
-def _shows_probe(step: Step, *, on_device: bool) -> bool:
+def _shows_probe(step: TraceStep, *, on_device: bool) -> bool:
     return _MARKER.search(step.result) is not None and _may_probe(step, on_device=on_device)
 
 
-def _may_probe(step: Step, *, on_device: bool) -> bool:
-    deed = deed_of(step.action, on_device=on_device)
+def _may_probe(step: TraceStep, *, on_device: bool) -> bool:
+    deed = find_deed(step.action, on_device=on_device)
     if deed in _WRITTEN_BY_HARNESS:
         return True
     if not on_device:
         return False
     if deed in _COMMANDS:
-        return not _SPELT.search(command_of(step.action))
+        return not _SPELT.search(find_command(step.action))
     return deed is Deed.TOOL and not _FETCHING.search(step.action.kind)
 
 
-def _was_authorised(step: Step) -> bool:
+def _was_authorised(step: TraceStep) -> bool:
     is_asked = step.action.kind.strip().casefold() == "request_human_auth"
     return is_asked and not step.failed and not _REFUSED.search(step.result)
 
@@ -199,7 +202,7 @@ _PATCHED = re.compile(
 )
 
 
-def summary(step: Step, *, on_device: bool, folder: str = "") -> str:
+def summarize_step(step: TraceStep, *, on_device: bool, folder: str = "") -> str:
     """Return what a step did, as a call: `tap(120, 340)`, `read(src/main.py)`.
 
     Args:
@@ -208,18 +211,18 @@ def summary(step: Step, *, on_device: bool, folder: str = "") -> str:
         folder: the folder in which the agent worked; files below it are named from there.
     """
     action = step.action
-    deed = deed_of(action, on_device=on_device)
+    deed = find_deed(action, on_device=on_device)
     if deed is Deed.TYPE:
         return _typed(step)
     if deed in _BY_DEED:
         return _BY_DEED[deed](action)
     if deed in _FILE_WORDS:
-        path = path_of(action) or _patched_file(action)
-        return f"{_FILE_WORDS[deed]}({plain(_below(path, folder), _MOST_PATH)})"
+        path = find_path(action) or _patched_file(action)
+        return f"{_FILE_WORDS[deed]}({flatten_text(_below(path, folder), _MOST_PATH)})"
     return _tool(action, folder)
 
 
-def target_words(target: UiTarget | None) -> str:
+def describe_target(target: UiTarget | None) -> str:
     """Return the element of a step, its known fields in a fixed order; empty for none."""
     if target is None:
         return ""
@@ -229,33 +232,33 @@ def target_words(target: UiTarget | None) -> str:
         "contentDesc": target.content_desc,
         "class": target.class_name,
     }
-    words = [f"{name}={in_quotes(text, _MOST_TARGET)}" for name, text in texts.items() if text]
+    words = [f"{name}={quote_text(text, _MOST_TARGET)}" for name, text in texts.items() if text]
     if target.clickable is not None:
         words.append(f"clickable={'true' if target.clickable else 'false'}")
     return ", ".join(words)
 
 
-def intent(step: Step) -> str:
+def describe_intent(step: TraceStep) -> str:
     """Return why a step was taken; empty where nobody said."""
-    return plain(step.thought or step.action.text("reason"), MOST_INTENT)
+    return flatten_text(step.thought or step.action.text("reason"), MOST_INTENT)
 
 
-def observed(step: Step) -> str:
+def describe_result(step: TraceStep) -> str:
     """Return what was seen after a step, and that it went wrong where it did."""
-    seen = plain(step.result, MOST_OBSERVED)
+    seen = flatten_text(step.result, MOST_OBSERVED)
     if not step.failed:
         return seen
     return f"(failed) {seen}".rstrip()
 
 
-def _typed(step: Step) -> str:
+def _typed(step: TraceStep) -> str:
     text = step.action.text("text", "value", "inputText", "input_text")
     if is_secret_step(step) or HIDDEN in text:
         return f"type({HIDDEN})"
-    return f"type({in_quotes(text, MOST_TYPED)})"
+    return f"type({quote_text(text, MOST_TYPED)})"
 
 
-def _gesture(action: Action) -> str:
+def _gesture(action: TraceAction) -> str:
     kind = _kind(action)
     if kind == "tap_element":
         return f"tap_element(elementId={_value(action, 'elementId', 'element_id', 'id')})"
@@ -265,41 +268,41 @@ def _gesture(action: Action) -> str:
     return f"{kind}({start} -> {_number(action, 'x2')}, {_number(action, 'y2')})"
 
 
-def _wait(action: Action) -> str:
+def _wait(action: TraceAction) -> str:
     return f"wait({_number(action, 'durationMs', _USUAL_WAIT)}ms)"
 
 
-def _batch(action: Action) -> str:
+def _batch(action: TraceAction) -> str:
     inner = action.fields.get("actions")
     listed = inner if isinstance(inner, Sequence) and not isinstance(inner, str) else ()
-    kinds = [Action("", one).text("type") or "?" for one in listed if isinstance(one, Mapping)]
+    kinds = [TraceAction("", one).text("type") or "?" for one in listed if isinstance(one, Mapping)]
     more = ", ..." if len(kinds) > _MOST_NAMED else ""
-    named = ", ".join(plain(kind, _MOST_NAME) for kind in kinds[:_MOST_NAMED])
+    named = ", ".join(flatten_text(kind, _MOST_NAME) for kind in kinds[:_MOST_NAMED])
     return f"batch_actions({len(kinds)}: {named}{more})" if kinds else "batch_actions"
 
 
-def _command(action: Action) -> str:
-    return f"shell({plain(command_of(action), MOST_COMMAND)})"
+def _command(action: TraceAction) -> str:
+    return f"shell({flatten_text(find_command(action), MOST_COMMAND)})"
 
 
-def _ask(action: Action) -> str:
+def _ask(action: TraceAction) -> str:
     if _kind(action) == "request_human_auth":
-        return f"request_human_auth({plain(action.text('capability'), _MOST_NAME)})"
+        return f"request_human_auth({flatten_text(action.text('capability'), _MOST_NAME)})"
     asked = action.text("question", "prompt", "message", "instruction") or _first_question(action)
-    return f"{plain(action.kind, _MOST_NAME)}({in_quotes(asked, MOST_TYPED)})"
+    return f"{flatten_text(action.kind, _MOST_NAME)}({quote_text(asked, MOST_TYPED)})"
 
 
-def _first_question(action: Action) -> str:
+def _first_question(action: TraceAction) -> str:
     asked = action.fields.get("questions")
     first = asked[0] if isinstance(asked, Sequence) and asked else None
-    return Action("", first).text("question") if isinstance(first, Mapping) else ""
+    return TraceAction("", first).text("question") if isinstance(first, Mapping) else ""
 
 
-def _finish(action: Action) -> str:
-    return f"finish({in_quotes(action.text('message'), MOST_TYPED)})"
+def _finish(action: TraceAction) -> str:
+    return f"finish({quote_text(action.text('message'), MOST_TYPED)})"
 
 
-_BY_DEED: Mapping[Deed, Callable[[Action], str]] = MappingProxyType(
+_BY_DEED: Mapping[Deed, Callable[[TraceAction], str]] = MappingProxyType(
     {
         Deed.GESTURE: _gesture,
         Deed.KEY: lambda action: f"keyevent({_value(action, 'keycode', 'key')})",
@@ -315,21 +318,22 @@ _BY_DEED: Mapping[Deed, Callable[[Action], str]] = MappingProxyType(
 )
 
 
-def _tool(action: Action, folder: str) -> str:
-    name = plain(action.kind, _MOST_NAME) or "?"
+def _tool(action: TraceAction, folder: str) -> str:
+    name = flatten_text(action.kind, _MOST_NAME) or "?"
     if not _NAME_START.match(name):
         # A line that begins with another sign may be a heading or a list.
         name = f"tool {name}"
     said = [key for key in (*_FIRST, *_TELLING, *action.fields) if action.text(key)]
-    if path_of(action) and not (said and said[0] in _FIRST):
-        return f"{name}({plain(_below(path_of(action), folder), _MOST_PATH)})"
+    if find_path(action) and not (said and said[0] in _FIRST):
+        return f"{name}({flatten_text(_below(find_path(action), folder), _MOST_PATH)})"
     if not said:
         return name
-    return f"{name}({plain(said[0], _MOST_NAME)}={in_quotes(action.text(said[0]), MOST_TYPED)})"
+    value = quote_text(action.text(said[0]), MOST_TYPED)
+    return f"{name}({flatten_text(said[0], _MOST_NAME)}={value})"
 
 
-def _patched_file(action: Action) -> str:
-    found = _PATCHED.search(action.text("patch", "input", "diff") or command_of(action))
+def _patched_file(action: TraceAction) -> str:
+    found = _PATCHED.search(action.text("patch", "input", "diff") or find_command(action))
     return found[1] if found else ""
 
 
@@ -339,11 +343,11 @@ def _below(path: str, folder: str) -> str:
     return path[len(start) + 1 :] if inside else path
 
 
-def _kind(action: Action) -> str:
+def _kind(action: TraceAction) -> str:
     return action.kind.strip().casefold()
 
 
-def _number(action: Action, name: str, default: float = 0.0) -> str:
+def _number(action: TraceAction, name: str, default: float = 0.0) -> str:
     value = action.fields.get(name)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return _rounded(value) if is_number and isinstance(value, (int, float)) else _rounded(default)
@@ -354,17 +358,12 @@ def _rounded(number: float) -> str:
     return str(round(number)) if abs(number) < _MOST_NUMBER else "?"
 
 
-def _value(action: Action, *names: str) -> str:
+def _value(action: TraceAction, *names: str) -> str:
     """Return a field that is a name or a number."""
     found = (action.fields.get(name) for name in names)
     value = next((one for one in found if isinstance(one, (str, int, float)) and one != ""), "?")
-    return plain(value, _MOST_NAME) if isinstance(value, str) else _rounded(value)
+    return flatten_text(value, _MOST_NAME) if isinstance(value, str) else _rounded(value)
 
-
-__all__ = [
-    "HUMAN_AUTH_MARK", "DraftFacts", "draft_document", "draft_facts", "facts_of", "is_untouched",
-    "promoted", "same_draft",
-]  # fmt: skip
 
 HUMAN_AUTH_MARK = "\u26a0 WARNING:"
 MOST_TITLE, MOST_OUTCOME = 180, 500
@@ -374,7 +373,7 @@ _MOST_LISTED = 8
 _NO_TASK = "(no task was given)"
 
 
-def draft_document(
+def write_draft(
     trace: Trace, *, stem: str, generated_at: str, script: str = "", strict: bool
 ) -> str:
     """Return the whole file of a draft.
@@ -387,7 +386,7 @@ def draft_document(
         strict: whether the draft is the `SKILL.md` of a folder of its own.
     """
     cleaned = clean_trace(trace)
-    facts = facts_of_clean(cleaned, trace_id=trace.id, generated_at=generated_at)
+    facts = make_clean_facts(cleaned, trace_id=trace.id, generated_at=generated_at)
     warns = needs_warning(trace.steps, on_device=trace.is_on_device)
     body = "\n".join(_body(cleaned, facts, script, warns=warns))
 
@@ -396,12 +395,12 @@ def draft_document(
         return "\n".join((*_front(stem, facts, strict=strict), "", body, ""))
 
     # The hash covers the whole file, so that a changed description counts as a change too.
-    return whole(replace(facts, body_hash=seal(whole(facts))))
+    return whole(replace(facts, body_hash=hash_draft(whole(facts))))
 
 
 def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
-    task = cut(facts.task, MOST_TITLE)
-    said: dict[str, object] = {"generated": as_generated(facts)}
+    task = shorten_text(facts.task, MOST_TITLE)
+    said: dict[str, object] = {"generated": write_facts(facts)}
     if task:
         said["triggers"] = {"any": [task]}
     about = f"Auto-generated draft for: {(task or _NO_TASK).translate(_ANGLES)}"
@@ -416,7 +415,7 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
 
 
 def _body(trace: Trace, facts: DraftFacts, script: str, *, warns: bool) -> Iterator[str]:
-    yield f"# {TITLE}{cut(facts.task, MOST_TITLE) or _NO_TASK}"
+    yield f"# {TITLE}{shorten_text(facts.task, MOST_TITLE) or _NO_TASK}"
     yield ""
     yield from _labels(facts, script)
     if warns:
@@ -425,7 +424,7 @@ def _body(trace: Trace, facts: DraftFacts, script: str, *, warns: bool) -> Itera
     yield from _section("Preconditions", _preconditions(trace))
     yield from _section("Procedure (Draft)", _procedure(trace))
     yield from _section("Completion Criteria", _criteria(trace))
-    outcome = plain(trace.final_message, MOST_OUTCOME)
+    outcome = flatten_text(trace.final_message, MOST_OUTCOME)
     yield from _section("Last Known Outcome", [f"The run ended with: {outcome or '(empty)'}"])
     yield from _section("Refinement Checklist", [f"- [ ] {item}" for item in _CHECKLIST])
 
@@ -434,12 +433,12 @@ def _labels(facts: DraftFacts, script: str) -> Iterator[str]:
     yield "- Status: draft (auto-generated, nobody has reviewed it yet)"
     yield f"- Confidence: {facts.confidence}"
     yield f"- Generated: {facts.generated_at}"
-    yield f"- Source session: {cut(facts.source_session, _DRAFT_MOST_PATH) or 'unknown'}"
+    yield f"- Source session: {shorten_text(facts.source_session, _DRAFT_MOST_PATH) or 'unknown'}"
     yield f"- behavior_fingerprint: {facts.behaviour}"
     if facts.flow:
         yield f"- flow_fingerprint: {facts.flow}"
     if script:
-        yield f"- Replay script: {plain(script, _DRAFT_MOST_PATH)}"
+        yield f"- Replay script: {flatten_text(script, _DRAFT_MOST_PATH)}"
 
 
 _WARNING = (
@@ -464,14 +463,14 @@ def _section(title: str, lines: Sequence[str] | Iterator[str]) -> Iterator[str]:
 
 
 def _when(trace: Trace, facts: DraftFacts) -> Iterator[str]:
-    task = cut(facts.task, MOST_TITLE) or _NO_TASK
+    task = shorten_text(facts.task, MOST_TITLE) or _NO_TASK
     yield f"- A user asks for this, or for nearly the same: {task}"
     if apps := _apps(trace):
         yield f"- The work is done in {apps}."
 
 
 def _apps(trace: Trace) -> str:
-    names = dict.fromkeys(plain(step.app, _MOST_APP) for step in trace.steps[:SHOWN_STEPS])
+    names = dict.fromkeys(flatten_text(step.app, _MOST_APP) for step in trace.steps[:SHOWN_STEPS])
     # Every device has one, whatever it is called.
     return _listed([name for name in names if name and "launcher" not in name.casefold()])
 
@@ -494,12 +493,12 @@ def _preconditions(trace: Trace) -> Iterator[str]:
 
 def _needed(trace: Trace) -> list[str]:
     commands = (
-        command_of(step.action)
+        find_command(step.action)
         for step in trace.steps[:SHOWN_STEPS]
-        if deed_of(step.action, on_device=False) in (Deed.SHELL, Deed.SCRIPT) and not step.failed
+        if find_deed(step.action, on_device=False) in (Deed.SHELL, Deed.SCRIPT) and not step.failed
     )
-    named = (name for command in commands for name in programs(command))
-    return list(dict.fromkeys(plain(name, _MOST_APP) for name in named))
+    named = (name for command in commands for name in list_programs(command))
+    return list(dict.fromkeys(flatten_text(name, _MOST_APP) for name in named))
 
 
 def _procedure(trace: Trace) -> Iterator[str]:
@@ -512,14 +511,14 @@ def _procedure(trace: Trace) -> Iterator[str]:
         yield f"{len(trace.steps) - SHOWN_STEPS} later steps of the run are not shown here."
 
 
-def _step(number: int, step: Step, trace: Trace) -> Iterator[str]:
-    did = summary(step, on_device=trace.is_on_device, folder=trace.folder)
-    where = f" (app={plain(step.app, _MOST_APP) or 'unknown'})" if trace.is_on_device else ""
+def _step(number: int, step: TraceStep, trace: Trace) -> Iterator[str]:
+    did = summarize_step(step, on_device=trace.is_on_device, folder=trace.folder)
+    where = f" (app={flatten_text(step.app, _MOST_APP) or 'unknown'})" if trace.is_on_device else ""
     yield f"{number}. {did}{where}"
     lines = {
-        "intent": intent(step),
-        "ui_target": target_words(step.target),
-        "observed": observed(step),
+        "intent": describe_intent(step),
+        "ui_target": describe_target(step.target),
+        "observed": describe_result(step),
     }
     # Four spaces, so that the lines below step 10 still belong to it.
     yield from (f"    - {name}: {words}" for name, words in lines.items() if words)
@@ -531,6 +530,6 @@ def _criteria(trace: Trace) -> Iterator[str]:
     else:
         yield "- What the task asks for is there, and a check of it has been run."
     yield "- The last step ended without an error."
-    last = observed(trace.steps[-1]) if trace.steps else ""
+    last = describe_result(trace.steps[-1]) if trace.steps else ""
     if last:
         yield f"- In the recorded run the last step showed: {last}"

@@ -4,8 +4,8 @@ Facts are written into the frontmatter and read back from there alone: the text 
 what strangers wrote, also lines that look like a fingerprint. A draft of OpenPocket has no such
 frontmatter; of it only the list right below the title counts, which nothing quoted can reach. Names
 are made from the task, for any script or for the standard. A slug is no identity, so nothing is
-removed because of a slug alone. What is quoted (`plain` as prose, `in_quotes` as JSON) is cut,
-holds no credential, and can begin neither a fence, a tag, a link nor a placeholder.
+removed because of a slug alone. What is quoted (`flatten_text` as prose, `quote_text` as JSON) is
+cut, holds no credential, and can begin neither a fence, a tag, a link nor a placeholder.
 """
 
 import hashlib
@@ -17,15 +17,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from prowess.experience.fingerprint import COARSE_STEPS, behaviour, flow
-from prowess.experience.redaction import HIDDEN, without_secrets
+from prowess.experience.fingerprint import COARSE_STEPS, hash_behaviour, hash_flow
+from prowess.experience.redaction import HIDDEN, remove_secrets
 from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, mapping
 from prowess.skills.metadata import resolve
 from prowess.skills.model import Value
 from prowess.skills.text import clean, one_line
-from prowess.transcripts.traces import MOST_STEPS, MOST_TASK, MOST_WORDS, Action, Json, Step, Trace
+from prowess.transcripts.traces import (
+    MOST_STEPS,
+    MOST_TASK,
+    MOST_WORDS,
+    Json,
+    Trace,
+    TraceAction,
+    TraceStep,
+)
 
 CUT = "..."
 # What is read of a text: a credential behind what is shown must still be seen as a whole.
@@ -41,21 +49,21 @@ _PLACEHOLDER = re.compile(r"(?<!\\)\$(?=ARGUMENTS|[0-9]|\{CLAUDE_)")
 _TICK = re.compile("[`\u02cb\uff40]")
 
 
-def plain(text: str, most: int) -> str:
+def flatten_text(text: str, most: int) -> str:
     """Return `text` on one line of at most `most` characters, in which nothing begins."""
     words = masked(one_line(_read(text, most)))
     words = _LINK.sub("] ", _TAG.sub("< ", _TICK.sub("'", words)))
-    return cut(_PLACEHOLDER.sub(r"\\$", words), most)
+    return shorten_text(_PLACEHOLDER.sub(r"\\$", words), most)
 
 
-def in_quotes(text: str, most: int) -> str:
+def quote_text(text: str, most: int) -> str:
     """Return `text`, cut to `most` characters, in JSON's quotes; line ends are kept as escapes."""
-    words = cut(masked(clean(_read(text, most))).strip(), most)
+    words = shorten_text(masked(clean(_read(text, most))).strip(), most)
     written = _LINK.sub(r"\\u005d", _TAG.sub(r"\\u003c", json.dumps(words, ensure_ascii=False)))
     return _PLACEHOLDER.sub(r"\\u0024", written).replace("`", r"\u0060")
 
 
-def cut(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """Return `text`, or its beginning and three dots where it is longer than `most`."""
     if len(text) <= most:
         return text
@@ -78,7 +86,7 @@ _HASH_DIGITS = 8
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
-def mixed_slug(task: str) -> str:
+def make_mixed_slug(task: str) -> str:
     """Return the name of a task with the letters and digits of every script."""
     text = unicodedata.normalize("NFKC", _sayable(task).lower())
     kept = "".join(letter if _is_kept(letter) else "-" for letter in text)
@@ -87,7 +95,7 @@ def mixed_slug(task: str) -> str:
     return _cut("-".join(word for word in words if word)) or _NOTHING
 
 
-def strict_slug(task: str) -> str:
+def make_strict_slug(task: str) -> str:
     """Return the name of a task in the letters of the standard: a to z and digits.
 
     Where letters of another script are lost, a hash of the whole task stands for them, so that two
@@ -103,7 +111,7 @@ def strict_slug(task: str) -> str:
     return f"{_cut(slug, MOST_SLUG - _HASH_DIGITS - 1) or _NOTHING}-{digest}"
 
 
-def stem(timestamp: str, slug: str) -> str:
+def make_stem(timestamp: str, slug: str) -> str:
     """Return the name that a draft and its script share."""
     return f"{timestamp}-{slug}"
 
@@ -191,9 +199,9 @@ _LISTED = MappingProxyType(
 )
 
 
-def facts_of(trace: Trace, *, generated_at: str) -> DraftFacts:
+def make_facts(trace: Trace, *, generated_at: str) -> DraftFacts:
     """Return the facts that the draft of a trace will hold, all but the hash of its text."""
-    return facts_of_clean(clean_trace(trace), trace_id=trace.id, generated_at=generated_at)
+    return make_clean_facts(clean_trace(trace), trace_id=trace.id, generated_at=generated_at)
 
 
 def clean_trace(trace: Trace) -> Trace:
@@ -202,7 +210,7 @@ def clean_trace(trace: Trace) -> Trace:
         _cut_step(step, MOST_WORDS if at < COARSE_STEPS else _MOST_UNSEEN)
         for at, step in enumerate(trace.steps[:MOST_STEPS])
     )
-    return without_secrets(
+    return remove_secrets(
         replace(
             trace,
             task=trace.task[:MOST_TASK],
@@ -212,11 +220,11 @@ def clean_trace(trace: Trace) -> Trace:
     )
 
 
-def _cut_step(step: Step, most: int) -> Step:
+def _cut_step(step: TraceStep, most: int) -> TraceStep:
     fields = {name: _cut_value(value, 0) for name, value in step.action.fields.items()}
     return replace(
         step,
-        action=Action(step.action.kind, fields),
+        action=TraceAction(step.action.kind, fields),
         result=step.result[:most],
         thought=step.thought[:most],
     )
@@ -234,35 +242,35 @@ def _cut_value(value: Json, depth: int) -> Json:
     return value
 
 
-def facts_of_clean(trace: Trace, *, trace_id: str, generated_at: str) -> DraftFacts:
+def make_clean_facts(trace: Trace, *, trace_id: str, generated_at: str) -> DraftFacts:
     """Return the facts of a trace that `clean_trace` made; its hash is that of the real one."""
     return DraftFacts(
         trace_id=trace_id,
-        task=plain(trace.task, MOST_FACT),
-        source_session=plain(trace.session_path, MOST_FACT),
-        behaviour=behaviour(trace.steps),
-        flow=flow(trace.steps, on_device=trace.is_on_device),
-        confidence=confidence(trace),
-        generated_at=plain(generated_at, MOST_FACT),
+        task=flatten_text(trace.task, MOST_FACT),
+        source_session=flatten_text(trace.session_path, MOST_FACT),
+        behaviour=hash_behaviour(trace.steps),
+        flow=hash_flow(trace.steps, on_device=trace.is_on_device),
+        confidence=rate_confidence(trace),
+        generated_at=flatten_text(generated_at, MOST_FACT),
         on_device=trace.is_on_device,
     )
 
 
-def confidence(trace: Trace) -> str:
+def rate_confidence(trace: Trace) -> str:
     """Return how far one run can be trusted: `medium` at best."""
     kinds = [step.action.kind for step in trace.steps[:COARSE_STEPS]]
     return "medium" if len(kinds) >= _FEWEST_STEPS and len(set(kinds)) >= _FEWEST_KINDS else "low"
 
 
-def as_generated(facts: DraftFacts) -> dict[str, str]:
+def write_facts(facts: DraftFacts) -> dict[str, str]:
     """Return the facts as the frontmatter holds them."""
     written = {name: str(getattr(facts, field)) for field, name in _NAMES.items()}
     return written | {_PLACE: _DEVICE if facts.on_device else _HOST}
 
 
-def draft_facts(text: str) -> DraftFacts | None:
+def read_facts(text: str) -> DraftFacts | None:
     """Return what a draft says of itself, or None where a text is no draft."""
-    front = frontmatter.read(unix(text))
+    front = frontmatter.read(normalize_lines(text))
     if not front.readable:
         return None
     if not front.present:
@@ -283,22 +291,22 @@ def draft_facts(text: str) -> DraftFacts | None:
 
 def is_untouched(text: str) -> bool:
     """Return whether a draft is still, letter by letter, what was written."""
-    facts = draft_facts(text)
+    facts = read_facts(text)
     return (
         facts is not None
         and bool(facts.body_hash)
-        and facts.body_hash == seal(unix(text).replace(facts.body_hash, "", 1))
+        and facts.body_hash == hash_draft(normalize_lines(text).replace(facts.body_hash, "", 1))
     )
 
 
-def seal(text: str) -> str:
+def hash_draft(text: str) -> str:
     """Return the hash of a draft whose own place for it is empty."""
     return hashlib.sha256(text.rstrip().encode("utf-8", "surrogatepass")).hexdigest()[
         :_FACTS_HASH_DIGITS
     ]
 
 
-def same_draft(new: DraftFacts, old: DraftFacts) -> str:
+def compare_drafts(new: DraftFacts, old: DraftFacts) -> str:
     """Return why one of two drafts is enough: `fingerprint`, `task`, or empty where it is not."""
     asked = new.task, old.task
     if new.flow or old.flow:
@@ -310,7 +318,9 @@ def same_draft(new: DraftFacts, old: DraftFacts) -> str:
     # Off a device many tasks go the same way: look, change, test, commit.
     if is_same_way and ((new.on_device and old.on_device) or tasks_alike(*asked)):
         return "fingerprint"
-    is_same_task = mixed_slug(new.task) == mixed_slug(old.task) and tasks_alike(new.task, old.task)
+    is_same_task = make_mixed_slug(new.task) == make_mixed_slug(old.task) and tasks_alike(
+        new.task, old.task
+    )
     return "task" if is_same_task else ""
 
 
@@ -332,7 +342,7 @@ def _tokens(task: str) -> Iterator[str]:
         yield from (word[at : at + 2] for at in range(max(len(word) - 1, 1)))
 
 
-def unix(text: str) -> str:
+def normalize_lines(text: str) -> str:
     """Return `text` with line ends as they are written here, and without a mark before it."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 

@@ -16,14 +16,14 @@ from enum import Enum
 from prowess.secrets.credentials import masked
 from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (
-    Action,
     Deed,
     Json,
-    Step,
     Trace,
+    TraceAction,
+    TraceStep,
     UiTarget,
-    command_of,
-    deed_of,
+    find_command,
+    find_deed,
 )
 
 # What an action puts into a field.
@@ -67,7 +67,7 @@ def names_secret(text: str) -> bool:
 
 def is_secret_target(target: UiTarget | None) -> bool:
     """Return whether an element is a secret field, or belongs to one."""
-    return target is not None and any(names_secret(label) for label in labels_of(target))
+    return target is not None and any(names_secret(label) for label in list_labels(target))
 
 
 def names_user(text: str) -> bool:
@@ -101,7 +101,7 @@ def names_secret_field(fields: Mapping[str, Json]) -> bool:
     return any(isinstance(name, str) and names_secret(name) for name in named)
 
 
-def field_labels(fields: Mapping[str, Json]) -> tuple[str, ...]:
+def find_field_labels(fields: Mapping[str, Json]) -> tuple[str, ...]:
     """Return by what fields name the element that they are about."""
     named = (fields.get(name) for name in _FIELD_NAMES)
     return tuple(name for name in named if isinstance(name, str) and name)
@@ -122,7 +122,7 @@ def is_secret_value(name: str, value: str) -> bool:
     return is_named or bool(_MAYBE.search(name) and masked(said) != said)
 
 
-def labels_of(target: UiTarget) -> tuple[str, ...]:
+def list_labels(target: UiTarget) -> tuple[str, ...]:
     """Return by what an element is named; of its id the part that its program gave it."""
     named = (target.text, target.content_desc, target.label, target.class_name, target.element_id)
     # The name of the program is no name of the field.
@@ -185,9 +185,9 @@ _COUNTED = re.compile(
 _NUMBERS = frozenset(("id", "elementId", "element_id", "ref", "index"))
 
 
-def way_of(action: Action) -> Deed:
+def classify_action(action: TraceAction) -> Deed:
     """Return whether an action touches, types or presses a key, also where a tool does it."""
-    deed = deed_of(action, on_device=True)
+    deed = find_deed(action, on_device=True)
     if deed is not Deed.TOOL:
         return deed
     said = f"{action.kind} {action.text('action')}"
@@ -197,18 +197,18 @@ def way_of(action: Action) -> Deed:
     return deed
 
 
-def labels(step: Step) -> tuple[str, ...]:
+def find_labels(step: TraceStep) -> tuple[str, ...]:
     """Return by what a step names the element that it is about."""
     target = step.target
     if target is not None and target.is_known:
-        return labels_of(target)
-    is_tool = deed_of(step.action, on_device=True) is Deed.TOOL
-    return field_labels(step.action.fields) if is_tool else ()
+        return list_labels(target)
+    is_tool = find_deed(step.action, on_device=True) is Deed.TOOL
+    return find_field_labels(step.action.fields) if is_tool else ()
 
 
-def focus_after(step: Step, had: Focus) -> Focus:
+def move_focus(step: TraceStep, had: Focus) -> Focus:
     """Return what has the focus once a step is done."""
-    way = way_of(step.action)
+    way = classify_action(step.action)
     if way is Deed.GESTURE:
         return _touched(step, had)
     if way is Deed.KEY:
@@ -218,11 +218,11 @@ def focus_after(step: Step, had: Focus) -> Focus:
     return Focus.OTHER if way in (Deed.LAUNCH, Deed.FINISH) else had
 
 
-def _touched(step: Step, had: Focus) -> Focus:
-    named = labels(step)
+def _touched(step: TraceStep, had: Focus) -> Focus:
+    named = find_labels(step)
     if not named:
         named = (step.thought,)
-    if digit_of(step) or any(is_beside_secret(label) for label in named):
+    if read_digit(step) or any(is_beside_secret(label) for label in named):
         # The eye beside a password leaves the focus where it is, as the keys of a pad do.
         return had
     if any(names_secret(label) for label in named):
@@ -233,8 +233,8 @@ def _touched(step: Step, had: Focus) -> Focus:
     return Focus.SECRET if goes_on and had is Focus.USER else Focus.OTHER
 
 
-def _pressed(step: Step, had: Focus) -> Focus:
-    key = key_of(step.action)
+def _pressed(step: TraceStep, had: Focus) -> Focus:
+    key = read_key(step.action)
     if _AWAY.fullmatch(key):
         return Focus.OTHER
     if not _ONWARD.fullmatch(key):
@@ -242,8 +242,8 @@ def _pressed(step: Step, had: Focus) -> Focus:
     return Focus.SECRET if had is Focus.USER else Focus.OTHER
 
 
-def _typed(step: Step, had: Focus) -> Focus:
-    named = labels(step)
+def _typed(step: TraceStep, had: Focus) -> Focus:
+    named = find_labels(step)
     if any(names_secret(label) for label in named):
         return Focus.SECRET
     if any(names_user(label) for label in named):
@@ -252,9 +252,9 @@ def _typed(step: Step, had: Focus) -> Focus:
     return Focus.USER if is_user else had
 
 
-def fills_secret(step: Step, focus: Focus) -> bool:
+def fills_secret(step: TraceStep, focus: Focus) -> bool:
     """Return whether what a step types goes into a secret field."""
-    named = labels(step)
+    named = find_labels(step)
     if any(names_secret(label) for label in named):
         return True
     if not named and _may_fill(step.action) and means_secret(step.thought):
@@ -262,30 +262,30 @@ def fills_secret(step: Step, focus: Focus) -> bool:
     return focus is Focus.SECRET and not any(names_other(label) for label in named)
 
 
-def _may_fill(action: Action) -> bool:
+def _may_fill(action: TraceAction) -> bool:
     """Return whether an action can put a text into a field of a screen."""
-    if deed_of(action, on_device=True) in (Deed.TYPE, Deed.TOOL, Deed.BATCH):
+    if find_deed(action, on_device=True) in (Deed.TYPE, Deed.TOOL, Deed.BATCH):
         return True
-    return "input" in command_of(action)
+    return "input" in find_command(action)
 
 
 def says_login(trace: Trace) -> bool:
     """Return whether a trace is about logging in somewhere, so that a password follows a name."""
-    said = (label for step in trace.steps for label in (step.thought, *labels(step)))
+    said = (label for step in trace.steps for label in (step.thought, *find_labels(step)))
     return any(_LOGIN.search(text) for text in (trace.task, *said))
 
 
-def key_of(action: Action) -> str:
+def read_key(action: TraceAction) -> str:
     """Return the key that an action presses, as it is written."""
     found = (action.fields.get(name) for name in _KEY_NAMES)
     named = (value for value in found if isinstance(value, (str, int)))
     return str(next((value for value in named if not isinstance(value, bool)), "")).strip()
 
 
-def character_of(action: Action) -> str:
+def read_character(action: TraceAction) -> str:
     """Return the letter or digit that a key writes; empty for any other key."""
-    key = key_of(action)
-    if key.isdigit() and deed_of(action, on_device=True) is Deed.KEY:
+    key = read_key(action)
+    if key.isdigit() and find_deed(action, on_device=True) is Deed.KEY:
         number = int(key[:6])
         for first, last, begins in _NUMBERED:
             if first <= number <= last:
@@ -295,9 +295,9 @@ def character_of(action: Action) -> str:
     return hit["one"].lower() if hit else ""
 
 
-def digit_of(step: Step) -> str:
+def read_digit(step: TraceStep) -> str:
     """Return the digit of the key on the screen that a step touches; empty for anything else."""
-    if way_of(step.action) is not Deed.GESTURE:
+    if classify_action(step.action) is not Deed.GESTURE:
         return ""
     named = _key_labels(step)
     digits = (hit["digit"] for label in named if (hit := _PAD_KEY.fullmatch(label.strip())))
@@ -308,7 +308,7 @@ def digit_of(step: Step) -> str:
     return thought[1] if thought and _TOUCHING.match(step.thought) else ""
 
 
-def _key_labels(step: Step) -> tuple[str, ...]:
+def _key_labels(step: TraceStep) -> tuple[str, ...]:
     """Return what may stand on the key that a step touches.
 
     Never the number that a harness gave an element: that counts what is on the screen.
@@ -321,30 +321,32 @@ def _key_labels(step: Step) -> tuple[str, ...]:
         named = (target.text, target.content_desc, target.label)
         is_key = len(own) > 1 and _PAD_KEY.fullmatch(own) is not None
         return tuple(filter(None, (*named, own if is_key else "")))
-    if deed_of(step.action, on_device=True) is not Deed.TOOL:
+    if find_deed(step.action, on_device=True) is not Deed.TOOL:
         return ()
     fields = step.action.fields
-    return field_labels({name: fields[name] for name in fields if name not in _NUMBERS})
+    return find_field_labels({name: fields[name] for name in fields if name not in _NUMBERS})
 
 
-def pad_steps(steps: Sequence[Step], focused: Sequence[Focus]) -> dict[int, str]:
+def find_pad_steps(steps: Sequence[TraceStep], focused: Sequence[Focus]) -> dict[int, str]:
     """Return the places of the steps that enter a number on a pad, each with its digit."""
     found: dict[int, str] = {}
     row: list[int] = []
     for place in range(len(steps) + 1):
         step = steps[place] if place < len(steps) else None
-        if step is not None and digit_of(step):
+        if step is not None and read_digit(step):
             row.append(place)
             continue
-        if step is not None and way_of(step.action) is Deed.WAIT:
+        if step is not None and classify_action(step.action) is Deed.WAIT:
             continue
         if row and _is_secret_row(row, steps, focused):
-            found |= {at: digit_of(steps[at]) for at in row}
+            found |= {at: read_digit(steps[at]) for at in row}
         row = []
     return found
 
 
-def _is_secret_row(row: Sequence[int], steps: Sequence[Step], focused: Sequence[Focus]) -> bool:
+def _is_secret_row(
+    row: Sequence[int], steps: Sequence[TraceStep], focused: Sequence[Focus]
+) -> bool:
     if focused[row[0]] is Focus.SECRET:
         return True
     return len(row) >= _FEWEST_DIGITS and not _COUNTING.search(steps[row[0]].app)
@@ -366,7 +368,7 @@ _PRESSED = frozenset(
 )  # fmt: skip
 
 
-def target_of(near: Sequence[UiTarget]) -> UiTarget | None:
+def find_field(near: Sequence[UiTarget]) -> UiTarget | None:
     """Return the field of a text, of the elements that were touched last before it in each run."""
     if not near:
         return None

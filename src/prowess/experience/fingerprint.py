@@ -1,8 +1,9 @@
 """Two hashes by which one way of doing a thing is known again, and what a patch does to files.
 
-`behaviour` is the coarse one, which other tools compute too: apps and kinds of actions, nothing
-else. `flow` also covers what was touched, read, run and filled in; where a trace says too little of
-that, it is empty and must not be compared. Neither depends on coordinates, typed text or results.
+`hash_behaviour` is the coarse one, which other tools compute too: apps and kinds of actions,
+nothing else. `hash_flow` also covers what was touched, read, run and filled in; where a trace says
+too little of that, it is empty and must not be compared. Neither depends on coordinates, typed text
+or results.
 
 A patch is read whole or not at all: a line that means nothing here could mean anything to whoever
 applied it. Lines of an update stand for whole lines of the file, so the texts that they become end
@@ -17,7 +18,14 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from prowess.transcripts.traces import Action, Deed, Step, command_of, deed_of, path_of
+from prowess.transcripts.traces import (
+    Deed,
+    TraceAction,
+    TraceStep,
+    find_command,
+    find_deed,
+    find_path,
+)
 
 _BEGIN, _END, _END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
 _PROGRAM = "apply_patch"
@@ -34,7 +42,7 @@ FIELDS: Final = ("input", "patch", "diff")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PatchChange:
     """One place of a file: the lines that are there, and those that take their place."""
 
     old: str
@@ -50,16 +58,16 @@ class PatchedFile:
     # Of a file that is added.
     content: str = ""
     # Of one that is updated.
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PatchChange, ...] = ()
 
 
-def patched_names(text: str) -> tuple[str, ...]:
+def find_patched_files(text: str) -> tuple[str, ...]:
     """Return the files that a patch of any kind names, each once and in its order."""
     found = _NAMED.findall(text) or _IN_DIFF.findall(text)
     return tuple(dict.fromkeys(name.strip() for name in found))
 
 
-def patch_in_command(command: str) -> str:
+def find_patch(command: str) -> str:
     """Return the patch that a command hands to `apply_patch` and nothing else; empty for none."""
     if not command.lstrip().startswith(_PROGRAM):
         return ""
@@ -108,7 +116,7 @@ def _file(header: re.Match[str], lines: Sequence[str]) -> PatchedFile | None:
     return PatchedFile(path=path, how="Add", content=_text(line[1:] for line in lines))
 
 
-def _changes(lines: Sequence[str]) -> tuple[Change, ...] | None:
+def _changes(lines: Sequence[str]) -> tuple[PatchChange, ...] | None:
     """Return the changes of an update; None where their texts alone do not tell them."""
     pieces: list[tuple[list[str], list[str]]] = []
     for line in lines:
@@ -129,7 +137,7 @@ def _changes(lines: Sequence[str]) -> tuple[Change, ...] | None:
     # What is put in beside no line of the file goes to a place that only the patcher knows.
     if not pieces or not all(old for old, _ in pieces):
         return None
-    return tuple(Change(_text(old), _text(new)) for old, new in pieces)
+    return tuple(PatchChange(_text(old), _text(new)) for old, new in pieces)
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -178,12 +186,12 @@ _RUNNERS = frozenset(
 _FILES = frozenset((Deed.READ, Deed.WRITE, Deed.EDIT, Deed.PATCH))
 
 
-def behaviour(steps: Sequence[Step]) -> str:
+def hash_behaviour(steps: Sequence[TraceStep]) -> str:
     """Return the coarse hash: the app and the kind of action of the first steps."""
     return _digest("|".join(f"{step.app or '?'}:{_detail(step)}" for step in steps[:COARSE_STEPS]))
 
 
-def flow(steps: Sequence[Step], *, on_device: bool) -> str:
+def hash_flow(steps: Sequence[TraceStep], *, on_device: bool) -> str:
     """Return the fine hash, over all steps and their targets; empty where too few have one."""
     targets = [_target(step, on_device=on_device) for step in steps]
     fewest = 1 if on_device else _FEWEST_HOST_TARGETS
@@ -193,7 +201,7 @@ def flow(steps: Sequence[Step], *, on_device: bool) -> str:
     return _digest("\n".join(f"{step.app or '?'}:{_detail(step)}\t{on}" for step, on in parts))
 
 
-def _detail(step: Step) -> str:
+def _detail(step: TraceStep) -> str:
     if step.action.kind == "launch_app":
         return f"launch_app:{step.action.text('packageName', 'package')}"
     if step.action.kind == "request_human_auth":
@@ -205,37 +213,39 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
-def _target(step: Step, *, on_device: bool) -> str:
+def _target(step: TraceStep, *, on_device: bool) -> str:
     """Return what a step was about, as far as it is the same each time; empty where unknown."""
     target = step.target
     if target is not None and target.is_known:
         # The name in the program stays when the words on the screen change.
         shown = target.resource_id or target.content_desc or target.text
         return " ".join(f"{shown} {'' if target.resource_id else target.class_name}".split())
-    deed = deed_of(step.action, on_device=on_device)
+    deed = find_deed(step.action, on_device=on_device)
     if deed in (Deed.SHELL, Deed.DEVICE_SHELL, Deed.SCRIPT):
-        command = command_of(step.action)
+        command = find_command(step.action)
         # A patch is handed to a command too, in lines that are no commands.
-        return " ".join((command_shape(command), *map(_base, patched_names(command)))).strip()
+        return " ".join(
+            (describe_command(command), *map(_base, find_patched_files(command)))
+        ).strip()
     if deed in _FILES:
-        return _base(path_of(step.action)) or " ".join(map(_base, _patched(step.action)))
+        return _base(find_path(step.action)) or " ".join(map(_base, _patched(step.action)))
     return _asked(step.action) if deed is Deed.TOOL else ""
 
 
-def _patched(action: Action) -> tuple[str, ...]:
-    return patched_names(action.text(*FIELDS) or command_of(action))
+def _patched(action: TraceAction) -> tuple[str, ...]:
+    return find_patched_files(action.text(*FIELDS) or find_command(action))
 
 
 def _base(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
 
 
-def command_shape(command: str) -> str:
+def describe_command(command: str) -> str:
     """Return the programs of a command with their subcommands, and the kinds of files it names."""
     return " | ".join(_shape(words) for words in _simple_commands(command))
 
 
-def programs(command: str) -> tuple[str, ...]:
+def list_programs(command: str) -> tuple[str, ...]:
     """Return the programs that a command needs, as far as their names can be told, each once."""
     names = (words[0].rsplit("/", 1)[-1] for words in _simple_commands(command))
     told = (
@@ -281,11 +291,11 @@ def _script(program: str, called: str, words: Sequence[str]) -> str:
     return ""
 
 
-def _asked(action: Action) -> str:
+def _asked(action: TraceAction) -> str:
     """Return where a tool that takes an address went, or which file it took."""
     try:
         host = urlsplit(action.text("url", "uri")).hostname or ""
     except ValueError:
         # An address that is none says nothing.
         host = ""
-    return host or path_of(action).rsplit("/", 1)[-1]
+    return host or find_path(action).rsplit("/", 1)[-1]

@@ -1,6 +1,6 @@
 """What of a trace nobody may read again: credentials, and what was typed into a password's field.
 
-`without_secrets` is the one to ask first. The step that types seldom knows its field, so only the
+`remove_secrets` is the one to ask first. The step that types seldom knows its field, so only the
 whole trace tells. What it takes out is gone from every text of the trace, also where a thought or a
 result repeats it in another spelling; a short or plain word is looked for as a word of its own. In
 its place stands `HIDDEN` (or stars, for a credential in the middle of a text), by which
@@ -19,29 +19,29 @@ from prowess.experience.fields import (
     VALUE_NAMES,
     Focus,
     asks_for_code,
-    character_of,
+    classify_action,
     fills_secret,
-    focus_after,
+    find_pad_steps,
     is_secret_target,
     is_secret_value,
+    move_focus,
     names_secret,
     names_secret_field,
-    pad_steps,
+    read_character,
     says_login,
-    way_of,
 )
 from prowess.secrets.credentials import STARS, masked
 from prowess.secrets.cues import small_letters
 from prowess.secrets.mask import Hidden, hidden_in
 from prowess.transcripts.traces import (
-    Action,
     Deed,
     Json,
-    Step,
     Trace,
-    command_of,
-    deed_of,
-    path_of,
+    TraceAction,
+    TraceStep,
+    find_command,
+    find_deed,
+    find_path,
 )
 
 # A shorter text is too common to be looked for elsewhere, a longer one is found in any text.
@@ -51,14 +51,14 @@ _LINE = re.compile(r"\\[nrt]|[\n\r\t]")
 
 
 @dataclass(frozen=True)
-class Echoes:
+class SecretEchoes:
     """The texts to look for, in small letters, and what stands in their place."""
 
     texts: tuple[str, ...]
     mark: str
 
     @classmethod
-    def of(cls, taken: Iterable[str], mark: str) -> "Echoes":
+    def of(cls, taken: Iterable[str], mark: str) -> "SecretEchoes":
         """Return what finds these texts and their other spellings."""
         spelled = {one for text in dict.fromkeys(taken) for one in _spellings(text, mark)}
         small = {small_letters(one) for one in spelled}
@@ -138,16 +138,16 @@ _STORES_SHORTEST, _SHORTEST_PIECE, _MOST_LINES, _MOST_COMMAND = 4, 6, 20, 1_000
 _PIECE = re.compile(r"[:=\s\"',]+")
 
 
-def shows_secret(action: Action) -> bool:
+def shows_secret(action: TraceAction) -> bool:
     """Return whether what a step shows is a secret, by the command or the file."""
-    command = command_of(action)[:_MOST_COMMAND]
+    command = find_command(action)[:_MOST_COMMAND]
     if command:
         reads_file = _READS.search(command) and _FILES.search(command)
         return bool(_COMMANDS.search(command) or reads_file)
-    return bool(_FILES.search(path_of(action)))
+    return bool(_FILES.search(find_path(action)))
 
 
-def secrets_shown(result: str) -> Iterator[str]:
+def find_shown_secrets(result: str) -> Iterator[str]:
     """Yield what may be a secret in such a result, to be looked for elsewhere."""
     for line in result.splitlines()[:_MOST_LINES]:
         pieces = [piece for piece in _PIECE.split(line.strip()) if piece]
@@ -179,21 +179,21 @@ Change = Callable[[str], str]
 class _Hidden(NamedTuple):
     """A step without what it typed in secret, and what that was."""
 
-    step: Step
+    step: TraceStep
     texts: tuple[str, ...]
 
 
-def is_secret_step(step: Step) -> bool:
+def is_secret_step(step: TraceStep) -> bool:
     """Return whether a step types or sends what must not be shown, as far as it tells by itself.
 
-    Ask for a step of `without_secrets`: there it also knows the field from the steps before.
+    Ask for a step of `remove_secrets`: there it also knows the field from the steps before.
     """
     _, texts = _hide(step, is_secret=is_secret_target(step.target))
     _, typed = _hide(step, is_secret=True)
     return bool(texts) or any(_shows_secret(text) for text in typed)
 
 
-def without_secrets(trace: Trace) -> Trace:
+def remove_secrets(trace: Trace) -> Trace:
     """Return the trace without credentials and without what was typed into secret fields."""
     # Most texts are the same in every pass, and in many steps.
     look = cache(hidden_in)
@@ -216,7 +216,7 @@ def _pass(trace: Trace, look: Callable[[str], Hidden]) -> Trace:
         return hidden.text
 
     shown = _cleaned(replace(trace, steps=tuple(one.step for one in found)), mask)
-    echoes = Echoes.of(taken, HIDDEN)
+    echoes = SecretEchoes.of(taken, HIDDEN)
     return _cleaned(shown, cache(echoes.hide)) if echoes.texts else shown
 
 
@@ -235,7 +235,7 @@ def _cleaned(trace: Trace, clean: Change) -> Trace:
 
 def _hidden_steps(trace: Trace) -> Iterator[_Hidden]:
     focused = _focused(trace)
-    pads = pad_steps(trace.steps, focused)
+    pads = find_pad_steps(trace.steps, focused)
     keys = {
         place: pads.get(place) or _secret_key(step, focused[place])
         for place, step in enumerate(trace.steps)
@@ -263,7 +263,7 @@ def _focused(trace: Trace) -> list[Focus]:
     focus, focused = Focus.OTHER, list[Focus]()
     is_login: bool | None = None
     for step in trace.steps:
-        focus = focus_after(step, focus)
+        focus = move_focus(step, focus)
         if focus is Focus.USER:
             is_login = says_login(trace) if is_login is None else is_login
             focus = focus if is_login else Focus.OTHER
@@ -271,14 +271,14 @@ def _focused(trace: Trace) -> list[Focus]:
     return focused
 
 
-def _secret_key(step: Step, focus: Focus) -> str:
-    is_key = focus is Focus.SECRET and way_of(step.action) is Deed.KEY
-    return character_of(step.action) if is_key else ""
+def _secret_key(step: TraceStep, focus: Focus) -> str:
+    is_key = focus is Focus.SECRET and classify_action(step.action) is Deed.KEY
+    return read_character(step.action) if is_key else ""
 
 
-def _without_key(step: Step, character: str) -> Step:
+def _without_key(step: TraceStep, character: str) -> TraceStep:
     """Return a step that presses a key of which nobody is told, nor where it is on the screen."""
-    is_key = way_of(step.action) is Deed.KEY
+    is_key = classify_action(step.action) is Deed.KEY
     hides = _KEY_NAMES if is_key else frozenset(step.action.fields) - {"type", "action"}
     fields = {
         name: HIDDEN if name in hides else value for name, value in step.action.fields.items()
@@ -286,27 +286,27 @@ def _without_key(step: Step, character: str) -> Step:
     told = re.compile(rf"(?i)(?<![^\W_]){re.escape(character)}(?![^\W_])")
     return replace(
         step,
-        action=Action(step.action.kind, fields),
+        action=TraceAction(step.action.kind, fields),
         target=step.target if is_key else None,
         result=HIDDEN if told.search(step.result) else step.result,
         thought=HIDDEN if told.search(step.thought) else step.thought,
     )
 
 
-def _is_secret(step: Step, focus: Focus) -> bool:
+def _is_secret(step: TraceStep, focus: Focus) -> bool:
     return is_secret_target(step.target) or fills_secret(step, focus) or is_secret_step(step)
 
 
-def _hide(step: Step, *, is_secret: bool) -> _Hidden:
+def _hide(step: TraceStep, *, is_secret: bool) -> _Hidden:
     """Take out what a step puts into a secret field; `is_secret` says that its field is one."""
     taken: list[str] = []
     fields = _without(step.action.kind, step.action.fields, taken, is_secret=is_secret)
-    hidden = replace(step, action=Action(step.action.kind, fields))
+    hidden = replace(step, action=TraceAction(step.action.kind, fields))
     if step.result and step.result != HIDDEN and _asks_secret(step.action):
         taken.extend(_answers(step.result))
         hidden = replace(hidden, result=HIDDEN)
     elif step.result and not step.failed and shows_secret(step.action):
-        taken.extend(secrets_shown(step.result))
+        taken.extend(find_shown_secrets(step.result))
         hidden = replace(hidden, result=HIDDEN)
     return _Hidden(hidden, tuple(taken))
 
@@ -322,7 +322,7 @@ def _answers(result: str) -> Iterator[str]:
 def _without(
     kind: str, fields: Mapping[str, Json], taken: list[str], *, is_secret: bool, depth: int = 0
 ) -> dict[str, Json]:
-    deed = deed_of(Action(kind, {}), on_device=True)
+    deed = find_deed(TraceAction(kind, {}), on_device=True)
     fills = (is_secret and deed in _FILLING) or names_secret_field(fields)
 
     def changed(name: str, value: Json) -> Json:
@@ -365,7 +365,7 @@ def _is_secret_pair(name: Json, value: Json) -> bool:
 
 
 def _touches_secret(fields: Mapping[str, Json]) -> bool:
-    deed = deed_of(Action(str(fields.get("type", "")), {}), on_device=True)
+    deed = find_deed(TraceAction(str(fields.get("type", "")), {}), on_device=True)
     named = (value for value in fields.values() if isinstance(value, str))
     return deed is Deed.GESTURE and any(names_secret(text) for text in named)
 
@@ -380,8 +380,8 @@ def _command(text: str, taken: list[str]) -> str:
     return _INPUT_TEXT.sub(hide, text)
 
 
-def _asks_secret(action: Action) -> bool:
-    asks = deed_of(action, on_device=True) is Deed.ASK
+def _asks_secret(action: TraceAction) -> bool:
+    asks = find_deed(action, on_device=True) is Deed.ASK
     asked = _questions(action.fields, 0)
     return asks and any(names_secret(text) or asks_for_code(text) for text in asked)
 
@@ -401,10 +401,10 @@ def _shows_secret(text: str) -> bool:
     return HIDDEN in text or STARS in text or masked(text) != text
 
 
-def _clean_step(step: Step, clean: Change) -> Step:
+def _clean_step(step: TraceStep, clean: Change) -> TraceStep:
     return replace(
         step,
-        action=Action(step.action.kind, _clean_fields(step.action.fields, clean)),
+        action=TraceAction(step.action.kind, _clean_fields(step.action.fields, clean)),
         result=clean(step.result),
         thought=clean(step.thought),
         app=clean(step.app),

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """A kind of value."""
 
     QUOTED = "text"
@@ -26,10 +26,10 @@ class Kind(StrEnum):
     TEXT = "words"
 
 
-class Found(NamedTuple):
+class FoundValue(NamedTuple):
     """A value in a text."""
 
-    kind: Kind
+    kind: ValueKind
     text: str
     start: int
     end: int
@@ -49,38 +49,41 @@ _DATE = (
     r"|(?:19|20)\d\d\u5e74(?:\d{1,2}\u6708)?(?:\d{1,2}\u65e5)?|\d{1,2}\u6708\d{1,2}\u65e5"
 )
 # The first that fits counts: what is longer or surer comes first.
-_FORMS: tuple[tuple[Kind, str], ...] = (
+_FORMS: tuple[tuple[ValueKind, str], ...] = (
     (
-        Kind.QUOTED,
+        ValueKind.QUOTED,
         (
             r"\"[^\"\n]{1,200}\"|\u201c[^\u201d\n]{1,200}\u201d|\u300c[^\u300d\n]{1,200}\u300d"
             r"|\u300a[^\u300b\n]{1,200}\u300b|\u00ab[^\u00bb\n]{1,200}\u00bb|`[^`\n]{1,200}`"
             r"|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])|\u2018[^\u2019\n]{1,200}\u2019"
         ),
     ),
-    (Kind.URL, r"[a-z][a-z0-9+]{1,12}://[^\s<>\"'`\u3000-\u9fff]{1,300}"),
-    (Kind.EMAIL, r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"),
+    (ValueKind.URL, r"[a-z][a-z0-9+]{1,12}://[^\s<>\"'`\u3000-\u9fff]{1,300}"),
+    (ValueKind.EMAIL, r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"),
     (
-        Kind.FILE,
+        ValueKind.FILE,
         (
             rf"(?<![{_LETTER}.])(?:~?/|\.{{1,2}}/)?(?:{_NAME}/){{0,20}}{_NAME}\.{_EXTENSION}"
             rf"(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
         ),
     ),
     (
-        Kind.FOLDER,
+        ValueKind.FOLDER,
         rf"(?<![{_LETTER}.])(?:(?:~|\.{{1,2}})?/(?:{_NAME}/?){{1,20}}|(?:{_NAME}/){{1,20}}(?:{_NAME})?)",
     ),
-    (Kind.DATE, rf"(?<![\w.-])(?:{_DATE})(?![A-Za-z0-9])"),
+    (ValueKind.DATE, rf"(?<![\w.-])(?:{_DATE})(?![A-Za-z0-9])"),
     (
-        Kind.VERSION,
+        ValueKind.VERSION,
         (
             r"(?<![\w.])v?\d{1,4}\.\d{1,4}(?:\.\d{1,6}){0,2}(?:-(?:rc|alpha|beta|dev)[.\d]{0,6})?"
             r"(?![A-Za-z0-9_%])(?!\.\d)"
         ),
     ),
-    (Kind.HASH, r"(?<![\w])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![\w])"),
-    (Kind.NUMBER, r"(?<![A-Za-z0-9_.])[#\u20ac$]?\d{1,15}(?:[.,:]\d{1,9}){0,4}%?(?![A-Za-z0-9_])"),
+    (ValueKind.HASH, r"(?<![\w])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![\w])"),
+    (
+        ValueKind.NUMBER,
+        r"(?<![A-Za-z0-9_.])[#\u20ac$]?\d{1,15}(?:[.,:]\d{1,9}){0,4}%?(?![A-Za-z0-9_])",
+    ),
 )
 _ANY = re.compile("|".join(f"(?P<{kind.name}>{form})" for kind, form in _FORMS))
 _PACKAGE = re.compile(r"(?:com|org|net|io|tv|me|cn|de|jp|app)(?:\.[a-z][a-z0-9_]{0,40}){2,6}")
@@ -94,48 +97,48 @@ _ENDING = re.compile(rf"\.(?P<ending>{_EXTENSION})\Z")
 _TRAIL = ".,;:!?)"
 
 
-def values_in(text: str) -> Iterator[Found]:
+def find_values(text: str) -> Iterator[FoundValue]:
     """Yield the values of a text, in order."""
     for hit in _ANY.finditer(text):
-        kind = Kind[hit.lastgroup or "TEXT"]
-        value = hit[0].rstrip(_TRAIL) if kind in (Kind.URL, Kind.FOLDER) else hit[0]
-        if kind is Kind.FOLDER and _is_alternative(value):
+        kind = ValueKind[hit.lastgroup or "TEXT"]
+        value = hit[0].rstrip(_TRAIL) if kind in (ValueKind.URL, ValueKind.FOLDER) else hit[0]
+        if kind is ValueKind.FOLDER and _is_alternative(value):
             continue
-        yield Found(_finer(kind, value), value, hit.start(), hit.start() + len(value))
+        yield FoundValue(_finer(kind, value), value, hit.start(), hit.start() + len(value))
 
 
-def kind_of(value: str) -> Kind:
+def classify_value(value: str) -> ValueKind:
     """Return what kind of thing a whole value is."""
     if _FULL_DATE.fullmatch(value):
-        return Kind.DATE
+        return ValueKind.DATE
     found = _ANY.fullmatch(value)
     if found is not None:
-        return _finer(Kind[found.lastgroup or "TEXT"], value)
-    if ending_of(value) and not re.search(r"\s", value):
+        return _finer(ValueKind[found.lastgroup or "TEXT"], value)
+    if read_ending(value) and not re.search(r"\s", value):
         # A name in a script that would not be told from the words around it.
-        return Kind.FILE
-    return Kind.NUMBER if _WHOLE_NUMBER.fullmatch(value) else Kind.TEXT
+        return ValueKind.FILE
+    return ValueKind.NUMBER if _WHOLE_NUMBER.fullmatch(value) else ValueKind.TEXT
 
 
-def ending_of(path: str) -> str:
+def read_ending(path: str) -> str:
     """Return the ending of a file's name in small letters, without its dot; empty where none."""
     name = path.rsplit("/", 1)[-1]
     found = _ENDING.search(name)
     return found["ending"].lower() if found and found.start() else ""
 
 
-def without_ending(path: str) -> str:
+def strip_ending(path: str) -> str:
     """Return a file's name or path without its ending."""
-    ending = ending_of(path)
+    ending = read_ending(path)
     return path[: -len(ending) - 1] if ending else path
 
 
-def _finer(kind: Kind, value: str) -> Kind:
-    if kind is not Kind.FILE or "/" in value:
+def _finer(kind: ValueKind, value: str) -> ValueKind:
+    if kind is not ValueKind.FILE or "/" in value:
         return kind
     if _PACKAGE.fullmatch(value):
-        return Kind.PACKAGE
-    return Kind.URL if _HOST.fullmatch(value) else kind
+        return ValueKind.PACKAGE
+    return ValueKind.URL if _HOST.fullmatch(value) else kind
 
 
 def _is_alternative(value: str) -> bool:

@@ -17,30 +17,35 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from prowess.errors import DraftError, ProposalError
-from prowess.experience.draft import promoted
-from prowess.experience.draft_facts import DraftFacts, is_untouched, same_draft, strict_slug
+from prowess.experience.draft import promote_draft
+from prowess.experience.draft_facts import (
+    DraftFacts,
+    compare_drafts,
+    is_untouched,
+    make_strict_slug,
+)
 from prowess.experience.lessons.alignment import Aligned, align
-from prowess.experience.lessons.goals import FEWEST_TRACES, grouped
-from prowess.experience.lessons.skill import LearnedSkill, learned_skill
-from prowess.experience.redaction import without_secrets
+from prowess.experience.lessons.goals import FEWEST_TRACES, group_traces
+from prowess.experience.lessons.skill import LearnedSkill, write_skill
+from prowess.experience.redaction import remove_secrets
 from prowess.runtime.experience_drafts import (
     REPLAY_FILE,
-    Built,
+    BuiltExperience,
     Cleaned,
+    DraftFolder,
     DraftMaker,
     Drafts,
-    DraftShelf,
     DraftStatus,
-    ExperienceTools,
+    ExperienceLesson,
+    ExperiencePorts,
     KnownDraft,
-    Lesson,
     LessonStatus,
     Progress,
     Promoted,
-    Removed,
+    RemovedDraft,
     ShelvedDraft,
     TrashedDraft,
-    facts_of,
+    read_shelved_facts,
 )
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import SKILL_FILE
@@ -60,12 +65,12 @@ _OFF = "the workshop is off: `prowess workshop enable`, then build again"
 class Lessons:
     """Proposes what several traces of one goal have in common."""
 
-    def __init__(self, tools: ExperienceTools) -> None:
+    def __init__(self, tools: ExperiencePorts) -> None:
         self._tools = tools
 
     def learn(
         self, traces: Sequence[Trace], touched: frozenset[str], agent_id: str, *, dry_run: bool
-    ) -> tuple[Lesson, ...]:
+    ) -> tuple[ExperienceLesson, ...]:
         """Return the lessons of the goals that any of the `touched` traces belongs to.
 
         Raises:
@@ -97,17 +102,19 @@ class Lessons:
         }
 
     def _found(self, traces: Sequence[Trace]) -> Iterator[tuple[Aligned, LearnedSkill]]:
-        for group in grouped(traces, likeness=self._tools.likeness):
+        for group in group_traces(traces, likeness=self._tools.likeness):
             if len(group) < FEWEST_TRACES:
                 continue
             aligned = align(group)
             if aligned is not None:
-                yield aligned, learned_skill(aligned)
+                yield aligned, write_skill(aligned)
 
     def _taught(
         self, aligned: Aligned, skill: LearnedSkill, agent_id: str, *, dry_run: bool
-    ) -> Lesson:
-        lesson = Lesson(aligned=aligned, skill=skill, status=LessonStatus.OFF, name=skill.name)
+    ) -> ExperienceLesson:
+        lesson = ExperienceLesson(
+            aligned=aligned, skill=skill, status=LessonStatus.OFF, name=skill.name
+        )
         workspace = self._tools.workspace(agent_id)
         others = [one for one in self._tools.proposed(workspace) if one.source is Source.EXPERIENCE]
         known = _known(skill, others)
@@ -122,13 +129,13 @@ class Lessons:
 
     def _proposed(
         self,
-        lesson: Lesson,
+        lesson: ExperienceLesson,
         others: Sequence[Proposal],
         workspace: str,
         agent_id: str,
         *,
         dry_run: bool,
-    ) -> Lesson:
+    ) -> ExperienceLesson:
         skill = lesson.skill
         name, edit = self._place(skill, others, workspace, agent_id)
         draft = Draft(
@@ -213,8 +220,8 @@ def _is_called(one: Proposal, name: str) -> bool:
 
 
 def _with(
-    lesson: Lesson, status: LessonStatus, proposal: Proposal | None, reason: str = ""
-) -> Lesson:
+    lesson: ExperienceLesson, status: LessonStatus, proposal: Proposal | None, reason: str = ""
+) -> ExperienceLesson:
     name = lesson.name if proposal is None else proposal.skill
     return replace(lesson, status=status, proposal=proposal, reason=reason, name=name)
 
@@ -238,7 +245,7 @@ WITH_DRAFT = "its draft goes"
 class ExperienceService:
     """Makes drafts and lessons of traces, for every agent."""
 
-    def __init__(self, tools: ExperienceTools) -> None:
+    def __init__(self, tools: ExperiencePorts) -> None:
         self._tools = tools
         self._lessons = Lessons(tools)
 
@@ -250,7 +257,7 @@ class ExperienceService:
         again: bool = False,
         dry_run: bool = False,
         progress: Progress = lambda _what, _done, _total: None,
-    ) -> Built:
+    ) -> BuiltExperience:
         """Make a draft of each trace that went well, and a proposal of each goal they share.
 
         Args:
@@ -265,7 +272,7 @@ class ExperienceService:
             StoreError: the store cannot be used.
         """
         if not self._tools.enabled():
-            return Built(enabled=False)
+            return BuiltExperience(enabled=False)
         workspace = self._tools.workspace(agent_id)
         memory, shelf = self._tools.memory(workspace), self._tools.shelf(workspace)
         known = {trace.id: trace for trace in memory.all()}
@@ -281,7 +288,7 @@ class ExperienceService:
             lessons = Lessons(tools).learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
         if not dry_run:
             self._tools.refresh()
-        return Built(enabled=True, drafts=drafts, lessons=lessons)
+        return BuiltExperience(enabled=True, drafts=drafts, lessons=lessons)
 
     def list(self, *, agent_id: str = "") -> Drafts:
         """Return the drafts of a workspace, newest first.
@@ -326,7 +333,7 @@ class ExperienceService:
         self._tools.refresh()
         return replace(answer, proposal=applied, trash=trash)
 
-    def _acting(self, *, dry_run: bool) -> AbstractContextManager[ExperienceTools]:
+    def _acting(self, *, dry_run: bool) -> AbstractContextManager[ExperiencePorts]:
         """Return the world to propose in: a dry run keeps nothing, whoever asks for it."""
         return self._tools.rehearse() if dry_run else nullcontext(self._tools)
 
@@ -342,12 +349,12 @@ class ExperienceService:
             raise DraftError(f"there is a skill {name} already ({other}): choose another --name")
 
     def _wished(self, found: ShelvedDraft, name: str | None, agent_id: str) -> Draft:
-        task = facts_of(found).task
-        skill = skill_name(strict_slug(task) if name is None else name, task)
+        task = read_shelved_facts(found).task
+        skill = skill_name(make_strict_slug(task) if name is None else name, task)
         if name is not None and skill != name.strip().lower():
             raise DraftError(f"a skill cannot be called {shown(name)}: try --name {skill}")
         replay = REPLAY_FILE if found.script_text else ""
-        description, body = promoted(found.text, name=skill, replay=replay)
+        description, body = promote_draft(found.text, name=skill, replay=replay)
         _check_standard(skill, description, body)
         return Draft(
             skill=skill,
@@ -378,23 +385,25 @@ class ExperienceService:
             drafts, scripts = [], []
             for draft, why in gone:
                 trash = "" if dry_run else shelf.remove(draft, now=self._tools.now())
-                drafts.append(Removed(id=draft.stem, path=draft.path, why=why, trash=trash))
+                drafts.append(RemovedDraft(id=draft.stem, path=draft.path, why=why, trash=trash))
                 if draft.script:
-                    beside = Removed(id=draft.stem, path=draft.script, why=WITH_DRAFT, trash=trash)
+                    beside = RemovedDraft(
+                        id=draft.stem, path=draft.script, why=WITH_DRAFT, trash=trash
+                    )
                     scripts.append(beside)
             names = frozenset(draft.stem for draft, _ in gone)
             scripts += self._without_draft(shelf, names, dry_run=dry_run)
         return Cleaned(dry_run=dry_run, drafts=tuple(drafts), scripts=tuple(scripts))
 
     def _without_draft(
-        self, shelf: DraftShelf, going: frozenset[str], *, dry_run: bool
-    ) -> Iterator[Removed]:
+        self, shelf: DraftFolder, going: frozenset[str], *, dry_run: bool
+    ) -> Iterator[RemovedDraft]:
         """Remove the scripts whose draft was gone before."""
         for path in shelf.orphan_scripts():
             name = path.rpartition("/")[2].removesuffix(".sh")
             if name not in going:
                 trash = "" if dry_run else shelf.remove_script(path, now=self._tools.now())
-                yield Removed(id=name, path=path, why="its draft is gone", trash=trash)
+                yield RemovedDraft(id=name, path=path, why="its draft is gone", trash=trash)
 
     def trashed(self, *, agent_id: str = "") -> Sequence[TrashedDraft]:
         """Return what was removed and can be brought back, newest first.
@@ -436,7 +445,7 @@ def _check_standard(name: str, description: str, body: str) -> None:
 
 def _usable(traces: Sequence[Trace]) -> list[Trace]:
     """Return the traces that something can be learned from, each once and without secrets."""
-    found = (without_secrets(trace) for trace in traces if trace.ok and trace.steps)
+    found = (remove_secrets(trace) for trace in traces if trace.ok and trace.steps)
     return list({trace.id: trace for trace in found}.values())
 
 
@@ -445,7 +454,7 @@ def _known_experience(draft: ShelvedDraft) -> KnownDraft:
         id=draft.stem,
         path=draft.path,
         script=draft.script,
-        facts=facts_of(draft),
+        facts=read_shelved_facts(draft),
         edited=not is_untouched(draft.text),
     )
 
@@ -470,12 +479,12 @@ def _unneeded(
 
     An edited draft is somebody's work, whatever it is a copy of.
     """
-    kept: list[DraftFacts] = [facts_of(d) for d in drafts if not is_untouched(d.text)]
+    kept: list[DraftFacts] = [read_shelved_facts(d) for d in drafts if not is_untouched(d.text)]
     for draft in drafts:
-        facts = facts_of(draft)
+        facts = read_shelved_facts(draft)
         if not is_untouched(draft.text):
             continue
-        why = next((why for one in kept if (why := same_draft(facts, one))), "")
+        why = next((why for one in kept if (why := compare_drafts(facts, one))), "")
         if facts.trace_id in covered:
             yield draft, f"the skill {covered[facts.trace_id]} was learned from it"
         elif why:

@@ -13,20 +13,20 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from prowess.errors import DraftError, PathError
-from prowess.experience.draft import draft_document
+from prowess.experience.draft import write_draft
 from prowess.experience.draft_facts import (
     DraftFacts,
-    draft_facts,
+    compare_drafts,
     is_untouched,
-    mixed_slug,
-    same_draft,
-    stem,
-    strict_slug,
+    make_mixed_slug,
+    make_stem,
+    make_strict_slug,
+    read_facts,
 )
-from prowess.experience.draft_facts import facts_of as trace_facts
+from prowess.experience.draft_facts import make_facts as trace_facts
 from prowess.experience.lessons.alignment import Aligned
 from prowess.experience.lessons.skill import LearnedSkill
-from prowess.experience.replay.script import replay_script
+from prowess.experience.replay.script import write_replay_script
 from prowess.runtime.workshop.drafts import refusal_of
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
@@ -60,7 +60,7 @@ class ShelvedDraft(Protocol):
         """What it says."""
 
 
-class DraftShelf(Protocol):
+class DraftFolder(Protocol):
     """The drafts of one workspace and their replay scripts."""
 
     @property
@@ -128,14 +128,14 @@ class TraceMemory(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExperienceTools:
+class ExperiencePorts:
     """The world, as learning from traces sees it."""
 
     enabled: Callable[[], bool]
     spec_mode: Callable[[], SpecMode]
     # From an agent's id, empty for the default agent, to its workspace folder.
     workspace: Callable[[str], str]
-    shelf: Callable[[str], DraftShelf]
+    shelf: Callable[[str], DraftFolder]
     memory: Callable[[str], TraceMemory]
     # Scans a draft and its script, by its name and its files, as text that an agent wrote.
     scan: Callable[[str, Mapping[str, bytes]], ScanReport]
@@ -158,7 +158,7 @@ class ExperienceTools:
     # As ISO 8601, for the document.
     moment: Callable[[float], str]
     # The same world for as long as it is open, but that its proposals are gone afterwards.
-    rehearse: Callable[[], AbstractContextManager["ExperienceTools"]]
+    rehearse: Callable[[], AbstractContextManager["ExperiencePorts"]]
 
 
 class DraftStatus(StrEnum):
@@ -200,7 +200,7 @@ class LessonStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class ExperienceLesson:
     """What several traces of one goal teach, and whether it was proposed."""
 
     aligned: Aligned
@@ -212,12 +212,12 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class BuiltExperience:
     """What came of a heap of traces."""
 
     enabled: bool
     drafts: tuple[DraftOutcome, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
+    lessons: tuple[ExperienceLesson, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +255,7 @@ class Promoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class RemovedDraft:
     """A draft or a script that is not needed any more."""
 
     id: str
@@ -270,8 +270,8 @@ class Cleaned:
     """What a clean-up removed, or would."""
 
     dry_run: bool
-    drafts: tuple[Removed, ...] = ()
-    scripts: tuple[Removed, ...] = field(default=())
+    drafts: tuple[RemovedDraft, ...] = ()
+    scripts: tuple[RemovedDraft, ...] = field(default=())
 
 
 REPLAY_FILE = "scripts/replay.sh"
@@ -311,7 +311,7 @@ class _Known:
         self._by_mark: dict[str, list[tuple[ShelvedDraft | None, DraftFacts]]] = {}
         self.traces: dict[str, ShelvedDraft] = {}
         for draft in drafts:
-            facts = facts_of(draft)
+            facts = read_shelved_facts(draft)
             self.add(facts, draft)
             if facts.trace_id:
                 self.traces.setdefault(facts.trace_id, draft)
@@ -329,13 +329,13 @@ class _Known:
     def same(self, facts: DraftFacts) -> list[ShelvedDraft | None]:
         """Return the drafts of the same work, each once; None for one of this build."""
         rows = [row for mark in _marks(facts) for row in self._by_mark.get(mark, ())]
-        found = {id(old): draft for draft, old in rows if same_draft(facts, old)}
+        found = {id(old): draft for draft, old in rows if compare_drafts(facts, old)}
         return list(found.values())
 
 
 def _marks(facts: DraftFacts) -> tuple[str, ...]:
     """Return what two drafts of the same work share at least one of."""
-    marks = {"flow": facts.flow, "way": facts.behaviour, "slug": mixed_slug(facts.task)}
+    marks = {"flow": facts.flow, "way": facts.behaviour, "slug": make_mixed_slug(facts.task)}
     return tuple(f"{kind} {mark}" for kind, mark in marks.items() if mark)
 
 
@@ -343,7 +343,7 @@ class DraftMaker:
     """Makes the drafts of one heap of traces; the shelf is locked by the caller."""
 
     def __init__(
-        self, tools: ExperienceTools, shelf: DraftShelf, *, seen: frozenset[str], dry_run: bool
+        self, tools: ExperiencePorts, shelf: DraftFolder, *, seen: frozenset[str], dry_run: bool
     ) -> None:
         self._tools, self._shelf, self._seen, self._dry_run = tools, shelf, seen, dry_run
         self._strict = tools.spec_mode() is SpecMode.STRICT
@@ -366,7 +366,7 @@ class DraftMaker:
 
     def _made(self, trace: Trace) -> DraftOutcome:
         own = self._known.traces.get(trace.id)
-        facts = trace_facts(trace, generated_at="") if own is None else facts_of(own)
+        facts = trace_facts(trace, generated_at="") if own is None else read_shelved_facts(own)
         outcome = DraftOutcome(trace=trace, status=DraftStatus.UNCHANGED, facts=facts)
         found = None if own is None else (own, "it has a draft already")
         unchanged = found or self._unchanged(trace, facts)
@@ -375,7 +375,7 @@ class DraftMaker:
             if there is None:
                 return replace(outcome, reason=reason)
             at = replace(outcome, id=there.stem, path=there.path, script=there.script)
-            return replace(at, facts=facts_of(there), reason=reason)
+            return replace(at, facts=read_shelved_facts(there), reason=reason)
         text, report = self._scanned(trace, self._text(trace))
         why = refusal_of(report)
         outcome = replace(
@@ -406,18 +406,18 @@ class DraftMaker:
 
     def _text(self, trace: Trace, name: str = "", *, scripted: bool = True) -> _Text:
         at = self._tools.now()
-        slug = strict_slug(trace.task) if self._strict else mixed_slug(trace.task)
+        slug = make_strict_slug(trace.task) if self._strict else make_mixed_slug(trace.task)
         name = name or self._free(at, slug)
-        script = (replay_script(trace, name=name) or "") if scripted else ""
+        script = (write_replay_script(trace, name=name) or "") if scripted else ""
         wrong = self._wrong(script) if script else ""
-        text = draft_document(
+        text = write_draft(
             trace,
             stem=name,
             generated_at=self._tools.moment(at),
             script=f"scripts/auto/{name}.sh" if script and not wrong else "",
             strict=self._strict,
         )
-        facts = draft_facts(text)
+        facts = read_facts(text)
         if facts is None:
             raise DraftError(f"the draft {name} cannot be read back: this is a fault of Prowess")
         problem = f"no replay script: {wrong}" if wrong else ""
@@ -470,12 +470,12 @@ class DraftMaker:
         return replace(outcome, status=status, path=path, script=script)
 
 
-def facts_of(draft: ShelvedDraft) -> DraftFacts:
+def read_shelved_facts(draft: ShelvedDraft) -> DraftFacts:
     """Return what a draft says of itself; of one that says nothing, its name is the task."""
-    found = draft_facts(draft.text)
+    found = read_facts(draft.text)
     return DraftFacts(task=draft.stem) if found is None else found
 
 
-def _names(tools: ExperienceTools, at: float, slug: str) -> Iterator[str]:
+def _names(tools: ExperiencePorts, at: float, slug: str) -> Iterator[str]:
     for seconds in range(_MOST_SECONDS):
-        yield stem(tools.stamp(at + seconds), slug)
+        yield make_stem(tools.stamp(at + seconds), slug)

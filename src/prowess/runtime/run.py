@@ -340,9 +340,9 @@ class Run:
         """
         # Late: a run that learns nothing loads nothing for it.
         from prowess.runtime.workshop.service import TurnSeen
-        from prowess.transcripts.turns import calls, turns
+        from prowess.transcripts.turns import count_calls, read_turns
 
-        made = calls(turns(messages)) if tool_calls is None else tool_calls
+        made = count_calls(read_turns(messages)) if tool_calls is None else tool_calls
         count = made if isinstance(made, int) else len(made)
         seen = TurnSeen(
             messages=messages,

@@ -44,7 +44,7 @@ from prowess.skills.model import Skill
 from prowess.skills.snapshot import Snapshot
 from prowess.skills.text import one_line
 from prowess.transcripts.sessions import Session, SessionTurn, corrects
-from prowess.transcripts.turns import Role, Turn
+from prowess.transcripts.turns import ChatTurn, Role
 from prowess.workshop.capture import Capture, capture, topic_of
 from prowess.workshop.edit import Append, Create
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
@@ -77,7 +77,7 @@ class SessionFiles(Protocol):
         """Yield what reads each file that changed since then, newest first."""
 
 
-class Tools(NamedTuple):
+class SessionPorts(NamedTuple):
     """The adapters that a report needs."""
 
     files: SessionFiles
@@ -146,7 +146,7 @@ class _Counts:
 class SessionReports:
     """Reads sessions and says what became of skills in them."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: SessionPorts) -> None:
         self._tools = tools
 
     def report(
@@ -314,7 +314,7 @@ _DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptReport:
     """A report, and when it was made."""
 
     report: SessionsReport
@@ -329,9 +329,9 @@ class MissedActivations:
         """Take what reports on sessions since a moment, and the clock."""
         self._report, self._now_ms = report, now_ms
         self._making = threading.Lock()
-        self._kept: Kept | None = None
+        self._kept: KeptReport | None = None
 
-    def of(self, days: int, *, fresh: bool = False) -> Kept:
+    def of(self, days: int, *, fresh: bool = False) -> KeptReport:
         """Return the report of the last days; `fresh` makes it anew whatever is kept."""
         with self._making:
             now, kept = self._now_ms(), self._kept
@@ -339,7 +339,7 @@ class MissedActivations:
             if kept is not None and is_new and kept.days == days and not fresh:
                 return kept
             report = self._report(now - days * _DAY_MS)
-            self._kept = Kept(report=report, made_ms=now, days=days)
+            self._kept = KeptReport(report=report, made_ms=now, days=days)
             return self._kept
 
 
@@ -349,7 +349,7 @@ _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class MissedLesson:
     """A missed skill, what was asked for, and what the person then said to do."""
 
     missed: Missed
@@ -357,7 +357,7 @@ class Lesson:
     found: Capture
 
 
-def lessons(misses: Sequence[Missed]) -> Iterator[Lesson]:
+def find_lessons(misses: Sequence[Missed]) -> Iterator[MissedLesson]:
     """Yield what proved misses teach, one for each correction, for the skill that was surest.
 
     What a phrase says for good is left out: the workshop hears that by itself.
@@ -368,12 +368,12 @@ def lessons(misses: Sequence[Missed]) -> Iterator[Lesson]:
         if miss.kind is not MissKind.MISSED or proof is None or proof.by_hand:
             continue
         key = (miss.session.harness, miss.session.id or miss.session.path, proof.number)
-        said = Turn(role=Role.USER, text=proof.prompt, place=proof.number)
+        said = ChatTurn(role=Role.USER, text=proof.prompt, place=proof.number)
         words = lesson(proof.prompt, miss.skill)
         if words and key not in seen and capture([said]) is None:
             seen.add(key)
             found = Capture(instruction=words, topic=topic_of(words), turn=said)
-            yield Lesson(missed=miss, proof=proof, found=found)
+            yield MissedLesson(missed=miss, proof=proof, found=found)
 
 
 class MissedCorrections:
@@ -384,7 +384,7 @@ class MissedCorrections:
         self._proposals = Proposals(tools)
         self._writable = {one.name for one in tools.neighbours(agent_id)}
 
-    def propose(self, one: Lesson) -> tuple[Proposal | None, bool]:
+    def propose(self, one: MissedLesson) -> tuple[Proposal | None, bool]:
         """Return the proposal that waits for a person now, and whether it is new.
 
         None where somebody decided about these words before.
@@ -398,7 +398,7 @@ class MissedCorrections:
         waits = proposed.is_new or proposed.proposal.state in _WAITING
         return (proposed.proposal if waits else None), proposed.is_new
 
-    def _draft(self, one: Lesson) -> Draft:
+    def _draft(self, one: MissedLesson) -> Draft:
         skill, topic = one.missed.skill, one.found.topic
         reason = f"User correction where {skill} was not used (the router's score is"
         reason = f"{reason} {one.missed.score:.2f})"
@@ -435,7 +435,7 @@ class MissedCorrections:
         )
 
 
-def _evidence(one: Lesson) -> tuple[Evidence, ...]:
+def _evidence(one: MissedLesson) -> tuple[Evidence, ...]:
     """Quote what was asked for, then the correction; a secret in the first must not be kept."""
     asked, role = one.missed.turn, Role.USER.value
     prompt = hidden_in(asked.prompt).text[:_MOST_PROMPT]

@@ -18,11 +18,11 @@ from typing import NamedTuple
 from prowess.transcripts.events import (
     SUB_AGENT,
     Entry,
-    Listener,
-    Prompt,
+    EventListener,
     Results,
     Returned,
     ToolCall,
+    TypedPrompt,
     find_skill_files,
     read_listing,
     read_moment_ms,
@@ -32,8 +32,8 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.tasks import CUT_OFF, INTERRUPTED, SERVICE_FAILED, TraceBuilder
-from prowess.transcripts.traces import LeftOut, Trace, TraceShape
-from prowess.transcripts.turns import NO_MESSAGE, Record
+from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape
+from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
 
 HARNESS = "claude-code"
 TWICE = "a line that is written twice"
@@ -95,7 +95,7 @@ class _UserLine(NamedTuple):
     text: str
 
 
-def _read_entries(records: Sequence[Record], left_out: LeftOut) -> Iterator[Entry]:
+def _read_entries(records: Sequence[TranscriptRecord], left_out: LeftOutCounts) -> Iterator[Entry]:
     """Yield the lines that belong to the conversation, each once; sub-agents have their own."""
     seen: set[str] = set()
     for record in records:
@@ -236,10 +236,10 @@ def is_claude_code_line(value: object) -> bool:
 
 
 def read_claude_sessions(
-    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
+    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
 ) -> tuple[Session, ...]:
     """Return each session of a transcript in which somebody typed something."""
-    transcript = _Transcript(records, LeftOut(skipped))
+    transcript = _Transcript(records, LeftOutCounts(skipped))
     found: list[Session | None] = []
     for branch in transcript.branches():
         builder = SessionBuilder(harness=HARNESS, path=path, left_out=transcript.left_out)
@@ -249,7 +249,7 @@ def read_claude_sessions(
 
 
 def read_claude_code(
-    records: Sequence[Record], *, path: str, left_out: LeftOut
+    records: Sequence[TranscriptRecord], *, path: str, left_out: LeftOutCounts
 ) -> tuple[Trace, ...]:
     """Return a trace for each prompt on the newest branch of each session."""
     transcript = _Transcript(records, left_out)
@@ -264,7 +264,7 @@ def read_claude_code(
 class _Transcript:
     """A file, told branch by branch."""
 
-    def __init__(self, records: Sequence[Record], left_out: LeftOut) -> None:
+    def __init__(self, records: Sequence[TranscriptRecord], left_out: LeftOutCounts) -> None:
         self.left_out = left_out
         self._tree = _Tree(tuple(_read_entries(records, left_out)))
         self._attached = _Attached(self._tree.entries)
@@ -274,7 +274,7 @@ class _Transcript:
         """Yield the lines of each session, with what is attached to them."""
         return (self._attached.to(branch) for branch in self._tree.branches())
 
-    def tell(self, branch: Sequence[Entry], listener: Listener) -> None:
+    def tell(self, branch: Sequence[Entry], listener: EventListener) -> None:
         """Tell what happened on a branch."""
         if listener.wants_results and self._results is None:
             self._results = self._read_results()
@@ -299,7 +299,7 @@ class _Transcript:
                     results.add(block["tool_use_id"], Returned(text=text, failed=failed))
         return results
 
-    def _tell_agent(self, entry: Entry, listener: Listener) -> None:
+    def _tell_agent(self, entry: Entry, listener: EventListener) -> None:
         listener.take_use([read_text(entry, "attributionSkill")])
         message = _message_of(entry)
         if entry.get("isApiErrorMessage") is True:
@@ -313,7 +313,7 @@ class _Transcript:
             if str(message.get("stop_reason")) in _CUT_OFF:
                 listener.take_stop(CUT_OFF)
 
-    def _tell_block(self, block: Entry, listener: Listener) -> None:
+    def _tell_block(self, block: Entry, listener: EventListener) -> None:
         kind = block.get("type")
         if kind == "text":
             listener.take_reply(read_text(block, "text"))
@@ -330,12 +330,12 @@ class _Transcript:
             listener.take_call(call)
 
 
-def _tell_user(entry: Entry, at_ms: int, listener: Listener) -> None:
+def _tell_user(entry: Entry, at_ms: int, listener: EventListener) -> None:
     said = _read_user_line(entry)
     if said.kind is _Kind.INTERRUPTION:
         listener.take_stop(INTERRUPTED)
     elif said.kind is _Kind.TYPED:
-        prompt = Prompt(
+        prompt = TypedPrompt(
             text=said.text,
             at_ms=at_ms,
             session_id=read_text(entry, "sessionId"),
@@ -370,7 +370,7 @@ def _skills_of(name: str, given: object) -> tuple[str, ...]:
     return find_skill_files(read_text(given, "file_path")) if name in _READS else ()
 
 
-def _tell_attachment(attachment: object, listener: Listener) -> None:
+def _tell_attachment(attachment: object, listener: EventListener) -> None:
     if not isinstance(attachment, dict):
         return
     kind = attachment.get("type")

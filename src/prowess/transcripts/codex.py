@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from prowess.transcripts.events import (
     SUB_AGENT,
     Entry,
-    Listener,
-    Prompt,
+    EventListener,
     Results,
     Returned,
     ToolCall,
+    TypedPrompt,
     find_skill_files,
     read_listing,
     read_moment_ms,
@@ -27,8 +27,8 @@ from prowess.transcripts.events import (
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
 from prowess.transcripts.tasks import INTERRUPTED, SERVICE_FAILED, TraceBuilder
-from prowess.transcripts.traces import LeftOut, Trace, TraceShape, json_text
-from prowess.transcripts.turns import NO_MESSAGE, Record
+from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape, write_json
+from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
 
 HARNESS = "codex"
 NO_ARGUMENTS = "a call whose arguments are no JSON"
@@ -78,7 +78,9 @@ def is_codex_line(value: object) -> bool:
     return kind in _BARE or (kind == "message" and isinstance(value.get("role"), str))
 
 
-def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
+def read_codex(
+    records: Sequence[TranscriptRecord], *, path: str, left_out: LeftOutCounts
+) -> tuple[Trace, ...]:
     """Return a trace for each prompt of a rollout."""
     builder = TraceBuilder(path=path, shape=TraceShape.CODEX, left_out=left_out)
     _Rollout(builder).tell(records)
@@ -86,17 +88,17 @@ def read_codex(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tu
 
 
 def read_codex_sessions(
-    records: Sequence[Record], *, path: str, skipped: Mapping[str, int]
+    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int]
 ) -> tuple[Session, ...]:
     """Return the session of a rollout, if somebody typed something in it."""
-    builder = SessionBuilder(harness=HARNESS, path=path, left_out=LeftOut(skipped))
+    builder = SessionBuilder(harness=HARNESS, path=path, left_out=LeftOutCounts(skipped))
     rollout = _Rollout(builder)
     rollout.tell(records)
     found = None if rollout.is_sub_agent else builder.build()
     return () if found is None else (found,)
 
 
-def _read_line(value: object, left_out: LeftOut) -> tuple[str, Entry]:
+def _read_line(value: object, left_out: LeftOutCounts) -> tuple[str, Entry]:
     """Return the kind of a line and what it holds, also where it is written as it once was."""
     if isinstance(value, dict):
         kind, payload = value.get("type"), value.get("payload")
@@ -113,7 +115,7 @@ def _read_line(value: object, left_out: LeftOut) -> tuple[str, Entry]:
 class _Rollout:
     """Where the reading stands: which session, and how the last prompt was logged."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: EventListener) -> None:
         self._listener, self._left_out = listener, listener.left_out
         self._results = Results()
         self._session_id = self._folder = ""
@@ -121,7 +123,7 @@ class _Rollout:
         # How the prompt was logged after which nothing has happened yet; empty afterwards.
         self._fresh = ""
 
-    def tell(self, records: Sequence[Record]) -> None:
+    def tell(self, records: Sequence[TranscriptRecord]) -> None:
         """Tell what happened, line by line."""
         lines = [_read_line(record.value, self._left_out) for record in records]
         if self._listener.wants_results:
@@ -197,7 +199,7 @@ class _Rollout:
                 self._listener.take_prompt_again(text)
             self._fresh = ""
         else:
-            prompt = Prompt(
+            prompt = TypedPrompt(
                 text=text,
                 at_ms=at_ms,
                 session_id=self._session_id,
@@ -271,7 +273,7 @@ def _arguments(value: object) -> dict[str, object] | None:
     return {} if value is None or value == "" else None
 
 
-def _returned(payload: Entry, left_out: LeftOut) -> Returned:
+def _returned(payload: Entry, left_out: LeftOutCounts) -> Returned:
     output = payload.get("output")
     if isinstance(output, str) and output.lstrip().startswith("{"):
         found = _json(output)
@@ -289,13 +291,13 @@ def _is_envelope(value: object) -> bool:
     return isinstance(value.get("metadata"), dict)
 
 
-def _of_mapping(output: Entry, left_out: LeftOut) -> Returned:
+def _of_mapping(output: Entry, left_out: LeftOutCounts) -> Returned:
     metadata = output.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     content = next((output[key] for key in ("output", "content") if key in output), None)
     text = content if isinstance(content, str) else read_words(content, "tool")
     failed = output.get("success") is False or (isinstance(code, int) and code != 0)
-    return Returned(text=text or json_text(content, left_out), failed=failed)
+    return Returned(text=text or write_json(content, left_out), failed=failed)
 
 
 def _exit_code(text: str) -> int:

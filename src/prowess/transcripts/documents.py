@@ -14,15 +14,15 @@ from prowess.transcripts.traces import (
     MOST_WORDS,
     NO_ACTION,
     Deed,
-    LeftOut,
-    Step,
+    LeftOutCounts,
     Trace,
     TraceShape,
-    deed_of,
-    steps_of,
-    text_at,
+    TraceStep,
+    find_deed,
+    read_field,
+    read_steps,
 )
-from prowess.transcripts.turns import Record
+from prowess.transcripts.turns import TranscriptRecord
 
 NO_TRACE, NO_TASK = "no trace in it", "a trace without a task"
 NO_TRUTH = "`ok` is neither true nor false"
@@ -47,7 +47,9 @@ def is_document_line(value: object) -> bool:
     )
 
 
-def read_documents(records: Sequence[Record], *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
+def read_documents(
+    records: Sequence[TranscriptRecord], *, path: str, left_out: LeftOutCounts
+) -> tuple[Trace, ...]:
     """Return the traces of a file that holds traces."""
     reader = _Reader(path, left_out)
     for record in records:
@@ -56,50 +58,53 @@ def read_documents(records: Sequence[Record], *, path: str, left_out: LeftOut) -
     return tuple(reader.traces)
 
 
-def trace_of(
+def read_trace(
     document: Mapping[str, object],
     *,
     path: str,
-    left_out: LeftOut,
+    left_out: LeftOutCounts,
     shape: TraceShape = TraceShape.DOCUMENT,
 ) -> Trace | None:
     """Return the trace of one document; None where it names no task."""
-    task = text_at(document, "task", MOST_TASK, left_out).strip()
+    task = read_field(document, "task", MOST_TASK, left_out).strip()
     if not task:
         left_out[NO_TASK] += 1
         return None
     if not left_out.takes_task():
         return None
     listed = document.get("steps")
-    steps = steps_of(document.get("traces") if listed is None else listed, left_out)
-    message = text_at(document, "finalMessage", MOST_WORDS, left_out) or _last_words(steps)
+    steps = read_steps(document.get("traces") if listed is None else listed, left_out)
+    message = read_field(document, "finalMessage", MOST_WORDS, left_out) or _last_words(steps)
     problem = _problem(document, steps, message, left_out)
     return Trace(
         task=task,
         ok=not problem,
         steps=steps,
-        session_path=text_at(document, "sessionPath", MOST_WORDS, left_out) or path,
+        session_path=read_field(document, "sessionPath", MOST_WORDS, left_out) or path,
         final_message=message,
         shape=_shape_of(document, shape),
         session_id=_session_of(document, left_out),
-        folder=text_at(document, "cwd", MOST_WORDS, left_out),
+        folder=read_field(document, "cwd", MOST_WORDS, left_out),
         problem=problem,
     )
 
 
-def _session_of(document: Mapping[str, object], left_out: LeftOut) -> str:
+def _session_of(document: Mapping[str, object], left_out: LeftOutCounts) -> str:
     """Return what a document itself calls its session: two runs that did the same are two.
 
     What we wrote ourselves has a shape, and names the file that a trace came from as its path.
     """
-    own = text_at(document, "sessionId", MOST_NAME, left_out)
+    own = read_field(document, "sessionId", MOST_NAME, left_out)
     if own or "shape" in document:
         return own
-    return text_at(document, "sessionPath", MOST_WORDS, LeftOut())
+    return read_field(document, "sessionPath", MOST_WORDS, LeftOutCounts())
 
 
 def _problem(
-    document: Mapping[str, object], steps: Sequence[Step], message: str, left_out: LeftOut
+    document: Mapping[str, object],
+    steps: Sequence[TraceStep],
+    message: str,
+    left_out: LeftOutCounts,
 ) -> str:
     """Return why a task does not count as done; nothing where it does."""
     if "ok" not in document:
@@ -108,10 +113,10 @@ def _problem(
         return ALL_FAILED if _all_failed(steps) else ""
     if document["ok"] is not False:
         left_out[NO_TRUTH] += 1
-    return text_at(document, "problem", MOST_NAME, left_out) or MARKED
+    return read_field(document, "problem", MOST_NAME, left_out) or MARKED
 
 
-def _unsaid_problem(steps: Sequence[Step], message: str, left_out: LeftOut) -> str:
+def _unsaid_problem(steps: Sequence[TraceStep], message: str, left_out: LeftOutCounts) -> str:
     """Return why the agent's own end does not count; nothing where it does."""
     if not any(_is_finish(step) for step in steps):
         return NOTHING_SAID
@@ -124,15 +129,15 @@ def _unsaid_problem(steps: Sequence[Step], message: str, left_out: LeftOut) -> s
     return ADMITTED if admits else ""
 
 
-def _all_failed(steps: Sequence[Step]) -> bool:
+def _all_failed(steps: Sequence[TraceStep]) -> bool:
     return bool(steps) and all(step.failed for step in steps)
 
 
-def _is_finish(step: Step) -> bool:
-    return deed_of(step.action, on_device=False) is Deed.FINISH and not step.failed
+def _is_finish(step: TraceStep) -> bool:
+    return find_deed(step.action, on_device=False) is Deed.FINISH and not step.failed
 
 
-def _last_words(steps: Sequence[Step]) -> str:
+def _last_words(steps: Sequence[TraceStep]) -> str:
     finished = (step.action.text("message") for step in reversed(steps) if _is_finish(step))
     return next(finished, "")[:MOST_WORDS]
 
@@ -145,7 +150,7 @@ def _shape_of(document: Mapping[str, object], default: TraceShape) -> TraceShape
 class _Reader:
     """The traces so far, and the one whose lines are being read."""
 
-    def __init__(self, path: str, left_out: LeftOut) -> None:
+    def __init__(self, path: str, left_out: LeftOutCounts) -> None:
         self._path, self._left_out = path, left_out
         self._open: dict[str, object] = {}
         self._steps: list[object] = []
@@ -206,7 +211,7 @@ class _Reader:
         self._has_ended = True
 
     def _add(self, document: Mapping[str, object], shape: TraceShape) -> None:
-        found = trace_of(document, path=self._path, left_out=self._left_out, shape=shape)
+        found = read_trace(document, path=self._path, left_out=self._left_out, shape=shape)
         if found is not None:
             self.traces.append(found)
 

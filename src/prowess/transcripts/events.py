@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from prowess.transcripts.traces import LeftOut
-from prowess.transcripts.turns import turns
+from prowess.transcripts.traces import LeftOutCounts
+from prowess.transcripts.turns import read_turns
 
 Entry = Mapping[str, object]
 
@@ -34,7 +34,7 @@ _SLASH_COMMAND = re.compile(r"/(?P<name>[\w:.-]{1,200})(?:\s{1,9}(?P<said>.{0,80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class TypedPrompt:
     """What a person typed."""
 
     text: str
@@ -69,20 +69,20 @@ class ToolCall:
     by_service: bool = False
 
 
-class Listener:
+class EventListener:
     """Whoever is told what happened; each method takes one thing and by default ignores it."""
 
     # Whether the answers of tools are of use, and what is said in a sub-agent's session.
     wants_results = False
     hears_sub_agents = True
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOutCounts) -> None:
         self.left_out = left_out
 
     def take_session(self, *, session_id: str = "", folder: str = "", at_ms: int = 0) -> None:
         """Take what a line says of its session."""
 
-    def take_prompt(self, prompt: Prompt) -> bool:
+    def take_prompt(self, prompt: TypedPrompt) -> bool:
         """Take what a person typed; return whether something begins with it."""
         return bool(prompt.text)
 
@@ -153,7 +153,7 @@ def read_words(content: object, role: str) -> str:
     """Return the text of a message's content; of a user's only what the user wrote."""
     if isinstance(content, str) and (role != "user" or "<" not in content):
         return content
-    said = turns([{"role": role, "content": content}])
+    said = read_turns([{"role": role, "content": content}])
     return said[0].text if said else ""
 
 

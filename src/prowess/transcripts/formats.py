@@ -13,9 +13,14 @@ from types import MappingProxyType
 from prowess.transcripts.claude_code import is_claude_code_line, read_claude_code
 from prowess.transcripts.codex import is_codex_line, read_codex
 from prowess.transcripts.documents import is_document_line, read_documents
-from prowess.transcripts.openpocket import TITLE, is_openpocket_line, read_openpocket, read_session
-from prowess.transcripts.traces import LeftOut, Trace, TraceShape
-from prowess.transcripts.turns import Record
+from prowess.transcripts.openpocket import (
+    TITLE,
+    is_openpocket_line,
+    read_markdown_session,
+    read_openpocket,
+)
+from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape
+from prowess.transcripts.turns import TranscriptRecord
 
 __all__ = ["FORMATS", "TITLE", "TraceReading", "read_markdown", "read_records"]
 
@@ -58,7 +63,7 @@ class TraceReading:
 
 
 def read_records(
-    records: Sequence[Record],
+    records: Sequence[TranscriptRecord],
     *,
     path: str,
     shape: TraceShape | None = None,
@@ -72,7 +77,7 @@ def read_records(
         shape: who wrote them; by default most lines decide.
         skipped: what was left out before, by reason.
     """
-    left_out = LeftOut(skipped)
+    left_out = LeftOutCounts(skipped)
     lines = tuple(_lines(records))
     seen = shape or _shape_of(lines)
     traces = _READERS[seen or TraceShape.DOCUMENT](lines, path=path, left_out=left_out)
@@ -84,14 +89,14 @@ def read_records(
 
 def read_markdown(text: str, *, path: str) -> TraceReading:
     """Return the traces of a session that OpenPocket wrote as Markdown."""
-    left_out = LeftOut()
-    traces = read_session(text, path=path, left_out=left_out)
+    left_out = LeftOutCounts()
+    traces = read_markdown_session(text, path=path, left_out=left_out)
     shape = TraceShape.OPENPOCKET if traces else None
     advice = "" if traces else f"a session without a task: its heading `{TASK}` is missing"
     return TraceReading(traces=traces, skipped=dict(left_out), shape=shape, advice=advice)
 
 
-def _advice(told: TraceShape | None, lines: Sequence[Record]) -> str:
+def _advice(told: TraceShape | None, lines: Sequence[TranscriptRecord]) -> str:
     """Say why there is no trace, in words that hold for any file of that kind."""
     looks_like = _shape_of(lines)
     if told is not None and looks_like not in {told, None}:
@@ -103,16 +108,18 @@ def _advice(told: TraceShape | None, lines: Sequence[Record]) -> str:
     return f"no trace in any known format ({FORMATS})"
 
 
-def _lines(records: Sequence[Record]) -> Iterator[Record]:
+def _lines(records: Sequence[TranscriptRecord]) -> Iterator[TranscriptRecord]:
     """Yield each line; a file that is one list holds its lines as items."""
     for record in records:
         if isinstance(record.value, list | tuple) and not record.line:
-            yield from (Record(value, number) for number, value in enumerate(record.value, 1))
+            yield from (
+                TranscriptRecord(value, number) for number, value in enumerate(record.value, 1)
+            )
         else:
             yield record
 
 
-def _shape_of(records: Sequence[Record]) -> TraceShape | None:
+def _shape_of(records: Sequence[TranscriptRecord]) -> TraceShape | None:
     known = filter(None, (_shape_of_line(record.value) for record in records))
     seen = Counter(islice(known, _MOST_ASKED))
     return max(seen, key=lambda shape: seen[shape], default=None)

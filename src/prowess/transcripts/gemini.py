@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prowess.transcripts.events import (
     Entry,
-    Listener,
-    Prompt,
+    EventListener,
     ToolCall,
+    TypedPrompt,
     find_skill_files,
     read_moment_ms,
     read_text,
@@ -19,8 +19,8 @@ from prowess.transcripts.events import (
     split_command,
 )
 from prowess.transcripts.sessions import Session, SessionBuilder
-from prowess.transcripts.traces import LeftOut
-from prowess.transcripts.turns import NO_MESSAGE, Record
+from prowess.transcripts.traces import LeftOutCounts
+from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
 
 HARNESS = "gemini"
 
@@ -31,10 +31,10 @@ _BY_PROGRAM = re.compile(r"\s{0,9}<(?:session_context|state_snapshot|loaded_cont
 
 
 def read_gemini_sessions(
-    records: Sequence[Record], *, path: str, skipped: Mapping[str, int], cwd: str = ""
+    records: Sequence[TranscriptRecord], *, path: str, skipped: Mapping[str, int], cwd: str = ""
 ) -> tuple[Session, ...]:
     """Return the session of a chat, if somebody typed something in it."""
-    chat = _Chat(LeftOut(skipped))
+    chat = _Chat(LeftOutCounts(skipped))
     for record in records:
         chat.take(record.value)
     builder = SessionBuilder(harness=HARNESS, path=path, left_out=chat.left_out)
@@ -48,7 +48,7 @@ def read_gemini_sessions(
 class _Chat:
     """The messages of a chat by id, as they stand after all that was added and taken back."""
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOutCounts) -> None:
         self.left_out = left_out
         self.messages: dict[str, Entry] = {}
         self.session_id = ""
@@ -93,7 +93,7 @@ class _Chat:
             del self.messages[gone]
 
 
-def _tell(message: Entry, listener: Listener) -> None:
+def _tell(message: Entry, listener: EventListener) -> None:
     kind = read_text(message, "type")
     if kind == "user":
         _tell_user(message, listener)
@@ -103,7 +103,7 @@ def _tell(message: Entry, listener: Listener) -> None:
         _tell_calls(calls if isinstance(calls, list) else (), listener)
 
 
-def _tell_user(message: Entry, listener: Listener) -> None:
+def _tell_user(message: Entry, listener: EventListener) -> None:
     text = read_words(_plain(message.get("content")), "user")
     text, hints = _without_hints(text)
     at_ms = read_moment_ms(message.get("timestamp"))
@@ -111,7 +111,7 @@ def _tell_user(message: Entry, listener: Listener) -> None:
         # What tools answered travels as a message of the user without a word.
         listener.take_untyped()
     else:
-        listener.take_prompt(Prompt(text=text, at_ms=at_ms, command=split_command(text)))
+        listener.take_prompt(TypedPrompt(text=text, at_ms=at_ms, command=split_command(text)))
     for hint in hints:
         listener.take_hint(find_skill_files(hint))
 
@@ -124,7 +124,7 @@ def _without_hints(text: str) -> tuple[str, list[str]]:
     return words.strip(), [said for said, _, _ in parts]
 
 
-def _tell_calls(calls: Iterable[object], listener: Listener) -> None:
+def _tell_calls(calls: Iterable[object], listener: EventListener) -> None:
     for call in calls:
         if not isinstance(call, dict):
             continue

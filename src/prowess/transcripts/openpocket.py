@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, trace_of
+from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, read_trace
 from prowess.transcripts.events import Entry, read_text, read_words
-from prowess.transcripts.traces import LeftOut, Trace, TraceShape
-from prowess.transcripts.turns import NO_MESSAGE, Record
+from prowess.transcripts.traces import LeftOutCounts, Trace, TraceShape
+from prowess.transcripts.turns import NO_MESSAGE, TranscriptRecord
 
 NO_JSON_ACTION = "a step whose action is no JSON"
 SAYS_FAILED = "OpenPocket says that it failed"
@@ -46,7 +46,7 @@ def is_openpocket_line(value: object) -> bool:
 
 
 def read_openpocket(
-    records: Sequence[Record], *, path: str, left_out: LeftOut
+    records: Sequence[TranscriptRecord], *, path: str, left_out: LeftOutCounts
 ) -> tuple[Trace, ...]:
     """Return a trace for each task of a session."""
     session = _Session(left_out)
@@ -59,13 +59,13 @@ def read_openpocket(
         else:
             session.take_line(value)
     found = (
-        trace_of(document, path=path, left_out=left_out, shape=TraceShape.OPENPOCKET)
+        read_trace(document, path=path, left_out=left_out, shape=TraceShape.OPENPOCKET)
         for document in session.documents()
     )
     return tuple(trace for trace in found if trace is not None)
 
 
-def action_in(text: str) -> Mapping[str, object] | None:
+def parse_action(text: str) -> Mapping[str, object] | None:
     """Return the action that a text is as JSON."""
     try:
         value = json.loads(text)
@@ -74,14 +74,14 @@ def action_in(text: str) -> Mapping[str, object] | None:
     return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
 
 
-def end_of(status: str, message: str) -> dict[str, object]:
+def read_end(status: str, message: str) -> dict[str, object]:
     """Return how a session says that a task ended, as fields of a document."""
     is_ok = status.strip() == SUCCESS
     ended: dict[str, object] = {"ok": is_ok, "finalMessage": message.strip()}
     return ended if is_ok else ended | {"problem": SAYS_FAILED}
 
 
-def step_record(
+def make_step_record(
     number: object, action: Entry, *, thought: str, result: str, trace: object
 ) -> dict[str, object]:
     """Return a step as a document has it; `trace` is what OpenPocket measured around it."""
@@ -100,7 +100,7 @@ def step_record(
 class _Session:
     """The tasks of a session so far."""
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOutCounts) -> None:
         self._left_out = left_out
         self._tasks: list[dict[str, object]] = []
         self._steps: list[list[object]] = []
@@ -118,8 +118,8 @@ class _Session:
             named = {name: line.get(name) for name in ("task", "sessionId", "sessionPath")}
             self._begin(named)
         elif event == "step_appended":
-            action = action_in(str(line.get("actionJson")))
-            step = action and step_record(
+            action = parse_action(str(line.get("actionJson")))
+            step = action and make_step_record(
                 line.get("stepNo"),
                 action,
                 thought=read_text(line, "thought"),
@@ -128,7 +128,7 @@ class _Session:
             )
             self._add(step)
         elif event == "session_finalized":
-            self._end(end_of(read_text(line, "status"), read_text(line, "message")))
+            self._end(read_end(read_text(line, "status"), read_text(line, "message")))
 
     def take_line(self, line: Entry) -> None:
         """Take a line that wraps a message."""
@@ -147,11 +147,11 @@ class _Session:
     def _take_end(self, message: Entry) -> None:
         text = read_words(message.get("content"), "assistant")
         if message.get("model") == _END:
-            self._end(end_of(SUCCESS if message.get("stopReason") == "stop" else "", text))
+            self._end(read_end(SUCCESS if message.get("stopReason") == "stop" else "", text))
         elif message.get("model") == _TEXTUAL_END:
             head, _, rest = text.partition("\n\n")
             status = head.partition("\n")[0].removeprefix("status:")
-            self._end(end_of(status, rest))
+            self._end(read_end(status, rest))
 
     def _begin(self, task: dict[str, object]) -> None:
         self._tasks.append(task)
@@ -180,7 +180,7 @@ def _step_in(message: Entry) -> dict[str, object] | None:
     details = message.get("details")
     about = details if isinstance(details, dict) else {}
     number = about.get("stepNo", _number_in(head))
-    return found and step_record(
+    return found and make_step_record(
         number, found[1], thought=found[0], result=found[2], trace=about.get("trace")
     )
 
@@ -193,7 +193,7 @@ def _action_within(text: str) -> tuple[str, Entry, str] | None:
         end = text.find(_RESULT, start)
         if start < 0 or end < 0:
             return None
-        action = action_in(text[start + len(_ACTION) : end])
+        action = parse_action(text[start + len(_ACTION) : end])
         if action is not None:
             return text[1:start], action, text[end + len(_RESULT) :]
     return None
@@ -239,7 +239,7 @@ class _Task:
         return self.steps[-1][1] if self.steps else self.title
 
 
-def read_session(text: str, *, path: str, left_out: LeftOut) -> tuple[Trace, ...]:
+def read_markdown_session(text: str, *, path: str, left_out: LeftOutCounts) -> tuple[Trace, ...]:
     """Return a trace for each task of a session."""
     lines = [line.rstrip("\r") for line in text.lstrip("\ufeff \t\r\n").split("\n")]
     if lines[0].rstrip() != TITLE:
@@ -257,7 +257,7 @@ def read_session(text: str, *, path: str, left_out: LeftOut) -> tuple[Trace, ...
             left_out[TWO_WAYS] += 1
             document |= {"ok": False, "problem": TWO_WAYS}
         whole = about | document
-        traces.append(trace_of(whole, path=path, left_out=left_out, shape=TraceShape.OPENPOCKET))
+        traces.append(read_trace(whole, path=path, left_out=left_out, shape=TraceShape.OPENPOCKET))
     return tuple(trace for trace in traces if trace is not None)
 
 
@@ -322,7 +322,7 @@ def _take_step(task: _Task, number: int) -> None:
     task.steps.append((number, []))
 
 
-def _document(task: _Task, left_out: LeftOut) -> dict[str, object]:
+def _document(task: _Task, left_out: LeftOutCounts) -> dict[str, object]:
     steps: list[dict[str, object]] = []
     for number, lines in task.steps:
         step = _step(number, lines)
@@ -349,7 +349,7 @@ def _title(lines: Sequence[str]) -> str:
 def _ended(lines: Sequence[str]) -> dict[str, object]:
     start = lines.index(_MESSAGE) + 1 if _MESSAGE in lines else len(lines)
     message = "\n".join(lines[start:]).strip().removesuffix(f"\n{_RULE}")
-    return end_of(_bullet(lines[:start], "status"), message)
+    return read_end(_bullet(lines[:start], "status"), message)
 
 
 def _step(number: int, lines: Sequence[str]) -> dict[str, object] | None:
@@ -357,11 +357,11 @@ def _step(number: int, lines: Sequence[str]) -> dict[str, object] | None:
     thought = _after(lines, 0, "- thought:")
     action = _after(lines, thought, "- action:")
     result = _after(lines, action, "- execution_result:")
-    found = action_in("\n".join(lines[action : _closing(lines, action, result)]))
+    found = parse_action("\n".join(lines[action : _closing(lines, action, result)]))
     if found is None:
         return None
     head = lines[: max(thought - 2, 0)]
-    return step_record(
+    return make_step_record(
         number,
         found,
         thought="\n".join(lines[thought : _closing(lines, thought, action)]),

@@ -17,9 +17,15 @@ from prowess.language.corrections import (
     objects,
     states_a_rule,
 )
-from prowess.transcripts.events import MOST_LISTED, Listener, Prompt, ToolCall
-from prowess.transcripts.traces import MOST_NAME, MOST_WORDS, LeftOut, cut
-from prowess.transcripts.turns import NOT_TYPED, Message, Shape, Transcript, UserTurn
+from prowess.transcripts.events import MOST_LISTED, EventListener, ToolCall, TypedPrompt
+from prowess.transcripts.traces import MOST_NAME, MOST_WORDS, LeftOutCounts, cut_text
+from prowess.transcripts.turns import (
+    NOT_TYPED,
+    Transcript,
+    TranscriptMessage,
+    TranscriptShape,
+    UserTurn,
+)
 
 MOST_TURNS = 5_000
 TOO_MANY_TURNS = f"a prompt after {MOST_TURNS} others"
@@ -68,7 +74,7 @@ class Session:
         return max((turn.at_ms for turn in self.turns), default=self.started_ms)
 
 
-def as_transcript(session: Session) -> Transcript:
+def convert_session(session: Session) -> Transcript:
     """Return the prompts of a session with the agent's last words after each.
 
     The log itself also holds branches that a person left and words that a program put into the
@@ -78,7 +84,7 @@ def as_transcript(session: Session) -> Transcript:
     return Transcript(
         turns=turns,
         messages=sum(len(turn.messages) for turn in turns),
-        shape=Shape.SESSION,
+        shape=TranscriptShape.SESSION,
         skipped=session.skipped,
         session_id=session.id,
     )
@@ -91,7 +97,9 @@ def _turn(turn: SessionTurn) -> UserTurn:
     # Both have the number of the prompt: that is what a person looks for.
     return UserTurn(
         tuple(
-            Message(content=content, shape=Shape.SESSION, line=0, number=turn.number)
+            TranscriptMessage(
+                content=content, shape=TranscriptShape.SESSION, line=0, number=turn.number
+            )
             for content in said
         )
     )
@@ -111,10 +119,10 @@ class _Open:
     tool_calls: int = 0
 
 
-class SessionBuilder(Listener):
+class SessionBuilder(EventListener):
     """One session in the making."""
 
-    def __init__(self, *, harness: str, path: str, left_out: LeftOut) -> None:
+    def __init__(self, *, harness: str, path: str, left_out: LeftOutCounts) -> None:
         super().__init__(left_out)
         self._harness, self._path = harness, path
         self._turns: list[_Open] = []
@@ -126,22 +134,22 @@ class SessionBuilder(Listener):
 
     def take_session(self, *, session_id: str = "", folder: str = "", at_ms: int = 0) -> None:
         """Take what a line says of the session; the first that says something counts."""
-        self._id = self._id or cut(session_id, MOST_NAME, self.left_out)
-        self._cwd = self._cwd or cut(folder, MOST_WORDS, self.left_out)
+        self._id = self._id or cut_text(session_id, MOST_NAME, self.left_out)
+        self._cwd = self._cwd or cut_text(folder, MOST_WORDS, self.left_out)
         self._started_ms = self._started_ms or at_ms
 
-    def take_prompt(self, prompt: Prompt) -> bool:
+    def take_prompt(self, prompt: TypedPrompt) -> bool:
         """Begin a turn with what a person typed."""
         if prompt.command is not None:
             self.take_command(*prompt.command, prompt.at_ms)
             return True
-        self._begin(_Open(prompt.at_ms, cut(prompt.text.strip(), MOST_WORDS, self.left_out)))
+        self._begin(_Open(prompt.at_ms, cut_text(prompt.text.strip(), MOST_WORDS, self.left_out)))
         return True
 
     def take_command(self, name: str, arguments: str, at_ms: int) -> None:
         """Begin a turn with a command that a person called by its name."""
-        name = cut(name.strip().lstrip("/"), MOST_NAME, self.left_out)
-        prompt = cut(f"/{name} {arguments}".strip(), MOST_WORDS, self.left_out)
+        name = cut_text(name.strip().lstrip("/"), MOST_NAME, self.left_out)
+        prompt = cut_text(f"/{name} {arguments}".strip(), MOST_WORDS, self.left_out)
         self._begin(_Open(at_ms, prompt, by_hand=name, used={name: None}))
 
     def take_untyped(self, *, is_break: bool = False) -> None:  # noqa: ARG002
@@ -156,7 +164,7 @@ class SessionBuilder(Listener):
     def take_prompt_again(self, text: str) -> None:
         """Set the prompt again; the log has it twice."""
         if self._turns:
-            self._turns[-1].prompt = cut(text.strip(), MOST_WORDS, self.left_out)
+            self._turns[-1].prompt = cut_text(text.strip(), MOST_WORDS, self.left_out)
 
     def take_listing(self, skills: Mapping[str, str], *, anew: bool) -> None:
         """Take which skills the model is shown from here on."""
@@ -176,7 +184,7 @@ class SessionBuilder(Listener):
     def take_use(self, names: Iterable[str]) -> None:
         """Take that the agent read or ran skills."""
         if self._turns:
-            given = (cut(name.strip(), MOST_NAME, self.left_out) for name in names)
+            given = (cut_text(name.strip(), MOST_NAME, self.left_out) for name in names)
             self._turns[-1].used.update(dict.fromkeys(name for name in given if name))
 
     def take_call(self, call: ToolCall) -> None:
@@ -192,7 +200,7 @@ class SessionBuilder(Listener):
     def take_reply(self, text: str) -> None:
         """Take what the agent said; what it said last is its answer."""
         if self._turns and text.strip():
-            self._turns[-1].answer = cut(text.strip(), MOST_WORDS, self.left_out)
+            self._turns[-1].answer = cut_text(text.strip(), MOST_WORDS, self.left_out)
 
     def take_undo(self, count: int) -> None:
         """Take that a person took the last turns back."""

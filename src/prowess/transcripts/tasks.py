@@ -13,22 +13,22 @@ from dataclasses import dataclass, field
 from prowess.language.closings import MOST_CLOSING, says_not_done
 from prowess.language.corrections import MOST_OBJECTION, objects
 from prowess.transcripts.documents import ADMITTED, NOT_JUDGED
-from prowess.transcripts.events import Listener, Prompt, Returned, ToolCall
+from prowess.transcripts.events import EventListener, Returned, ToolCall, TypedPrompt
 from prowess.transcripts.traces import (
     MOST_NAME,
     MOST_STEPS,
     MOST_TASK,
     MOST_WORDS,
     TOO_MANY_STEPS,
-    Action,
     Json,
-    LeftOut,
-    Step,
+    LeftOutCounts,
     Trace,
+    TraceAction,
     TraceShape,
-    cut,
-    fields_for,
-    kind_of,
+    TraceStep,
+    copy_fields_for,
+    cut_text,
+    read_kind,
 )
 from prowess.transcripts.turns import NOT_TYPED
 
@@ -57,7 +57,7 @@ class _Task:
     task: str
     session_id: str
     folder: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TraceStep] = field(default_factory=list)
     said: str = ""
     mused: str = ""
     final: str = ""
@@ -68,20 +68,20 @@ class _Task:
     problem: str = ""
 
 
-class TraceBuilder(Listener):
+class TraceBuilder(EventListener):
     """The tasks of a session in the making."""
 
     wants_results = True
     hears_sub_agents = False
 
-    def __init__(self, *, path: str, shape: TraceShape, left_out: LeftOut) -> None:
+    def __init__(self, *, path: str, shape: TraceShape, left_out: LeftOutCounts) -> None:
         super().__init__(left_out)
         self._path, self._shape = path, shape
         self._turns: list[_Task] = []
         # Those that a person could still undo.
         self._standing: list[_Task] = []
 
-    def take_prompt(self, prompt: Prompt) -> bool:
+    def take_prompt(self, prompt: TypedPrompt) -> bool:
         """Begin a task; return whether it is one, and not a nod."""
         text = prompt.text.strip()
         if self._turns and self._turns[-1].task and _NOD.fullmatch(text):
@@ -124,7 +124,7 @@ class TraceBuilder(Listener):
 
     def take_call(self, call: ToolCall) -> None:
         """Take a call of a tool, with what came of it where that is known."""
-        name = kind_of(call.name, self.left_out)
+        name = read_kind(call.name, self.left_out)
         if not name:
             self.left_out[NO_NAME] += 1
         elif not self._turns or not self._turns[-1].task:
@@ -169,34 +169,34 @@ class TraceBuilder(Listener):
             self.left_out[TOO_MANY_STEPS] += 1
             return
         answer = returned or Returned(text="")
-        step = Step(
+        step = TraceStep(
             number=len(turn.steps) + 1,
-            action=Action(kind, self._fields(kind, fields)),
-            result=cut(answer.text, MOST_WORDS, self.left_out),
-            thought=cut(thought, MOST_WORDS, self.left_out),
+            action=TraceAction(kind, self._fields(kind, fields)),
+            result=cut_text(answer.text, MOST_WORDS, self.left_out),
+            thought=cut_text(thought, MOST_WORDS, self.left_out),
             failed=answer.failed,
         )
         turn.steps.append(step)
 
     def _fields(self, kind: str, fields: object) -> Mapping[str, Json]:
         if isinstance(fields, dict):
-            return fields_for(kind, fields, self.left_out)
+            return copy_fields_for(kind, fields, self.left_out)
         if fields is not None:
             self.left_out[NO_INPUT] += 1
         given: dict[str, object] = {"input": fields} if isinstance(fields, str) else {}
-        return fields_for(kind, given, self.left_out)
+        return copy_fields_for(kind, given, self.left_out)
 
     def _trace(self, turn: _Task, after: str) -> Trace:
         problem = _problem(turn) or self._spoken_problem(turn, after)
         return Trace(
-            task=cut(turn.task, MOST_TASK, self.left_out).strip(),
+            task=cut_text(turn.task, MOST_TASK, self.left_out).strip(),
             ok=not problem,
             steps=tuple(turn.steps),
             session_path=self._path,
-            final_message=cut(turn.final, MOST_WORDS, self.left_out),
+            final_message=cut_text(turn.final, MOST_WORDS, self.left_out),
             shape=self._shape,
-            session_id=cut(turn.session_id, MOST_NAME, self.left_out),
-            folder=cut(turn.folder, MOST_WORDS, self.left_out),
+            session_id=cut_text(turn.session_id, MOST_NAME, self.left_out),
+            folder=cut_text(turn.folder, MOST_WORDS, self.left_out),
             problem=problem,
         )
 

@@ -78,7 +78,7 @@ class UiTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TraceAction:
     """What was done: its type as it was written, and its fields."""
 
     kind: str
@@ -102,11 +102,11 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TraceStep:
     """One action, why it was taken, and what was seen after it."""
 
     number: int
-    action: Action
+    action: TraceAction
     result: str = ""
     thought: str = ""
     # The program in front, as a device names it; empty where there was none.
@@ -122,7 +122,7 @@ class Trace:
 
     task: str
     ok: bool
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     session_path: str = ""
     final_message: str = ""
     shape: TraceShape = TraceShape.DOCUMENT
@@ -151,12 +151,12 @@ class Trace:
 
 
 def _hash_of(trace: Trace) -> str:
-    record = {name: value for name, value in as_record(trace).items() if name != "sessionPath"}
+    record = {name: value for name, value in export_trace(trace).items() if name != "sessionPath"}
     written = json.dumps(record, sort_keys=True).encode("utf-8", "surrogatepass")
     return hashlib.sha256(written).hexdigest()[:_ID_DIGITS]
 
 
-def as_record(trace: Trace) -> dict[str, Json]:
+def export_trace(trace: Trace) -> dict[str, Json]:
     """Return a trace as the JSON document that the reader of documents reads again."""
     record: dict[str, Json] = {
         "task": trace.task,
@@ -170,7 +170,7 @@ def as_record(trace: Trace) -> dict[str, Json]:
     return record | {name: value for name, value in optional.items() if value}
 
 
-def _step_record(step: Step) -> dict[str, Json]:
+def _step_record(step: TraceStep) -> dict[str, Json]:
     record: dict[str, Json] = {
         "step": step.number,
         "action": {**step.action.fields, "type": step.action.kind},
@@ -254,7 +254,7 @@ _RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-cl", "-euc", "-ec"))
 _WRAPPED = 3
 
 
-def deed_of(action: Action, *, on_device: bool) -> Deed:
+def find_deed(action: TraceAction, *, on_device: bool) -> Deed:
     """Return what an action does; `on_device` is the trace's own word for where `shell` runs."""
     name = action.kind.strip().casefold()
     if name == "shell" and on_device:
@@ -262,7 +262,7 @@ def deed_of(action: Action, *, on_device: bool) -> Deed:
     return _BY_NAME.get(name, Deed.TOOL)
 
 
-def command_of(action: Action) -> str:
+def find_command(action: TraceAction) -> str:
     """Return the command line that a step ran, without the shell around it; empty where none."""
     for name in ("command", "cmd", "script", "code"):
         value = action.fields.get(name)
@@ -271,7 +271,7 @@ def command_of(action: Action) -> str:
         if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
             return _unwrapped([str(part) for part in value])
     inner = action.fields.get("action")
-    return command_of(Action(action.kind, inner)) if isinstance(inner, Mapping) else ""
+    return find_command(TraceAction(action.kind, inner)) if isinstance(inner, Mapping) else ""
 
 
 def _unwrapped(words: list[str]) -> str:
@@ -281,7 +281,7 @@ def _unwrapped(words: list[str]) -> str:
     return shlex.join(words)
 
 
-def path_of(action: Action) -> str:
+def find_path(action: TraceAction) -> str:
     """Return the file that a step read or wrote; empty where it names none."""
     return action.text("file_path", "path", "filePath", "notebook_path", "absolute_path")
 
@@ -292,7 +292,7 @@ MOST_FILE_PARTS, MOST_FILE_TASKS, MOST_FILE_WORDS = 2_000_000, 20_000, 1_000_000
 TOO_MANY_TASKS = f"a task after {MOST_FILE_TASKS} others"
 
 
-class LeftOut(Counter[str]):
+class LeftOutCounts(Counter[str]):
     """What was left out of a file by its reason, and how much may still be taken from it."""
 
     parts_left, tasks_left, words_left = MOST_FILE_PARTS, MOST_FILE_TASKS, MOST_FILE_WORDS
@@ -332,7 +332,7 @@ _LARGEST_STEP = 1_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def cut(text: str, most: int, left_out: LeftOut) -> str:
+def cut_text(text: str, most: int, left_out: LeftOutCounts) -> str:
     """Return the beginning of a text, without what cannot be written to a file."""
     # Nearly every text is such a one, and there are a great many.
     if len(text) <= most and text.isascii() and "\0" not in text:
@@ -343,28 +343,30 @@ def cut(text: str, most: int, left_out: LeftOut) -> str:
     return _SURROGATE.sub("\ufffd", text).replace("\0", "")
 
 
-def text_at(record: Mapping[str, object], name: str, most: int, left_out: LeftOut) -> str:
+def read_field(record: Mapping[str, object], name: str, most: int, left_out: LeftOutCounts) -> str:
     """Return a field as a text; another type is counted, and nothing at all is not."""
     value = record.get(name)
     if isinstance(value, str):
-        return cut(value, most, left_out)
+        return cut_text(value, most, left_out)
     if value is not None:
         left_out[f"`{name}` is no text"] += 1
     return ""
 
 
-def fields_of(value: Mapping[str, object], left_out: LeftOut) -> dict[str, Json]:
+def copy_fields(value: Mapping[str, object], left_out: LeftOutCounts) -> dict[str, Json]:
     """Return the fields of an action as plain JSON within bounds."""
     return _Copy(left_out).mapping(value, 0)
 
 
-def fields_for(kind: str, value: Mapping[str, object], left_out: LeftOut) -> dict[str, Json]:
+def copy_fields_for(
+    kind: str, value: Mapping[str, object], left_out: LeftOutCounts
+) -> dict[str, Json]:
     """Return the fields of an action of this kind as plain JSON within bounds."""
     is_batch = kind.casefold() == _BATCH and isinstance(value.get(_INNER), list)
-    return fields_of(_bounded_batch(value, left_out) if is_batch else value, left_out)
+    return copy_fields(_bounded_batch(value, left_out) if is_batch else value, left_out)
 
 
-def _bounded_batch(fields: Mapping[str, object], left_out: LeftOut) -> Mapping[str, object]:
+def _bounded_batch(fields: Mapping[str, object], left_out: LeftOutCounts) -> Mapping[str, object]:
     """Return a batch of too many actions, or of batches in batches, as one short row of actions."""
     row: list[object] = []
     waiting: list[tuple[object, int]] = [(fields, 0)]
@@ -391,28 +393,28 @@ def _inner_actions(one: object, depth: int) -> list[object]:
     return inner if isinstance(inner, list) else []
 
 
-def json_text(value: object, left_out: LeftOut) -> str:
+def write_json(value: object, left_out: LeftOutCounts) -> str:
     """Return a value as one line of JSON; a text stands for itself."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(_Copy(left_out).value(value, 0), ensure_ascii=False)
 
 
-def action_of(value: object, left_out: LeftOut) -> Action | None:
+def read_action(value: object, left_out: LeftOutCounts) -> TraceAction | None:
     """Return an action by its record, or None where it has no type."""
-    kind = kind_of(value.get("type"), left_out) if isinstance(value, dict) else ""
+    kind = read_kind(value.get("type"), left_out) if isinstance(value, dict) else ""
     if not isinstance(value, dict) or not kind:
         return None
     fields = {name: item for name, item in value.items() if name != "type"}
-    return Action(kind, fields_for(kind, fields, left_out))
+    return TraceAction(kind, copy_fields_for(kind, fields, left_out))
 
 
-def kind_of(value: object, left_out: LeftOut) -> str:
+def read_kind(value: object, left_out: LeftOutCounts) -> str:
     """Return the name of what was done; nothing where it is none."""
-    return cut(value, MOST_NAME, left_out).strip() if isinstance(value, str) else ""
+    return cut_text(value, MOST_NAME, left_out).strip() if isinstance(value, str) else ""
 
 
-def steps_of(listed: object, left_out: LeftOut) -> tuple[Step, ...]:
+def read_steps(listed: object, left_out: LeftOutCounts) -> tuple[TraceStep, ...]:
     """Return the steps of a list; what is none is counted."""
     if listed is None:
         return ()
@@ -425,25 +427,25 @@ def steps_of(listed: object, left_out: LeftOut) -> tuple[Step, ...]:
     return tuple(step for step in found if step is not None)
 
 
-def _step_of(record: object, position: int, left_out: LeftOut) -> Step | None:
-    action = action_of(record.get("action"), left_out) if isinstance(record, dict) else None
+def _step_of(record: object, position: int, left_out: LeftOutCounts) -> TraceStep | None:
+    action = read_action(record.get("action"), left_out) if isinstance(record, dict) else None
     if not isinstance(record, dict) or action is None:
         left_out[NO_ACTION] += 1
         return None
     # OpenPocket has another name for the program in front.
     app = "app" if record.get("app") is not None else "currentApp"
-    return Step(
+    return TraceStep(
         number=_number_of(record, position, left_out),
         action=action,
-        result=cut(json_text(record.get("result"), left_out), MOST_WORDS, left_out),
-        thought=text_at(record, "thought", MOST_WORDS, left_out),
-        app=text_at(record, app, MOST_NAME, left_out),
+        result=cut_text(write_json(record.get("result"), left_out), MOST_WORDS, left_out),
+        thought=read_field(record, "thought", MOST_WORDS, left_out),
+        app=read_field(record, app, MOST_NAME, left_out),
         target=_target_of(record.get("uiContext"), left_out),
         failed=record.get("failed") is True,
     )
 
 
-def _number_of(record: Mapping[str, object], position: int, left_out: LeftOut) -> int:
+def _number_of(record: Mapping[str, object], position: int, left_out: LeftOutCounts) -> int:
     number = record.get("step")
     if isinstance(number, int) and not isinstance(number, bool) and 0 < number < _LARGEST_STEP:
         return number
@@ -452,7 +454,7 @@ def _number_of(record: Mapping[str, object], position: int, left_out: LeftOut) -
     return position
 
 
-def _target_of(value: object, left_out: LeftOut) -> UiTarget | None:
+def _target_of(value: object, left_out: LeftOutCounts) -> UiTarget | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -461,26 +463,26 @@ def _target_of(value: object, left_out: LeftOut) -> UiTarget | None:
     clickable = value.get("clickable")
     return UiTarget(
         element_id=_element_id(value, left_out),
-        label=text_at(value, "label", MOST_NAME, left_out),
-        resource_id=text_at(value, "resourceId", MOST_NAME, left_out),
-        text=text_at(value, "text", MOST_NAME, left_out),
-        content_desc=text_at(value, "contentDesc", MOST_NAME, left_out),
-        class_name=text_at(value, "className", MOST_NAME, left_out),
+        label=read_field(value, "label", MOST_NAME, left_out),
+        resource_id=read_field(value, "resourceId", MOST_NAME, left_out),
+        text=read_field(value, "text", MOST_NAME, left_out),
+        content_desc=read_field(value, "contentDesc", MOST_NAME, left_out),
+        class_name=read_field(value, "className", MOST_NAME, left_out),
         clickable=clickable if isinstance(clickable, bool) else None,
     )
 
 
-def _element_id(value: Mapping[str, object], left_out: LeftOut) -> str:
+def _element_id(value: Mapping[str, object], left_out: LeftOutCounts) -> str:
     number = value.get("elementId")
     if isinstance(number, int) and not isinstance(number, bool) and abs(number) < _LARGEST:
         return str(number)
-    return text_at(value, "elementId", MOST_NAME, left_out)
+    return read_field(value, "elementId", MOST_NAME, left_out)
 
 
 class _Copy:
     """One value copied: a budget for all its parts and characters together."""
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOutCounts) -> None:
         self._left_out = left_out
         self._parts, self._characters = min(_MOST_PARTS, left_out.parts_left), _MOST_CHARACTERS
 
@@ -530,10 +532,10 @@ class _Copy:
         return True
 
     def _name(self, name: object) -> str:
-        return cut(name if isinstance(name, str) else repr(name), MOST_NAME, self._left_out)
+        return cut_text(name if isinstance(name, str) else repr(name), MOST_NAME, self._left_out)
 
     def _text(self, text: str) -> str:
-        kept = cut(text, min(MOST_FIELD, self._characters), self._left_out)
+        kept = cut_text(text, min(MOST_FIELD, self._characters), self._left_out)
         self._characters -= len(kept)
         return kept
 

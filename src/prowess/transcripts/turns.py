@@ -26,7 +26,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ChatTurn:
     """What one speaker said in one message."""
 
     role: Role
@@ -67,30 +67,30 @@ _TEXT_BLOCKS = frozenset(("text", "input_text", "output_text"))
 _CALLS = frozenset(("tool_call", "tool-call", "tool_use", "toolcall", "function_call"))
 
 
-def turns(messages: Iterable[Mapping[str, object]]) -> tuple[Turn, ...]:
+def read_turns(messages: Iterable[Mapping[str, object]]) -> tuple[ChatTurn, ...]:
     """Return what was said, in order; messages without text and calls say nothing."""
     found = (turn for place, message in enumerate(messages) for turn in _turns_of(message, place))
     return tuple(turn for turn in found if turn.text or turn.tool_calls)
 
 
-def calls(said: Iterable[Turn]) -> int:
+def count_calls(said: Iterable[ChatTurn]) -> int:
     """Return how many tools were called."""
     return sum(turn.tool_calls for turn in said)
 
 
-def role_of(word: str) -> Role:
+def find_role(word: str) -> Role:
     """Return who speaks by the word that a program has for it."""
     return _ROLES.get(word.strip().lower(), Role.OTHER)
 
 
-def wraps(message: Mapping[str, object]) -> bool:
+def has_program_words(message: Mapping[str, object]) -> bool:
     """Return whether a message holds words that a program put into it."""
     content = _unwrapped(message)
     found = next((content[key] for key in ("content", "parts", "text") if key in content), "")
     return _WRAPPED.search(_text_of(found)) is not None
 
 
-def _turns_of(message: Mapping[str, object], place: int) -> Iterator[Turn]:
+def _turns_of(message: Mapping[str, object], place: int) -> Iterator[ChatTurn]:
     message = _unwrapped(message)
     parts = message.get("parts")
     kinds = [part for part in _blocks(parts) if isinstance(part.get("part_kind"), str)]
@@ -109,11 +109,11 @@ def _unwrapped(message: Mapping[str, object]) -> Mapping[str, object]:
     return {"role": message.get("type"), **inner}
 
 
-def _turn(message: Mapping[str, object], speaker: str, place: int) -> Turn:
+def _turn(message: Mapping[str, object], speaker: str, place: int) -> ChatTurn:
     word = speaker.strip().lower()
     content = next((message[key] for key in ("content", "parts", "text") if key in message), "")
-    role, text = role_of(word), _text_of(content)
-    return Turn(
+    role, text = find_role(word), _text_of(content)
+    return ChatTurn(
         role=role,
         text=_WRAPPED.sub("", text).strip() if role is Role.USER and "<" in text else text,
         place=place,
@@ -159,7 +159,7 @@ def _blocks(content: object) -> list[Mapping[str, object]]:
     return [item for item in content if isinstance(item, Mapping)]
 
 
-class Shape(StrEnum):
+class TranscriptShape(StrEnum):
     """Whose transcript it is; a plain one has a role and a content and nothing else."""
 
     MESSAGES = "messages"
@@ -171,7 +171,7 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TranscriptRecord:
     """One value of a file, and the line that it stands on; zero where the file is one value."""
 
     value: object
@@ -179,11 +179,11 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class TranscriptMessage:
     """What was said, and where."""
 
     content: Mapping[str, object]
-    shape: Shape
+    shape: TranscriptShape
     line: int
     # Counted from one over the whole transcript.
     number: int
@@ -198,7 +198,7 @@ class Message:
 class UserTurn:
     """What a person typed, and all that followed until the next time."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[TranscriptMessage, ...]
 
     @property
     def contents(self) -> tuple[Mapping[str, object], ...]:
@@ -208,7 +208,7 @@ class UserTurn:
     @property
     def tool_calls(self) -> int:
         """How many tools were called."""
-        return calls(turns(self.contents))
+        return count_calls(read_turns(self.contents))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +218,7 @@ class Transcript:
     turns: tuple[UserTurn, ...]
     messages: int
     # The shape that most messages have; None where there are none.
-    shape: Shape | None
+    shape: TranscriptShape | None
     skipped: Mapping[str, int]
     # The same for the same conversation, also after it grew.
     session_id: str = ""
@@ -229,23 +229,23 @@ NOT_TYPED = "not typed by a person"
 TOO_DEEP = "wrapped too deeply"
 
 # Where each shape keeps its messages. A bare message is taken whatever the shape.
-_HOLDERS: Mapping[Shape, tuple[str, ...]] = {
-    Shape.MESSAGES: ("messages",),
-    Shape.OPENAI_CHAT: ("messages", "choices"),
-    Shape.OPENAI_RESPONSES: ("input", "output"),
-    Shape.ANTHROPIC: ("messages",),
-    Shape.GEMINI: ("contents", "candidates"),
-    Shape.SESSION: ("message", "payload"),
+_HOLDERS: Mapping[TranscriptShape, tuple[str, ...]] = {
+    TranscriptShape.MESSAGES: ("messages",),
+    TranscriptShape.OPENAI_CHAT: ("messages", "choices"),
+    TranscriptShape.OPENAI_RESPONSES: ("input", "output"),
+    TranscriptShape.ANTHROPIC: ("messages",),
+    TranscriptShape.GEMINI: ("contents", "candidates"),
+    TranscriptShape.SESSION: ("message", "payload"),
 }
 _EVERY_HOLDER = tuple(dict.fromkeys(name for names in _HOLDERS.values() for name in names))
 _SHAPE_OF_HOLDER = {
-    "choices": Shape.OPENAI_CHAT,
-    "input": Shape.OPENAI_RESPONSES,
-    "output": Shape.OPENAI_RESPONSES,
-    "contents": Shape.GEMINI,
-    "candidates": Shape.GEMINI,
-    "message": Shape.SESSION,
-    "payload": Shape.SESSION,
+    "choices": TranscriptShape.OPENAI_CHAT,
+    "input": TranscriptShape.OPENAI_RESPONSES,
+    "output": TranscriptShape.OPENAI_RESPONSES,
+    "contents": TranscriptShape.GEMINI,
+    "candidates": TranscriptShape.GEMINI,
+    "message": TranscriptShape.SESSION,
+    "payload": TranscriptShape.SESSION,
 }
 _ITEMS = frozenset(("function_call", "function_call_output"))
 _ANTHROPIC_BLOCKS = frozenset(("tool_use", "tool_result", "thinking"))
@@ -257,11 +257,13 @@ _TOOL_KEYS = ("toolUseResult", "tool_use_id", "tool_use_result", "functionRespon
 _TRUE = frozenset(("true", "1", "yes"))
 _SESSION_KEYS = ("sessionId", "session_id", "conversation_id", "conversationId")
 _DEEPEST, _LONGEST_SESSION_ID = 6, 120
-_Found = tuple[Mapping[str, object], Shape] | str
+_Found = tuple[Mapping[str, object], TranscriptShape] | str
 
 
-def transcript(
-    records: Iterable[Record], shape: Shape | None = None, skipped: Mapping[str, int] | None = None
+def build_transcript(
+    records: Iterable[TranscriptRecord],
+    shape: TranscriptShape | None = None,
+    skipped: Mapping[str, int] | None = None,
 ) -> Transcript:
     """Return the messages of a file, as turns of its user.
 
@@ -271,19 +273,21 @@ def transcript(
         skipped: what was left out before, by reason.
     """
     left_out = Counter(skipped or {})
-    messages: list[Message] = []
+    messages: list[TranscriptMessage] = []
     session_id = ""
     names = _EVERY_HOLDER if shape is None else _HOLDERS[shape]
     for record in records:
         session_id = session_id or _session_id(record.value)
-        for found in _unpacked(record.value, names, shape or Shape.MESSAGES):
+        for found in _unpacked(record.value, names, shape or TranscriptShape.MESSAGES):
             if isinstance(found, str):
                 left_out[found] += 1
                 continue
             content, seen = found
             number = len(messages) + 1
             messages.append(
-                Message(content=content, shape=shape or seen, line=record.line, number=number)
+                TranscriptMessage(
+                    content=content, shape=shape or seen, line=record.line, number=number
+                )
             )
     shapes = Counter(message.shape for message in messages).most_common(1)
     return Transcript(
@@ -295,9 +299,9 @@ def transcript(
     )
 
 
-def _cut(messages: Sequence[Message]) -> Iterator[UserTurn]:
+def _cut(messages: Sequence[TranscriptMessage]) -> Iterator[UserTurn]:
     """Cut before each message of a person; what stands before the first is nobody's turn."""
-    turn: list[Message] = []
+    turn: list[TranscriptMessage] = []
     for message in messages:
         if _is_typed(message.content):
             if turn:
@@ -310,11 +314,11 @@ def _cut(messages: Sequence[Message]) -> Iterator[UserTurn]:
 
 
 def _is_typed(content: Mapping[str, object]) -> bool:
-    return any(turn.role is Role.USER and turn.text.strip() for turn in turns([content]))
+    return any(turn.role is Role.USER and turn.text.strip() for turn in read_turns([content]))
 
 
 def _unpacked(
-    value: object, names: Sequence[str], shape: Shape, depth: int = 0
+    value: object, names: Sequence[str], shape: TranscriptShape, depth: int = 0
 ) -> Iterator[_Found]:
     """Yield each message of a value and its shape, and a reason for each part that is none."""
     if depth > _DEEPEST:
@@ -329,7 +333,7 @@ def _unpacked(
 
 
 def _of_mapping(
-    value: Mapping[str, object], names: Sequence[str], shape: Shape, depth: int
+    value: Mapping[str, object], names: Sequence[str], shape: TranscriptShape, depth: int
 ) -> Iterator[_Found]:
     if _is_by_program(value):
         yield NOT_TYPED
@@ -352,19 +356,19 @@ def _is_by_program(value: Mapping[str, object]) -> bool:
     is_tools = _TOOL_KIND.fullmatch(kind) is not None and kind not in _ITEMS
     is_tools = is_tools or any(value.get(key) is not None for key in _TOOL_KEYS)
     # Of an agent's own message a mark says that it called a tool, which counts.
-    return is_tools and role_of(str(value.get("role") or "user")) is Role.USER
+    return is_tools and find_role(str(value.get("role") or "user")) is Role.USER
 
 
 def _is_wrapped(message: Mapping[str, object]) -> bool:
     """Return whether a message of the user is nothing but a program's own words."""
-    said = turns([message])
-    return not any(turn.text or turn.tool_calls for turn in said) and wraps(message)
+    said = read_turns([message])
+    return not any(turn.text or turn.tool_calls for turn in said) and has_program_words(message)
 
 
 def _held(
     value: Mapping[str, object], name: str, names: Sequence[str], depth: int
 ) -> Iterator[_Found]:
-    inner, shape = value[name], _SHAPE_OF_HOLDER.get(name, Shape.MESSAGES)
+    inner, shape = value[name], _SHAPE_OF_HOLDER.get(name, TranscriptShape.MESSAGES)
     if isinstance(inner, str):
         # A request with one question writes it as a text.
         yield ({"role": "user", "content": inner}, shape) if name in _ASKED else NO_MESSAGE
@@ -409,20 +413,20 @@ def _is_message(value: Mapping[str, object]) -> bool:
     return has_kinds or str(value.get("type")) in _ITEMS
 
 
-def _shape_of(message: Mapping[str, object], held_by: Shape) -> Shape:
+def _shape_of(message: Mapping[str, object], held_by: TranscriptShape) -> TranscriptShape:
     """Return what a message looks like, where what holds it does not say so."""
-    if held_by is not Shape.MESSAGES:
+    if held_by is not TranscriptShape.MESSAGES:
         return held_by
     if str(message.get("type")) in {"message", *_ITEMS}:
-        return Shape.OPENAI_RESPONSES
+        return TranscriptShape.OPENAI_RESPONSES
     if "tool_calls" in message or message.get("role") == "tool":
-        return Shape.OPENAI_CHAT
+        return TranscriptShape.OPENAI_CHAT
     if "parts" in message:
-        return Shape.GEMINI
+        return TranscriptShape.GEMINI
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     kinds = {str(block.get("type")) for block in blocks if isinstance(block, Mapping)}
-    return Shape.ANTHROPIC if kinds & _ANTHROPIC_BLOCKS else Shape.MESSAGES
+    return TranscriptShape.ANTHROPIC if kinds & _ANTHROPIC_BLOCKS else TranscriptShape.MESSAGES
 
 
 def _session_id(value: object) -> str:
@@ -432,9 +436,11 @@ def _session_id(value: object) -> str:
     return next((name[:_LONGEST_SESSION_ID] for name in named if isinstance(name, str)), "")
 
 
-def _name_by_beginning(messages: Sequence[Message]) -> str:
+def _name_by_beginning(messages: Sequence[TranscriptMessage]) -> str:
     if not messages:
         return ""
-    said = "\0".join(turn.text for message in messages[:2] for turn in turns([message.content]))
+    said = "\0".join(
+        turn.text for message in messages[:2] for turn in read_turns([message.content])
+    )
     digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
     return f"transcript-{digest[:16]}"

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from prowess.experience.draft_facts import DraftFacts
     from prowess.runtime.experience_drafts import (
-        Built,
+        BuiltExperience,
         Cleaned,
         DraftOutcome,
         Drafts,
+        ExperienceLesson,
         KnownDraft,
-        Lesson,
         Promoted,
-        Removed,
+        RemovedDraft,
         TrashedDraft,
     )
     from prowess.runtime.sessions import SessionsReport, SkillNumbers, TriggerCase
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
 
 def built(
-    value: "Built", traces: "Sequence[Trace]", skipped: "Mapping[str, int]", *, dry_run: bool
+    value: "BuiltExperience",
+    traces: "Sequence[Trace]",
+    skipped: "Mapping[str, int]",
+    *,
+    dry_run: bool,
 ) -> Json:
     """Show what came of a heap of traces."""
     return {
@@ -139,7 +143,7 @@ def _facts(value: "DraftFacts") -> Json:
     }
 
 
-def _lesson(value: "Lesson") -> Json:
+def _lesson(value: "ExperienceLesson") -> Json:
     return {
         "goal": clean(value.aligned.goal),
         "traces": len(value.aligned.traces),
@@ -158,7 +162,7 @@ def _lesson(value: "Lesson") -> Json:
     }
 
 
-def _removed(value: "Removed") -> Json:
+def _removed(value: "RemovedDraft") -> Json:
     return {
         "id": clean(value.id),
         "path": clean(value.path),

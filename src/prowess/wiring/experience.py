@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 
-from prowess.experience.lessons.goals import words_alike
+from prowess.experience.lessons.goals import compare_words
 from prowess.host.store.traces import KeptTraces
 from prowess.host.writers.drafts import WorkspaceDrafts
 from prowess.runtime.experience import ExperienceService
-from prowess.runtime.experience_drafts import ExperienceTools
+from prowess.runtime.experience_drafts import ExperiencePorts
 from prowess.runtime.ports import ChildCommand
 from prowess.runtime.scan import Target
 from prowess.runtime.workshop.proposals import Proposals
@@ -28,7 +28,7 @@ def open_experience(runtime: Runtime) -> AbstractContextManager[ExperienceServic
 
 
 @contextmanager
-def _rehearsal(runtime: Runtime) -> Iterator[ExperienceTools]:
+def _rehearsal(runtime: Runtime) -> Iterator[ExperiencePorts]:
     """Return the world with a copy of the store, which ends with it.
 
     Raises:
@@ -38,10 +38,10 @@ def _rehearsal(runtime: Runtime) -> Iterator[ExperienceTools]:
         yield _tools(runtime, other)
 
 
-def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
+def _tools(runtime: Runtime, proposing: Runtime) -> ExperiencePorts:
     """Return the world; `proposing` has the store in which proposals are kept."""
     workshop = workshop_ports(proposing)
-    return ExperienceTools(
+    return ExperiencePorts(
         enabled=lambda: runtime.config.read().experience.enabled,
         spec_mode=lambda: runtime.config.read().skills.spec_mode,
         workspace=workshop.workspace,
@@ -54,7 +54,7 @@ def _tools(runtime: Runtime, proposing: Runtime) -> ExperienceTools:
         proposed=workshop.store.listed,
         workshop_enabled=lambda: runtime.config.read().workshop.active,
         elsewhere=workshop.elsewhere,
-        likeness=words_alike,
+        likeness=compare_words,
         refresh=runtime.skills.refresh,
         now=time.time,
         stamp=lambda at: time.strftime("%Y%m%d-%H%M%S", time.localtime(at)),

@@ -11,7 +11,7 @@ from prowess.errors import ProwessError
 from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
 from prowess.routing.model import Route
 from prowess.runtime.route.answer import Asked
-from prowess.runtime.sessions import SessionReports, Tools
+from prowess.runtime.sessions import SessionPorts, SessionReports
 from prowess.skills.snapshot import Snapshot
 from prowess.wiring.library import Runtime, open_runtime
 
@@ -35,7 +35,7 @@ def open_sessions(
     def route(prompt: str, asked: Asked) -> Route:
         return runtime.routing.route(prompt, asked)
 
-    tools = Tools(
+    tools = SessionPorts(
         files=SessionFolders(runtime.folders.home, runtime.environ),
         skills_in=skills_in,
         route=route,

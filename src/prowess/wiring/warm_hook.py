@@ -24,7 +24,7 @@ from prowess.host.harness.transcripts import read_transcript
 from prowess.host.sources.harness_folders import is_in_roots, session_roots, workspace_of
 from prowess.runtime.harness.hook import HookService
 from prowess.runtime.workshop.service import LearningTools, TurnLearning
-from prowess.transcripts.turns import Transcript, transcript
+from prowess.transcripts.turns import Transcript, build_transcript
 from prowess.wiring.hook import ENDINGS, Watched, folder_of, is_worth_loading, learns
 from prowess.wiring.library import Runtime, open_runtime
 
@@ -56,7 +56,7 @@ def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
     except PathError:
         # Not written yet, or cleared away: then there is nothing to learn from.
         return None
-    return transcript(raw.records, None, raw.skipped)
+    return build_transcript(raw.records, None, raw.skipped)
 
 
 def learn_alone(raw: bytes, folder: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prowess.language.corrections import states_a_rule
-from prowess.transcripts.turns import Role, Turn
+from prowess.transcripts.turns import ChatTurn, Role
 
 _NOD = re.compile(r"ok[,. ]\s*", re.IGNORECASE)
 # What every such skill says besides; it is written once, however many corrections follow.
@@ -34,7 +34,7 @@ class Capture:
 
     instruction: str
     topic: Topic
-    turn: Turn
+    turn: ChatTurn
 
     @property
     def reason(self) -> str:
@@ -83,7 +83,7 @@ _TOPICS = (
 _ANY_TOPIC = Topic("learned-workflows", "Learned Workflows", "repeated tasks in this workspace")
 
 
-def capture(said: Iterable[Turn]) -> Capture | None:
+def capture(said: Iterable[ChatTurn]) -> Capture | None:
     """Return the last correction that a user gave, if any."""
     for turn in reversed([turn for turn in said if turn.role is Role.USER]):
         text = " ".join(turn.text.split())

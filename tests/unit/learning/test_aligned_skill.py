@@ -11,8 +11,8 @@ from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, read, tool, trace, write
 
 from prowess.experience.lessons.alignment import align
-from prowess.experience.lessons.goals import grouped
-from prowess.experience.lessons.skill import MOST_BODY, LearnedSkill, learned_skill
+from prowess.experience.lessons.goals import group_traces
+from prowess.experience.lessons.skill import MOST_BODY, LearnedSkill, write_skill
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.skills.invocation import fill
@@ -31,7 +31,7 @@ HEADINGS = (
 def learned(*traces: Trace) -> LearnedSkill:
     found = align(traces)
     assert found is not None
-    return learned_skill(found)
+    return write_skill(found)
 
 
 def section(body: str, heading: str) -> list[str]:
@@ -40,7 +40,7 @@ def section(body: str, heading: str) -> list[str]:
 
 
 def test_five_traces_of_one_task_are_one_skill_with_the_right_parameters() -> None:
-    (group,) = grouped(heaps.conversions() + heaps.unrelated())
+    (group,) = group_traces(heaps.conversions() + heaps.unrelated())
 
     skill = learned(*group)
 
@@ -238,7 +238,7 @@ def test_whatever_traces_say_a_sound_page_comes_of_it(task: str, one: str, other
     found = align(heap)
 
     if found is not None:
-        skill = learned_skill(found)
+        skill = write_skill(found)
         assert is_name(skill.name)
         assert skill.name.isascii()
         assert new_skill(skill.name, skill.description, skill.body)

@@ -4,12 +4,12 @@ import pytest
 from tests.rows import each_row
 
 from prowess.language.corrections import LONGEST, SHORTEST
-from prowess.transcripts.turns import Role, Turn
+from prowess.transcripts.turns import ChatTurn, Role
 from prowess.workshop.capture import capture, topic_of
 
 
-def said(*texts: str, role: Role = Role.USER) -> list[Turn]:
-    return [Turn(role=role, text=text, place=place) for place, text in enumerate(texts)]
+def said(*texts: str, role: Role = Role.USER) -> list[ChatTurn]:
+    return [ChatTurn(role=role, text=text, place=place) for place, text in enumerate(texts)]
 
 
 @each_row(
@@ -72,9 +72,9 @@ def test_the_last_correction_of_a_user_counts() -> None:
     found = capture(
         [
             *said("next time, use the first way of doing it"),
-            Turn(role=Role.USER, text="next time, use the second way of it", place=4),
-            Turn(role=Role.ASSISTANT, text="from now on, I will always use it", place=5),
-            Turn(role=Role.USER, text="thanks a lot, that was very kind of you", place=6),
+            ChatTurn(role=Role.USER, text="next time, use the second way of it", place=4),
+            ChatTurn(role=Role.ASSISTANT, text="from now on, I will always use it", place=5),
+            ChatTurn(role=Role.USER, text="thanks a lot, that was very kind of you", place=6),
         ]
     )
 

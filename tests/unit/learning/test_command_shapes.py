@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.experience.commands import (
-    command_at_heart,
-    command_parts,
+    find_programs,
+    find_script,
     is_general,
-    programs_of,
-    script_of,
+    split_line,
+    summarize_command,
 )
 
 
@@ -24,7 +24,7 @@ def test_the_program_is_the_word_that_a_shell_would_run(command: str) -> None:
     except ValueError:
         words = ["tool"]
 
-    assert words[0] != "tool" or command_at_heart(f"tool {command}").name == "tool"
+    assert words[0] != "tool" or summarize_command(f"tool {command}").name == "tool"
 
 
 @each_row(
@@ -38,12 +38,12 @@ def test_the_program_is_the_word_that_a_shell_would_run(command: str) -> None:
     ],
 )
 def test_chained_commands_are_several(command: str, parts: tuple[str, ...]) -> None:
-    assert command_parts(command) == parts
+    assert split_line(command) == parts
 
 
 def test_quotes_hide_no_program() -> None:
-    assert programs_of("'jq' .a f.json | \"sponge\" f.json") == ("jq", "sponge")
-    assert command_at_heart("git commit -m 'push it'").name == "git commit"
+    assert find_programs("'jq' .a f.json | \"sponge\" f.json") == ("jq", "sponge")
+    assert summarize_command("git commit -m 'push it'").name == "git commit"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_quotes_hide_no_program() -> None:
     ],
 )
 def test_a_script_is_known_by_its_name(command: str, script: str) -> None:
-    assert script_of(command) == script
+    assert find_script(command) == script
 
 
 def test_what_any_task_may_need_tells_of_none() -> None:

@@ -8,24 +8,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.rows import each_row
 
-from prowess.experience.draft import (
-    HUMAN_AUTH_MARK,
+from prowess.experience.draft import HUMAN_AUTH_MARK, promote_draft, write_draft
+from prowess.experience.draft_facts import (
     DraftFacts,
-    draft_document,
-    draft_facts,
-    facts_of,
+    compare_drafts,
     is_untouched,
-    promoted,
-    same_draft,
+    make_facts,
+    make_mixed_slug,
+    make_stem,
+    make_strict_slug,
+    read_facts,
 )
-from prowess.experience.draft_facts import mixed_slug, stem, strict_slug
 from prowess.safety.model import Profile, ScanVerdict
 from prowess.safety.scan import scan
 from prowess.settings import SpecMode
 from prowess.skills.model import Document, Severity, Source, Tier
 from prowess.skills.parse import parse
 from prowess.skills.validation import Report, validate
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 from prowess.workshop.edit import new_skill
 
 AT = "2025-01-02T03:04:05Z"
@@ -37,9 +37,9 @@ SECTIONS = (
 )  # fmt: skip
 
 
-def step(kind: str, result: str = "", *, app: str = "", **fields: Json) -> Step:
+def step(kind: str, result: str = "", *, app: str = "", **fields: Json) -> TraceStep:
     """Return one step."""
-    return Step(number=1, action=Action(kind, fields), result=result, app=app)
+    return TraceStep(number=1, action=TraceAction(kind, fields), result=result, app=app)
 
 
 WIFI = UiTarget(text="Wi-Fi", resource_id="android:id/title", clickable=True)
@@ -73,13 +73,13 @@ IN_SHELL = Trace(
 
 def written(trace: Trace, *, strict: bool = True, script: str = "") -> str:
     """Return the draft of a trace."""
-    name = stem(TIME, strict_slug(trace.task) if strict else mixed_slug(trace.task))
-    return draft_document(trace, stem=name, generated_at=AT, script=script, strict=strict)
+    name = make_stem(TIME, make_strict_slug(trace.task) if strict else make_mixed_slug(trace.task))
+    return write_draft(trace, stem=name, generated_at=AT, script=script, strict=strict)
 
 
 def document(trace: Trace, text: str) -> Document:
     """Return a strict draft as the file that it becomes."""
-    folder = f"/w/skills/auto/{stem(TIME, strict_slug(trace.task))}"
+    folder = f"/w/skills/auto/{make_stem(TIME, make_strict_slug(trace.task))}"
     source = Source(tier=Tier.WORKSPACE, root="/w/skills")
     return Document(source=source, path=f"{folder}/SKILL.md", folder=folder, content=text.encode())
 
@@ -194,9 +194,9 @@ _fields = st.dictionaries(
     max_size=4,
 )
 _step = st.builds(
-    Step,
+    TraceStep,
     number=st.integers(),
-    action=st.builds(Action, _kind | _text, _fields),
+    action=st.builds(TraceAction, _kind | _text, _fields),
     result=_text,
     thought=_text,
     app=_text,
@@ -232,10 +232,10 @@ def test_any_trace_gives_a_draft_that_is_valid_and_loads_in_every_mode(trace: Tr
 def test_any_draft_says_again_what_it_was_made_from(*, trace: Trace, strict: bool) -> None:
     text = written(trace, strict=strict)
 
-    found = draft_facts(text)
+    found = read_facts(text)
 
     assert found is not None
-    assert replace(found, body_hash="") == facts_of(trace, generated_at=AT)
+    assert replace(found, body_hash="") == make_facts(trace, generated_at=AT)
     assert is_untouched(text)
     assert is_untouched(text.replace("\n", "\r\n"))
     assert not is_untouched(text + "one more line\n")
@@ -245,7 +245,7 @@ def test_any_draft_says_again_what_it_was_made_from(*, trace: Trace, strict: boo
 @given(_trace)
 @settings(max_examples=30, deadline=None)
 def test_any_draft_can_become_a_skill(trace: Trace) -> None:
-    description, body = promoted(written(trace), name="turn-on")
+    description, body = promote_draft(written(trace), name="turn-on")
 
     assert new_skill("turn-on", description, body)
     assert body.startswith("# Turn on\n")
@@ -279,10 +279,10 @@ def test_hostile_text_stays_text(text: str) -> None:
 
     draft = written(trace)
 
-    facts = draft_facts(draft)
+    facts = read_facts(draft)
     assert all(one.severity is Severity.INFO for one in checked(trace, draft).diagnostics)
     assert facts is not None
-    assert facts.behaviour == facts_of(trace, generated_at=AT).behaviour
+    assert facts.behaviour == make_facts(trace, generated_at=AT).behaviour
     titles = [line for line in body_of(draft).splitlines() if line.lstrip().startswith("#")]
     assert titles[1:] == [f"## {title}" for title in SECTIONS]
     for mark in ("`", "</skill", "<script", "<!--", "](", "\u202e", "\x1b", "\x00", "\u2028"):
@@ -333,7 +333,7 @@ def test_credentials_and_what_was_typed_into_a_password_field_are_nowhere() -> N
     assert "type(<hidden>)" in draft
     assert "ghp_" not in draft
     assert "opensesame" not in body_of(draft)
-    facts = draft_facts(draft)
+    facts = read_facts(draft)
     assert facts is not None
     assert "opensesame" not in facts.task
 
@@ -352,11 +352,11 @@ ASKED = step("request_human_auth", "status=approved", capability="photos", app="
         step("shell", PROBE, command="am start -a android.media.action.IMAGE_CAPTURE", app="a"),
     ],
 )
-def test_a_probe_without_authorisation_is_warned_of(seen: Step) -> None:
+def test_a_probe_without_authorisation_is_warned_of(seen: TraceStep) -> None:
     trace = replace(ON_PHONE, steps=(*ON_PHONE.steps, seen))
 
     assert f"**{HUMAN_AUTH_MARK}" in written(trace)
-    assert HUMAN_AUTH_MARK in promoted(written(trace), name="x")[1]
+    assert HUMAN_AUTH_MARK in promote_draft(written(trace), name="x")[1]
     assert HUMAN_AUTH_MARK not in written(replace(trace, steps=(ASKED, *trace.steps)))
 
 
@@ -372,7 +372,7 @@ def test_a_probe_without_authorisation_is_warned_of(seen: Step) -> None:
         step("finish", PROBE, message=PROBE, app="a"),
     ],
 )
-def test_words_that_others_wrote_are_no_probe(seen: Step) -> None:
+def test_words_that_others_wrote_are_no_probe(seen: TraceStep) -> None:
     assert HUMAN_AUTH_MARK not in written(replace(ON_PHONE, steps=(*ON_PHONE.steps, seen)))
 
 
@@ -393,7 +393,7 @@ def test_what_a_coding_run_prints_is_no_probe() -> None:
         replace(ASKED, failed=True),
     ],
 )
-def test_a_refused_request_is_no_authorisation(asked: Step) -> None:
+def test_a_refused_request_is_no_authorisation(asked: TraceStep) -> None:
     trace = replace(ON_PHONE, steps=(asked, step("tap", PROBE, app="a")))
 
     assert HUMAN_AUTH_MARK in written(trace)
@@ -412,10 +412,10 @@ def test_the_fingerprint_of_a_draft_is_read_from_the_frontmatter_alone() -> None
         "\n## When", "\n- behavior_fingerprint: bbbbbbbbbbbb\n\n## When", 1
     )
 
-    facts = draft_facts(text)
+    facts = read_facts(text)
 
     assert facts is not None
-    assert facts.behaviour == facts_of(ON_PHONE, generated_at=AT).behaviour
+    assert facts.behaviour == make_facts(ON_PHONE, generated_at=AT).behaviour
 
 
 FOREIGN = """# Skill Draft: Open YouTube
@@ -437,7 +437,7 @@ FOREIGN = """# Skill Draft: Open YouTube
 
 
 def test_a_draft_without_frontmatter_is_read_from_the_list_below_its_title() -> None:
-    assert draft_facts(FOREIGN) == DraftFacts(
+    assert read_facts(FOREIGN) == DraftFacts(
         task="Open YouTube",
         source_session="/home/u/sessions/two.md",
         behaviour="250631ad3584",
@@ -454,7 +454,7 @@ def test_a_foreign_draft_with_frontmatter_has_its_fingerprint_in_the_list() -> N
         "---\n"
     )
 
-    facts = draft_facts(f"{front}\n{FOREIGN}")
+    facts = read_facts(f"{front}\n{FOREIGN}")
 
     assert facts is not None
     assert (facts.behaviour, facts.source_session) == ("250631ad3584", "s")
@@ -472,37 +472,37 @@ def test_a_foreign_draft_with_frontmatter_has_its_fingerprint_in_the_list() -> N
     ],
 )
 def test_other_texts_are_no_drafts(text: str) -> None:
-    assert draft_facts(text) is None
+    assert read_facts(text) is None
 
 
-FACTS = facts_of(ON_PHONE, generated_at=AT)
-CODING = facts_of(IN_SHELL, generated_at=AT)
+FACTS = make_facts(ON_PHONE, generated_at=AT)
+CODING = make_facts(IN_SHELL, generated_at=AT)
 
 
 def test_the_same_way_is_one_draft_whatever_the_task_was_called() -> None:
     renamed = replace(FACTS, task="Please enable the wireless network")
 
-    assert same_draft(renamed, FACTS) == "fingerprint"
+    assert compare_drafts(renamed, FACTS) == "fingerprint"
 
 
 def test_another_way_in_the_same_app_is_another_draft() -> None:
     other = replace(FACTS, task="Mute the phone", flow="0" * 12)
 
-    assert same_draft(other, FACTS) == ""
+    assert compare_drafts(other, FACTS) == ""
 
 
 def test_a_coarse_fingerprint_counts_where_neither_has_a_fine_one() -> None:
     plain_one, plain_two = replace(FACTS, flow=""), replace(FACTS, flow="", task="Something else")
 
-    assert same_draft(plain_one, plain_two) == "fingerprint"
-    assert same_draft(plain_one, replace(FACTS, task="Something else")) == ""
+    assert compare_drafts(plain_one, plain_two) == "fingerprint"
+    assert compare_drafts(plain_one, replace(FACTS, task="Something else")) == ""
 
 
 def test_off_a_device_a_fine_fingerprint_needs_the_same_task_too() -> None:
     one = replace(FACTS, on_device=False, task="Generate the invoices for October")
 
-    assert same_draft(replace(one, task="Retrain the spam classifier"), one) == ""
-    assert same_draft(replace(one, task="generate invoices for october!"), one) == "fingerprint"
+    assert compare_drafts(replace(one, task="Retrain the spam classifier"), one) == ""
+    assert compare_drafts(replace(one, task="generate invoices for october!"), one) == "fingerprint"
 
 
 def test_off_a_device_the_same_way_with_another_file_is_one_draft() -> None:
@@ -510,16 +510,17 @@ def test_off_a_device_the_same_way_with_another_file_is_one_draft() -> None:
 
     other = replace(one, task="Convert stock.csv to JSON and count rows")
 
-    assert same_draft(other, one) == "fingerprint"
-    assert same_draft(replace(one, task="Delete stock.csv"), one) == ""
+    assert compare_drafts(other, one) == "fingerprint"
+    assert compare_drafts(replace(one, task="Delete stock.csv"), one) == ""
 
 
 def test_off_a_device_a_coarse_fingerprint_needs_the_same_task() -> None:
     one = replace(CODING, flow="")
 
-    assert same_draft(one, replace(one, task="Write a poem")) == ""
+    assert compare_drafts(one, replace(one, task="Write a poem")) == ""
     assert (
-        same_draft(one, replace(one, task="bump the Version to 1.4.0, run tests")) == "fingerprint"
+        compare_drafts(one, replace(one, task="bump the Version to 1.4.0, run tests"))
+        == "fingerprint"
     )
 
 
@@ -546,11 +547,13 @@ def test_a_slug_alone_makes_no_two_drafts_one(task: str, other: str, why: str) -
     one = replace(FACTS, task=task, flow="1" * 12)
     two = replace(FACTS, task=other, flow="2" * 12)
 
-    assert same_draft(one, two) == why
+    assert compare_drafts(one, two) == why
 
 
 def test_a_promoted_skill_says_nothing_of_having_been_a_draft() -> None:
-    description, body = promoted(written(ON_PHONE, script="scripts/auto/x.sh"), name="turn-on-wifi")
+    description, body = promote_draft(
+        written(ON_PHONE, script="scripts/auto/x.sh"), name="turn-on-wifi"
+    )
 
     assert description.startswith("How to do this: Turn on Wi-Fi. Use when")
     assert body.startswith("# Turn on wifi\n\n## When To Use\n")
@@ -562,7 +565,7 @@ def test_a_promoted_skill_says_nothing_of_having_been_a_draft() -> None:
 def test_a_promoted_skill_says_how_its_replay_is_run() -> None:
     text = written(ON_PHONE, script="scripts/auto/x.sh")
 
-    _, body = promoted(text, name="turn-on-wifi", replay="scripts/replay.sh")
+    _, body = promote_draft(text, name="turn-on-wifi", replay="scripts/replay.sh")
 
     assert body.startswith("# Turn on wifi\n\n- Replay script: `bash scripts/replay.sh` shows")
     assert body.count("Replay script:") == 1
@@ -575,7 +578,7 @@ def test_what_a_person_wrote_into_a_draft_is_kept() -> None:
     text = text.replace('description: "Auto-generated draft for', 'description: "My words for')
     text += "\n## My Own\n\n- [ ] keep `this`\n"
 
-    description, body = promoted(text, name="x")
+    description, body = promote_draft(text, name="x")
 
     assert description.startswith("My words for")
     assert "- Note: mind the gap." in body
@@ -583,11 +586,13 @@ def test_what_a_person_wrote_into_a_draft_is_kept() -> None:
 
 
 def test_a_given_description_comes_first() -> None:
-    assert promoted(written(ON_PHONE), name="x", description="Use `it`\nnow")[0] == "Use `it` now"
+    assert (
+        promote_draft(written(ON_PHONE), name="x", description="Use `it`\nnow")[0] == "Use `it` now"
+    )
 
 
 def test_a_foreign_draft_can_become_a_skill_too() -> None:
-    description, body = promoted(FOREIGN, name="open-youtube")
+    description, body = promote_draft(FOREIGN, name="open-youtube")
 
     assert description.startswith("How to do this: Open YouTube.")
     assert "behavior_fingerprint: 250631ad3584" not in body

@@ -5,13 +5,18 @@ from collections.abc import Sequence
 import pytest
 from tests.rows import each_row
 
-from prowess.experience.fingerprint import behaviour, command_shape, flow, programs
-from prowess.transcripts.traces import Action, Json, Step, UiTarget
+from prowess.experience.fingerprint import (
+    describe_command,
+    hash_behaviour,
+    hash_flow,
+    list_programs,
+)
+from prowess.transcripts.traces import Json, TraceAction, TraceStep, UiTarget
 
 
-def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> Step:
+def step(app: str, kind: str, *, on: UiTarget | None = None, **fields: Json) -> TraceStep:
     """Return one step."""
-    return Step(number=1, action=Action(kind, fields), app=app, target=on)
+    return TraceStep(number=1, action=TraceAction(kind, fields), app=app, target=on)
 
 
 YOUTUBE = "com.google.android.youtube"
@@ -35,60 +40,62 @@ YOUTUBE = "com.google.android.youtube"
         ([step("com.app", "tap")] * 40, "d8e07eccbe6b"),
     ],
 )
-def test_the_coarse_fingerprint_has_its_known_values(steps: Sequence[Step], expected: str) -> None:
-    assert behaviour(steps) == expected
+def test_the_coarse_fingerprint_has_its_known_values(
+    steps: Sequence[TraceStep], expected: str
+) -> None:
+    assert hash_behaviour(steps) == expected
 
 
 def test_coordinates_typed_text_and_results_do_not_count() -> None:
     here = [step("app", "tap", x=1, y=2), step("app", "type", text="one")]
     there = [step("app", "tap", x=900, y=1), step("app", "type", text="two")]
 
-    assert behaviour(here) == behaviour(there)
-    assert flow(here, on_device=True) == flow(there, on_device=True) == ""
+    assert hash_behaviour(here) == hash_behaviour(there)
+    assert hash_flow(here, on_device=True) == hash_flow(there, on_device=True) == ""
 
 
 def test_different_elements_of_one_app_are_different_flows() -> None:
     wifi = [step("settings", "tap_element", on=UiTarget(resource_id="id/wifi"))]
     sound = [step("settings", "tap_element", on=UiTarget(resource_id="id/sound"))]
 
-    assert behaviour(wifi) == behaviour(sound)
-    assert flow(wifi, on_device=True) != flow(sound, on_device=True)
-    assert len(flow(wifi, on_device=True)) == 12
+    assert hash_behaviour(wifi) == hash_behaviour(sound)
+    assert hash_flow(wifi, on_device=True) != hash_flow(sound, on_device=True)
+    assert len(hash_flow(wifi, on_device=True)) == 12
 
 
 def test_a_fine_fingerprint_sees_every_step() -> None:
     first = [step("a", "tap", on=UiTarget(text="Next")) for _ in range(30)]
     last = [*first[:-1], step("a", "tap", on=UiTarget(text="Cancel"))]
 
-    assert flow(first, on_device=True) != flow(last, on_device=True)
+    assert hash_flow(first, on_device=True) != hash_flow(last, on_device=True)
 
 
 def test_an_element_is_known_by_its_name_when_its_words_change() -> None:
     monday = [step("a", "tap", on=UiTarget(resource_id="id/day", text="Monday"))]
     tuesday = [step("a", "tap", on=UiTarget(resource_id="id/day", text="Tuesday"))]
 
-    assert flow(monday, on_device=True) == flow(tuesday, on_device=True)
+    assert hash_flow(monday, on_device=True) == hash_flow(tuesday, on_device=True)
 
 
 def test_files_and_programs_keep_coding_flows_apart() -> None:
-    def run(command: str, file: str) -> list[Step]:
+    def run(command: str, file: str) -> list[TraceStep]:
         return [
             step("", "Read", file_path=f"/home/a/{file}"),
             step("", "Edit", file_path=f"/home/a/{file}"),
             step("", "Bash", command=command),
         ]
 
-    tests = flow(run("pytest -q tests/test_a.py", "a.py"), on_device=False)
+    tests = hash_flow(run("pytest -q tests/test_a.py", "a.py"), on_device=False)
 
-    assert tests == flow(run("pytest -x tests/test_b.py", "a.py"), on_device=False)
-    assert tests != flow(run("pytest -q tests/test_a.py", "b.py"), on_device=False)
-    assert tests != flow(run("git commit -am x", "a.py"), on_device=False)
+    assert tests == hash_flow(run("pytest -x tests/test_b.py", "a.py"), on_device=False)
+    assert tests != hash_flow(run("pytest -q tests/test_a.py", "b.py"), on_device=False)
+    assert tests != hash_flow(run("git commit -am x", "a.py"), on_device=False)
 
 
 PATCH = "*** Begin Patch\n*** {how} File: {name}\n+x\n*** End Patch"
 
 
-def patched(name: str, how: str = "Update") -> dict[str, list[Step]]:
+def patched(name: str, how: str = "Update") -> dict[str, list[TraceStep]]:
     """Return the ways in which one patch is handed over, each between the same commands."""
     text = PATCH.format(how=how, name=name)
     ways = {
@@ -105,14 +112,18 @@ def patched(name: str, how: str = "Update") -> dict[str, list[Step]]:
 def test_a_patch_is_known_by_its_files(way: str) -> None:
     docs, login = patched("docs/export.md")[way], patched("src/login.py")[way]
 
-    assert behaviour(docs) == behaviour(login)
-    assert flow(docs, on_device=False) != flow(login, on_device=False)
-    assert flow(docs, on_device=False) == flow(patched("docs/export.md")[way], on_device=False)
+    assert hash_behaviour(docs) == hash_behaviour(login)
+    assert hash_flow(docs, on_device=False) != hash_flow(login, on_device=False)
+    assert hash_flow(docs, on_device=False) == hash_flow(
+        patched("docs/export.md")[way], on_device=False
+    )
 
 
 @pytest.mark.parametrize("how", ["Add", "Delete"])
 def test_a_file_that_a_patch_adds_or_deletes_counts_too(how: str) -> None:
-    one, other = (flow(patched(name, how)["input"], on_device=False) for name in ("a.py", "b.py"))
+    one, other = (
+        hash_flow(patched(name, how)["input"], on_device=False) for name in ("a.py", "b.py")
+    )
 
     assert one != other
 
@@ -120,7 +131,7 @@ def test_a_file_that_a_patch_adds_or_deletes_counts_too(how: str) -> None:
 def test_the_script_behind_an_interpreter_keeps_flows_apart_and_its_input_does_not() -> None:
     def run(script: str, given: str) -> str:
         commands = (f"cat {given}", f"python {script} {given}", "git add -A")
-        return flow([step("", "Bash", command=one) for one in commands], on_device=False)
+        return hash_flow([step("", "Bash", command=one) for one in commands], on_device=False)
 
     invoices = run("make_invoices.py", "october.csv")
 
@@ -129,7 +140,7 @@ def test_the_script_behind_an_interpreter_keeps_flows_apart_and_its_input_does_n
 
 
 def test_one_command_alone_is_too_little_to_compare() -> None:
-    assert flow([step("", "Bash", command="git status")], on_device=False) == ""
+    assert hash_flow([step("", "Bash", command="git status")], on_device=False) == ""
 
 
 @each_row(
@@ -150,14 +161,14 @@ def test_one_command_alone_is_too_little_to_compare() -> None:
     ],
 )  # fmt: skip
 def test_a_command_has_a_shape(command: str, shape: str) -> None:
-    assert command_shape(command) == shape
+    assert describe_command(command) == shape
 
 
 def test_programs_are_named_once_and_without_the_shell_itself() -> None:
     command = 'cd x; git add . && git commit -m "run; this" && ./venv/bin/pytest'
 
-    assert programs(command) == ("git", "pytest")
+    assert list_programs(command) == ("git", "pytest")
 
 
 def test_lone_surrogates_have_a_fingerprint() -> None:
-    assert len(behaviour([step("\ud800", "\udfff")])) == 12
+    assert len(hash_behaviour([step("\ud800", "\udfff")])) == 12

@@ -9,7 +9,7 @@ from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, tool, touch, trace
 
 from prowess.experience.lessons.alignment import align
-from prowess.experience.lessons.goals import grouped
+from prowess.experience.lessons.goals import group_traces
 from prowess.transcripts.traces import Trace
 
 NAMES = ("alpha", "bravo", "carol")
@@ -103,7 +103,7 @@ PAIRS = {
 
 @each_row(("one", "other"), PAIRS.values())
 def test_opposite_goals_are_two(one: list[Trace], other: list[Trace]) -> None:
-    found = grouped(one + other)
+    found = group_traces(one + other)
 
     assert sorted(sorted(run.task for run in group) for group in found) == sorted(
         sorted(run.task for run in heap) for heap in (one, other)
@@ -116,16 +116,16 @@ def test_a_run_that_asks_for_the_opposite_is_never_among_the_others(
 ) -> None:
     asked = {run.task for run in one}
 
-    assert [{run.task for run in group} for group in grouped(one + other[:1])] == [asked]
-    assert [{run.task for run in group} for group in grouped(one + other[:2])] == [asked]
+    assert [{run.task for run in group} for group in group_traces(one + other[:1])] == [asked]
+    assert [{run.task for run in group} for group in group_traces(one + other[:2])] == [asked]
 
 
 @each_row("name", [name for name in PAIRS if name != "an option more"])
 def test_two_runs_and_one_of_the_opposite_teach_nothing(name: str) -> None:
     one, other = PAIRS[name]
 
-    assert grouped(one[:2] + other[:1]) == ()
-    assert grouped(one[:1] + other[:2]) == ()
+    assert group_traces(one[:2] + other[:1]) == ()
+    assert group_traces(one[:1] + other[:2]) == ()
 
 
 def test_three_ways_are_three_goals() -> None:
@@ -140,7 +140,7 @@ def test_three_ways_are_three_goals() -> None:
         )
     ]
 
-    found = grouped(heap)
+    found = group_traces(heap)
 
     assert [len(group) for group in found] == [3, 3, 3]
     assert all(len({run.task.split()[0] for run in group}) == 1 for group in found)
@@ -155,7 +155,7 @@ def test_no_command_of_a_lesson_is_one_that_no_run_ran() -> None:
         if "command" in step.action.fields
     }
 
-    lessons = [found for group in grouped(heap) if (found := align(group))]
+    lessons = [found for group in group_traces(heap) if (found := align(group))]
 
     values = (*NAMES, *(f"{name}.tgz" for name in NAMES), "12", "34", "56")
     for step in (step for lesson in lessons for step in lesson.steps if "Run `" in step.text):
@@ -176,7 +176,7 @@ def test_other_words_and_habits_that_do_not_go_together_are_one_goal() -> None:
         for task, option, name in zip(asked, options, names, strict=True)
     ]
 
-    assert [len(group) for group in grouped(heap)] == [6]
+    assert [len(group) for group in group_traces(heap)] == [6]
 
 
 def test_a_word_that_is_given_to_a_program_is_a_parameter() -> None:
@@ -190,7 +190,7 @@ def test_a_word_that_is_given_to_a_program_is_a_parameter() -> None:
         for place in ("staging", "production")
     ]
 
-    (group,) = grouped(heap)
+    (group,) = group_traces(heap)
 
     found = align(group)
     assert found is not None
@@ -200,7 +200,7 @@ def test_a_word_that_is_given_to_a_program_is_a_parameter() -> None:
 def test_what_was_looked_for_is_no_wording() -> None:
     texts = ("how to turn on wifi", "how to turn off wifi", "how to lock a phone", "unlock a phone")
 
-    assert [len(group) for group in grouped([heaps.search(text) for text in texts])] == [4]
+    assert [len(group) for group in group_traces([heaps.search(text) for text in texts])] == [4]
 
 
 @given(st.randoms(use_true_random=False))
@@ -210,4 +210,4 @@ def test_the_order_of_traces_does_not_matter(chance: Random) -> None:
     mixed = list(heap)
     chance.shuffle(mixed)
 
-    assert grouped(mixed) == grouped(heap)
+    assert group_traces(mixed) == group_traces(heap)

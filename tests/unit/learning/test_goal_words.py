@@ -5,16 +5,16 @@ from tests.rows import each_row
 from prowess.experience.lessons.parameters import (
     GAP,
     Parameter,
-    name_of_skill,
-    plain_goal,
-    title_of,
-    without_values,
+    make_skill_name,
+    make_title,
+    remove_values,
+    simplify_goal,
 )
 from prowess.skills.invocation import fill
 
 
 def phrase(goal: str, *names: str) -> str:
-    return plain_goal(goal, [Parameter(name=name, about="") for name in names])
+    return simplify_goal(goal, [Parameter(name=name, about="") for name in names])
 
 
 @each_row(
@@ -38,7 +38,7 @@ def phrase(goal: str, *names: str) -> str:
 def test_a_word_that_is_a_value_of_one_run_is_left_out(
     goals: tuple[str, ...], done: tuple[str, ...], told: str
 ) -> None:
-    assert without_values(goals, done)[0] == told
+    assert remove_values(goals, done)[0] == told
 
 
 @each_row(
@@ -52,7 +52,7 @@ def test_a_word_that_is_a_value_of_one_run_is_left_out(
     ],
 )
 def test_words_in_which_a_task_is_put_stay(goals: tuple[str, ...]) -> None:
-    assert without_values(goals, [""] * len(goals))[0] == goals[0]
+    assert remove_values(goals, [""] * len(goals))[0] == goals[0]
 
 
 @each_row(
@@ -68,18 +68,18 @@ def test_words_in_which_a_task_is_put_stay(goals: tuple[str, ...]) -> None:
     ],
 )
 def test_a_title_has_no_word_for_what_has_none(goal: str, title: str) -> None:
-    assert title_of(phrase(goal, "text", "text_2", "to", "branch")) == title
+    assert make_title(phrase(goal, "text", "text_2", "to", "branch")) == title
 
 
 def test_what_follows_from_a_text_is_no_word_either() -> None:
     text = Parameter(name="text", about="")
     derived = Parameter(name="text_title", about="", derived_from="text")
 
-    assert plain_goal("Write to {text_title}", [text, derived]) == "Write"
+    assert simplify_goal("Write to {text_title}", [text, derived]) == "Write"
 
 
 def test_a_title_comes_out_of_a_call_as_it_went_in() -> None:
-    title = title_of(phrase("Explain $ARGUMENTS and $1 to me"))
+    title = make_title(phrase("Explain $ARGUMENTS and $1 to me"))
 
     assert fill(title, "rm -rf").text.startswith("Explain $ARGUMENTS and $1 to me\n")
-    assert name_of_skill(phrase("Explain $ARGUMENTS and $1 to me")) == "explain-arguments-and-1"
+    assert make_skill_name(phrase("Explain $ARGUMENTS and $1 to me")) == "explain-arguments-and-1"

@@ -10,12 +10,12 @@ from tests.rows import each_row
 from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, trace
 
-from prowess.experience.lessons.goals import FEWEST_TRACES, grouped, masked_task, words_alike
+from prowess.experience.lessons.goals import FEWEST_TRACES, compare_words, group_traces, mask_task
 from prowess.transcripts.traces import Trace
 
 
 def sizes(traces: list[Trace]) -> list[int]:
-    return [len(group) for group in grouped(traces)]
+    return [len(group) for group in group_traces(traces)]
 
 
 def test_five_traces_of_one_task_are_one_goal_in_other_words_too() -> None:
@@ -29,7 +29,7 @@ def test_ten_unrelated_tasks_are_no_goal() -> None:
 def test_goals_in_one_heap_stay_apart() -> None:
     heap = heaps.releases() + heaps.conversions() + heaps.unrelated() + heaps.deployments()
 
-    found = grouped(heap)
+    found = group_traces(heap)
 
     asked = [{trace.task.split()[0].lower() for trace in group} for group in found]
     assert [len(group) for group in found] == [5, 3, 3]
@@ -44,7 +44,7 @@ def test_the_order_of_traces_does_not_matter(chance: Random) -> None:
     mixed = list(heap)
     chance.shuffle(mixed)
 
-    assert grouped(mixed) == grouped(heap)
+    assert group_traces(mixed) == group_traces(heap)
 
 
 def test_the_same_words_with_other_steps_are_other_goals() -> None:
@@ -55,7 +55,7 @@ def test_the_same_words_with_other_steps_are_other_goals() -> None:
         trace(task, bash("fly deploy"), session="3"),
     ]
 
-    assert grouped(heap) == ()
+    assert group_traces(heap) == ()
 
 
 def test_other_words_with_the_same_telling_steps_are_one_goal() -> None:
@@ -78,7 +78,7 @@ def test_chinese_tasks_are_compared_by_their_letters() -> None:
 def test_words_that_only_say_go_on_carry_no_goal() -> None:
     heap = [replace(heaps.change(f"m{at}", "continue"), session_id=str(at)) for at in range(5)]
 
-    assert grouped(heap) == ()
+    assert group_traces(heap) == ()
 
 
 def test_a_task_that_failed_or_did_nothing_does_not_count() -> None:
@@ -86,14 +86,14 @@ def test_a_task_that_failed_or_did_nothing_does_not_count() -> None:
     failed = replace(heaps.conversion("logs"), ok=False)
     idle = replace(heaps.conversion("notes"), steps=())
 
-    assert grouped([first, second, failed, idle]) == ()
+    assert group_traces([first, second, failed, idle]) == ()
 
 
 def test_the_same_session_twice_counts_once() -> None:
     first, second, *_ = heaps.conversions()
     moved = replace(first, session_path="elsewhere/sales.jsonl")
 
-    assert grouped([first, second, moved, second]) == ()
+    assert group_traces([first, second, moved, second]) == ()
 
 
 def test_a_session_that_was_gone_on_with_counts_once() -> None:
@@ -102,7 +102,7 @@ def test_a_session_that_was_gone_on_with_counts_once() -> None:
     first = replace(first, final_message=said)
     copied = replace(first, session_id="resumed")
 
-    assert grouped([first, second, copied]) == ()
+    assert group_traces([first, second, copied]) == ()
 
 
 def test_a_router_may_judge_the_words() -> None:
@@ -115,7 +115,7 @@ def test_a_router_may_judge_the_words() -> None:
     first, second, third = (heaps.change(name, f"Rename {name}.py") for name in ("a1", "b2", "c3"))
 
     assert sizes([first, second, third]) == [FEWEST_TRACES]
-    assert grouped([first, second, third], likeness=never) == ()
+    assert group_traces([first, second, third], likeness=never) == ()
     assert asked == [("Rename py", "Rename py")]
 
 
@@ -132,14 +132,14 @@ def test_a_router_may_judge_the_words() -> None:
     ],
 )
 def test_what_varies_is_masked(task: str, masked: str) -> None:
-    assert masked_task(task) == masked
+    assert mask_task(task) == masked
 
 
 def test_words_are_compared_from_nothing_to_everything() -> None:
-    assert words_alike("convert csv to json", "Convert CSV to JSON!") == 1.0
-    assert words_alike("convert csv to json", "water the plants") == 0.0
-    assert words_alike("please continue", "continue") == 0.0
-    assert 0.3 < words_alike("convert csv to json", "turn csv into json") < 0.9
+    assert compare_words("convert csv to json", "Convert CSV to JSON!") == 1.0
+    assert compare_words("convert csv to json", "water the plants") == 0.0
+    assert compare_words("please continue", "continue") == 0.0
+    assert 0.3 < compare_words("convert csv to json", "turn csv into json") < 0.9
 
 
 def backup(session: str, *, said: str = "done", result: str = "ok", thought: str = "") -> Trace:
@@ -180,12 +180,12 @@ def test_many_traces_are_grouped_by_comparing_few() -> None:
 
     def counted(one: str, other: str) -> float:
         asked.append((one, other))
-        return words_alike(one, other)
+        return compare_words(one, other)
 
     heap = [heaps.conversion(f"table{at}") for at in range(60)]
     heap += [heaps.change(f"part{at}", f"Rename part{at}.py") for at in range(60)]
 
-    assert [len(group) for group in grouped(heap, likeness=counted)] == [60, 60]
+    assert [len(group) for group in group_traces(heap, likeness=counted)] == [60, 60]
     assert len(asked) < 10
 
 

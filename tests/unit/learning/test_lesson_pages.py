@@ -4,14 +4,14 @@ from tests.unit.learning import trace_heaps as heaps
 from tests.unit.learning.trace_heaps import bash, tap, touch, trace
 
 from prowess.experience.lessons.alignment import align
-from prowess.experience.lessons.skill import LearnedSkill, learned_skill
+from prowess.experience.lessons.skill import LearnedSkill, write_skill
 from prowess.transcripts.traces import Trace
 
 
 def learned(*traces: Trace) -> LearnedSkill:
     found = align(traces)
     assert found is not None
-    return learned_skill(found)
+    return write_skill(found)
 
 
 def section(body: str, heading: str) -> list[str]:

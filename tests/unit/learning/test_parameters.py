@@ -7,23 +7,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.experience.lessons.moves import bounded
-from prowess.experience.lessons.parameter_names import Derivation, Source, derived
-from prowess.experience.lessons.parameters import Parametrized, Varying, parametrized
+from prowess.experience.lessons.moves import bound_text
+from prowess.experience.lessons.parameter_names import Derivation, ValueSource, derive_values
+from prowess.experience.lessons.parameters import Parametrized, VaryingField, find_parameters
 from prowess.experience.redaction import HIDDEN
 from prowess.transcripts.traces import Deed, UiTarget
 
 
 def field(
     *values: str, name: str = "command", deed: Deed = Deed.SHELL, of: str = "", into: str = ""
-) -> Varying:
+) -> VaryingField:
     target = UiTarget(resource_id=into) if into else None
-    source = Source(deed=deed, field=name, name=of, target=target)
-    return Varying(values=dict(enumerate(values)), source=source)
+    source = ValueSource(deed=deed, field=name, name=of, target=target)
+    return VaryingField(values=dict(enumerate(values)), source=source)
 
 
-def learned(*fields: Varying, tasks: tuple[str, ...] = ("", "", "")) -> Parametrized:
-    return parametrized(tasks, fields)
+def learned(*fields: VaryingField, tasks: tuple[str, ...] = ("", "", "")) -> Parametrized:
+    return find_parameters(tasks, fields)
 
 
 def names(found: Parametrized) -> list[str]:
@@ -215,7 +215,7 @@ def test_a_message_in_quotes_is_one_parameter() -> None:
         (field("x sales/a.txt", "x work/in/a.txt", "x old/a.txt"), "txt_file"),
     ],
 )  # fmt: skip
-def test_names_come_from_where_a_value_stands(fields: Varying, name: str) -> None:
+def test_names_come_from_where_a_value_stands(fields: VaryingField, name: str) -> None:
     assert names(learned(fields))[0] == name
 
 
@@ -234,7 +234,7 @@ def test_paths_differ_in_their_parts(values: tuple[str, ...], text: str) -> None
 
 
 def test_texts_too_long_to_compare_are_content() -> None:
-    texts = [bounded(letter * 5_000) for letter in "abc"]
+    texts = [bound_text(letter * 5_000) for letter in "abc"]
 
     found = learned(field(*texts, name="content", deed=Deed.WRITE))
 
@@ -286,10 +286,10 @@ def test_another_text_of_a_trace_is_told_with_the_names() -> None:
 
 
 def test_what_is_derived_depends_on_the_kind() -> None:
-    assert derived("a/Big.tar.gz")[Derivation.STEM] == "Big"
-    assert derived("v1.2")[Derivation.BARE_VERSION] == "1.2"
-    assert derived("Two words")[Derivation.SNAKE] == "two_words"
-    assert Derivation.LOWER not in derived("2026-01-02")
+    assert derive_values("a/Big.tar.gz")[Derivation.STEM] == "Big"
+    assert derive_values("v1.2")[Derivation.BARE_VERSION] == "1.2"
+    assert derive_values("Two words")[Derivation.SNAKE] == "two_words"
+    assert Derivation.LOWER not in derive_values("2026-01-02")
 
 
 _texts = st.text(alphabet="ab./-_ \"'=:{}\n\ue000\u732b1*<>", max_size=30)

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.experience.fingerprint import (
-    Change,
+    PatchChange,
     PatchedFile,
-    patch_in_command,
-    patched_names,
+    find_patch,
+    find_patched_files,
     read_patch,
 )
 
@@ -29,8 +29,8 @@ def test_each_place_of_an_update_is_a_change_of_whole_lines() -> None:
         "", "@@", " z = 1", "+z = 2", "*** End of File", "*** Delete File: b.py",
     )  # fmt: skip
 
-    first = Change("x = 1\ny = 2\n\n", "x = 1\ny = 3\n\n")
-    second = Change("z = 1\n", "z = 1\nz = 2\n")
+    first = PatchChange("x = 1\ny = 2\n\n", "x = 1\ny = 3\n\n")
+    second = PatchChange("z = 1\n", "z = 1\nz = 2\n")
     assert read_patch(text) == (
         PatchedFile(path="a.py", how="Update", changes=(first, second)),
         PatchedFile(path="b.py", how="Delete"),
@@ -65,9 +65,9 @@ def test_files_are_named_once_and_in_their_order() -> None:
         "*** Delete File: a.py", "*** Update File: src/b.py",
     )  # fmt: skip
 
-    assert patched_names(text) == ("src/b.py", "src/c.py", "a.py")
-    assert patched_names("--- a/x.py\n+++ b/x.py\tnow\n+y") == ("x.py",)
-    assert patched_names("git status") == ()
+    assert find_patched_files(text) == ("src/b.py", "src/c.py", "a.py")
+    assert find_patched_files("--- a/x.py\n+++ b/x.py\tnow\n+y") == ("x.py",)
+    assert find_patched_files("git status") == ()
 
 
 PLAIN = patch("*** Add File: a", "+x") + "\n"
@@ -89,7 +89,7 @@ PLAIN = patch("*** Add File: a", "+x") + "\n"
     ],
 )
 def test_a_command_that_only_patches_has_its_patch(command: str, found: str) -> None:
-    assert patch_in_command(command) == found
+    assert find_patch(command) == found
 
 
 @settings(max_examples=50)

@@ -5,17 +5,17 @@ import re
 import pytest
 from tests.rows import each_row
 
-from prowess.experience.replay.bash import comment_word, quoted, visible
-from prowess.experience.replay.script import replay_script
-from prowess.transcripts.traces import MOST_FIELD, Action, Json, Step, Trace, UiTarget
+from prowess.experience.replay.bash import clean_comment, quote_bash, show_hidden
+from prowess.experience.replay.script import write_replay_script
+from prowess.transcripts.traces import MOST_FIELD, Json, Trace, TraceAction, TraceStep, UiTarget
 
 
-def step(number: int, kind: str, /, **fields: Json) -> Step:
-    return Step(number=number, action=Action(kind, fields))
+def step(number: int, kind: str, /, **fields: Json) -> TraceStep:
+    return TraceStep(number=number, action=TraceAction(kind, fields))
 
 
-def replay(*steps: Step, folder: str = "/work/app") -> str:
-    text = replay_script(Trace(task="t", ok=True, steps=steps, folder=folder), name="n")
+def replay(*steps: TraceStep, folder: str = "/work/app") -> str:
+    text = write_replay_script(Trace(task="t", ok=True, steps=steps, folder=folder), name="n")
     assert text is not None
     return text
 
@@ -31,8 +31,8 @@ def replay(*steps: Step, folder: str = "/work/app") -> str:
         (step(1, "type", text=""), step(2, "shell", command=" ")),
     ],
 )
-def test_without_a_command_there_is_no_script(steps: tuple[Step, ...]) -> None:
-    assert replay_script(Trace(task="t", ok=True, steps=steps), name="n") is None
+def test_without_a_command_there_is_no_script(steps: tuple[TraceStep, ...]) -> None:
+    assert write_replay_script(Trace(task="t", ok=True, steps=steps), name="n") is None
 
 
 def test_every_step_has_its_comment() -> None:
@@ -67,7 +67,7 @@ def test_a_type_in_a_comment_cannot_leave_it() -> None:
 
 
 def test_a_step_that_failed_is_left_out() -> None:
-    failed = Step(number=1, action=Action("Bash", {"command": "echo never"}), failed=True)
+    failed = TraceStep(number=1, action=TraceAction("Bash", {"command": "echo never"}), failed=True)
 
     text = replay(failed, step(2, "Bash", command="echo once"))
 
@@ -97,7 +97,7 @@ def test_a_step_that_failed_is_left_out() -> None:
         step(1, "keyevent"),
     ],
 )
-def test_what_cannot_be_repeated_exactly_is_left_to_a_person(action: Step) -> None:
+def test_what_cannot_be_repeated_exactly_is_left_to_a_person(action: TraceStep) -> None:
     text = replay(action, step(2, "wait"))
 
     assert "if begins 1 'by hand: " in text
@@ -152,7 +152,7 @@ def test_a_file_is_judged_with_the_folder_of_the_trace(folder: str) -> None:
         step(1, "batch_actions", actions=[{"type": "write", "path": "x.sh", "content": "ls"}]),
     ],
 )
-def test_a_build_after_a_step_that_changed_something_is_confirmed(first: Step) -> None:
+def test_a_build_after_a_step_that_changed_something_is_confirmed(first: TraceStep) -> None:
     text = replay(first, step(2, "Bash", command="make"), step(3, "Bash", command="ls"))
 
     risky = re.search("readonly RISKY='(.*)'", text)
@@ -161,9 +161,9 @@ def test_a_build_after_a_step_that_changed_something_is_confirmed(first: Step) -
 
 
 def test_what_a_failed_step_wrote_does_not_count() -> None:
-    action = Action("Write", {"file_path": "Makefile", "content": "ls"})
+    action = TraceAction("Write", {"file_path": "Makefile", "content": "ls"})
 
-    text = replay(Step(number=1, action=action, failed=True), step(2, "Bash", command="make"))
+    text = replay(TraceStep(number=1, action=action, failed=True), step(2, "Bash", command="make"))
 
     assert "readonly RISKY=''" in text
 
@@ -198,7 +198,7 @@ def test_what_only_looks_is_not_confirmed() -> None:
 
 def test_a_tap_on_something_that_deletes_is_confirmed() -> None:
     target = UiTarget(resource_id="com.x:id/button1", text="Delete account")
-    tap = Step(number=1, action=Action("tap", {"x": 1, "y": 2}), target=target)
+    tap = TraceStep(number=1, action=TraceAction("tap", {"x": 1, "y": 2}), target=target)
 
     text = replay(tap, step(2, "tap", x=3, y=4))
 
@@ -221,14 +221,14 @@ def test_a_credential_is_in_no_part_of_a_script() -> None:
     token = "ghp_" + "a1B2" * 9
     target = UiTarget(text=token, content_desc="Key")
     steps = (
-        Step(number=1, action=Action("tap_element", {}), target=target, thought=token),
+        TraceStep(number=1, action=TraceAction("tap_element", {}), target=target, thought=token),
         step(2, "Write", file_path="a", content=f"key {token}\n"),
         step(3, "Edit", file_path="a", old_string="x", new_string=token),
         step(4, "Read", file_path=f"/keys/{token}"),
     )
     trace = Trace(task=f"use {token}", ok=True, steps=steps)
 
-    text = replay_script(trace, name=f"n {token}")
+    text = write_replay_script(trace, name=f"n {token}")
 
     assert text is not None
     assert token not in text
@@ -249,16 +249,16 @@ def test_a_credential_is_in_no_part_of_a_script() -> None:
     ],
 )
 def test_a_text_becomes_one_word_on_one_line(text: str, word: str) -> None:
-    assert quoted(text) == word
+    assert quote_bash(text) == word
 
 
 def test_what_is_shown_hides_nothing() -> None:
-    assert visible("a\x1b[2K\u202e\n\tb") == r"a\x1b[2K\u202e\n\tb"
-    assert visible("a\n\tb\r", one_line=False) == "a\n\tb\\r"
+    assert show_hidden("a\x1b[2K\u202e\n\tb") == r"a\x1b[2K\u202e\n\tb"
+    assert show_hidden("a\n\tb\r", one_line=False) == "a\n\tb\\r"
 
 
 @pytest.mark.parametrize(
     ("kind", "word"), [("tap", "tap"), ("", "unnamed"), ("\u4e2d", "unnamed"), ("a b\n#c", "a-b-c")]
 )
 def test_only_plain_letters_of_a_type_are_left(kind: str, word: str) -> None:
-    assert comment_word(kind) == word
+    assert clean_comment(kind) == word

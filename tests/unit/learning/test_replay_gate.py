@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.experience.replay.gate import Gate
+from prowess.experience.replay.gate import ReplayGate
 
 DANGEROUS = r"""
 rm -rf x
@@ -173,43 +173,45 @@ ls && pytest -q | tail -3
 
 
 def test_every_dangerous_command_is_asked_about() -> None:
-    unasked = [command for command in (*DANGEROUS, *HIDDEN) if not Gate().question_command(command)]
+    unasked = [
+        command for command in (*DANGEROUS, *HIDDEN) if not ReplayGate().question_command(command)
+    ]
 
     assert unasked == []
 
 
 def test_what_only_reads_lists_or_prints_is_not() -> None:
-    asked = {one: why for one in HARMLESS if (why := Gate().question_command(one))}
+    asked = {one: why for one in HARMLESS if (why := ReplayGate().question_command(one))}
 
     assert asked == {}
 
 
 def test_builds_and_tests_are_not_asked_about_where_nothing_was_changed() -> None:
-    asked = {one: why for one in BUILDS if (why := Gate().question_command(one))}
+    asked = {one: why for one in BUILDS if (why := ReplayGate().question_command(one))}
 
     assert asked == {}
 
 
 @pytest.mark.parametrize("command", BUILDS)
 def test_builds_and_tests_are_asked_about_once_something_was(command: str) -> None:
-    gate, after_question = Gate(), Gate()
+    gate, after_question = ReplayGate(), ReplayGate()
     gate.note_change()
     after_question.question_command("curl -o Makefile http://x")
 
     assert gate.question_command(command)
     assert after_question.question_command(command)
-    assert Gate().question_command(command, in_folder=False)
+    assert ReplayGate().question_command(command, in_folder=False)
 
 
 def test_a_reason_names_the_program_in_one_short_line() -> None:
-    assert Gate().question_command("ls && rm x") == "rm is not known to be harmless"
-    assert len(Gate().question_command("c" * 5_000)) < 200
+    assert ReplayGate().question_command("ls && rm x") == "rm is not known to be harmless"
+    assert len(ReplayGate().question_command("c" * 5_000)) < 200
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("rm ls$(){}[]<>|&;'\"\\`\n#=-x*?!"), max_size=40))
 def test_what_a_shell_would_make_something_of_is_asked_about(command: str) -> None:
-    question = Gate().question_command(command)
+    question = ReplayGate().question_command(command)
 
     unquoted = re.split("['\"]", command)[0]
     assert question or not set("$(){}[]<>\\`#*?!") & set(unquoted)
@@ -223,6 +225,6 @@ def test_what_a_shell_would_make_something_of_is_asked_about(command: str) -> No
 def test_a_long_text_takes_no_longer_than_its_length(head: str, middle: str, tail: str) -> None:
     begun = time.process_time()
 
-    assert Gate().question_command(head + middle * (30_000 // len(middle)) + tail)
+    assert ReplayGate().question_command(head + middle * (30_000 // len(middle)) + tail)
     # Ten times what it takes; where each part is tried with each other, it never ends.
     assert time.process_time() - begun < 2

@@ -3,10 +3,10 @@
 from tests.rows import each_row
 
 from prowess.experience.replay.device import question_touch
-from prowess.experience.replay.script import replay_script
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.experience.replay.script import write_replay_script
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
-TAP = Action("tap", {"x": 1, "y": 2})
+TAP = TraceAction("tap", {"x": 1, "y": 2})
 
 DANGEROUS = """
 Delete|Pay now|Confirm payment|Proceed to payment|Send money|Transfer|Slide to pay|Place bid|Donate
@@ -30,7 +30,7 @@ def split(text: str) -> list[str]:
 
 def touched(text: str = "", content_desc: str = "", label: str = "", resource_id: str = "") -> str:
     target = UiTarget(text=text, content_desc=content_desc, label=label, resource_id=resource_id)
-    return question_touch(TAP, Step(number=1, action=TAP, target=target))
+    return question_touch(TAP, TraceStep(number=1, action=TAP, target=target))
 
 
 @each_row("text", split(DANGEROUS))
@@ -54,8 +54,8 @@ def test_every_name_of_an_element_is_looked_at() -> None:
 
 
 def test_what_was_thought_and_what_came_of_it_is_looked_at() -> None:
-    thought = Step(number=1, action=TAP, thought="Tap the button to delete the account")
-    result = Step(number=1, action=TAP, result="Tapped 'Pay'")
+    thought = TraceStep(number=1, action=TAP, thought="Tap the button to delete the account")
+    result = TraceStep(number=1, action=TAP, result="Tapped 'Pay'")
 
     assert question_touch(TAP, thought) != ""
     assert question_touch(TAP, result) != ""
@@ -66,14 +66,14 @@ def test_touches_in_a_row_and_swipes_are_looked_at_too() -> None:
         {"type": "tap", "x": 1, "y": 2, "text": "OK"},
         {"type": "tap", "x": 1, "y": 2, "label": "Delete"},
     ]
-    swipe = Action("swipe", {"x1": 1, "y1": 2, "x2": 3, "y2": 4})
+    swipe = TraceAction("swipe", {"x1": 1, "y1": 2, "x2": 3, "y2": 4})
     steps = (
-        Step(number=1, action=Action("batch_actions", {"actions": inner})),
-        Step(number=2, action=swipe, target=UiTarget(text="Slide to pay")),
-        Step(number=3, action=Action("batch_actions", {"actions": inner[:1]})),
+        TraceStep(number=1, action=TraceAction("batch_actions", {"actions": inner})),
+        TraceStep(number=2, action=swipe, target=UiTarget(text="Slide to pay")),
+        TraceStep(number=3, action=TraceAction("batch_actions", {"actions": inner[:1]})),
     )
 
-    text = replay_script(Trace(task="t", ok=True, steps=steps), name="n")
+    text = write_replay_script(Trace(task="t", ok=True, steps=steps), name="n")
 
     assert text is not None
     assert "readonly RISKY='1 2'" in text

@@ -5,29 +5,31 @@ import json
 import pytest
 from tests.rows import each_row
 
-from prowess.experience.redaction import HIDDEN, without_secrets
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget, as_record
+from prowess.experience.redaction import HIDDEN, remove_secrets
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget, export_trace
 
 TYPED = "geheim99x"
 
 
-def step(kind: str, *, result: str = "ok", thought: str = "", **fields: Json) -> Step:
-    return Step(number=1, action=Action(kind, fields), result=result, thought=thought)
+def step(kind: str, *, result: str = "ok", thought: str = "", **fields: Json) -> TraceStep:
+    return TraceStep(number=1, action=TraceAction(kind, fields), result=result, thought=thought)
 
 
-def tap(text: str = "", *, resource_id: str = "", cls: str = "EditText", app: str = "") -> Step:
+def tap(
+    text: str = "", *, resource_id: str = "", cls: str = "EditText", app: str = ""
+) -> TraceStep:
     target = UiTarget(text=text, resource_id=resource_id, class_name=f"android.widget.{cls}")
-    action = Action("tap_element", {"elementId": "7"})
-    return Step(number=1, action=action, result="ok", target=target, app=app)
+    action = TraceAction("tap_element", {"elementId": "7"})
+    return TraceStep(number=1, action=action, result="ok", target=target, app=app)
 
 
-def press(key: Json) -> Step:
+def press(key: Json) -> TraceStep:
     return step("keyevent", keycode=key)
 
 
-def shown(*steps: Step, task: str = "Log in") -> str:
-    found = without_secrets(Trace(task=task, ok=True, steps=steps))
-    return json.dumps(as_record(found), ensure_ascii=False)
+def shown(*steps: TraceStep, task: str = "Log in") -> str:
+    found = remove_secrets(Trace(task=task, ok=True, steps=steps))
+    return json.dumps(export_trace(found), ensure_ascii=False)
 
 
 @each_row(
@@ -56,7 +58,7 @@ def test_other_fields_show_what_is_typed(label: str) -> None:
     assert TYPED in shown(tap(label), step("type", text=TYPED), task="Buy a lamp")
 
 
-WAYS: dict[str, tuple[Step, ...]] = {
+WAYS: dict[str, tuple[TraceStep, ...]] = {
     "tab": (
         tap("Username"), step("type", text="me"), press("KEYCODE_TAB"), step("type", text=TYPED),
     ),
@@ -90,7 +92,7 @@ WAYS: dict[str, tuple[Step, ...]] = {
 
 
 @each_row("steps", WAYS.values())
-def test_a_secret_is_gone_also_from_the_task(steps: tuple[Step, ...]) -> None:
+def test_a_secret_is_gone_also_from_the_task(steps: tuple[TraceStep, ...]) -> None:
     echo = step("wait", thought=f"I used {TYPED.upper()} here")
 
     found = shown(*steps, echo, task=f"Log in, it is {TYPED}")
@@ -125,11 +127,11 @@ def test_digits_on_a_pad_are_hidden_with_their_places() -> None:
 NUMBERED = (("3", "Settings"), ("7", "Network & internet"), ("2", "Wi-Fi"), ("5", "Home"))
 
 
-def counted(number: str, text: str = "", resource_id: str = "", thought: str = "") -> Step:
+def counted(number: str, text: str = "", resource_id: str = "", thought: str = "") -> TraceStep:
     """A tap on an element that the harness knows by the place it has on the screen."""
     target = UiTarget(element_id=number, text=text, label=text, resource_id=resource_id)
-    action = Action("tap_element", {"elementId": number})
-    return Step(number=1, action=action, result="ok", target=target, thought=thought)
+    action = TraceAction("tap_element", {"elementId": number})
+    return TraceStep(number=1, action=action, result="ok", target=target, thought=thought)
 
 
 def test_the_numbers_that_a_harness_gives_to_elements_are_no_pad() -> None:
@@ -179,8 +181,8 @@ def test_what_a_tab_leads_to_is_shown_where_nobody_logs_in() -> None:
 
 
 def test_a_failed_look_into_a_store_says_why() -> None:
-    action = Action("bash", {"command": "pass show bank"})
-    failed = Step(number=1, action=action, result="Error: bank is not there.", failed=True)
+    action = TraceAction("bash", {"command": "pass show bank"})
+    failed = TraceStep(number=1, action=action, result="Error: bank is not there.", failed=True)
 
     assert "is not there" in shown(failed)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.experience.fields import means_secret, names_secret
-from prowess.experience.redaction import HIDDEN, is_secret_step, without_secrets
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget, as_record
+from prowess.experience.redaction import HIDDEN, is_secret_step, remove_secrets
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget, export_trace
 
 TYPED = "correct horse 42"
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
@@ -25,17 +25,17 @@ def step(
     target: UiTarget | None = None,
     thought: str = "",
     result: str = "",
-) -> Step:
-    action = Action(kind, fields or {})
-    return Step(number=1, action=action, target=target, thought=thought, result=result)
+) -> TraceStep:
+    action = TraceAction(kind, fields or {})
+    return TraceStep(number=1, action=action, target=target, thought=thought, result=result)
 
 
-def trace(*steps: Step, task: str = "log in", final_message: str = "") -> Trace:
+def trace(*steps: TraceStep, task: str = "log in", final_message: str = "") -> Trace:
     return Trace(task=task, ok=True, steps=steps, final_message=final_message)
 
 
 def written(found: Trace) -> str:
-    return json.dumps(as_record(found), ensure_ascii=False)
+    return json.dumps(export_trace(found), ensure_ascii=False)
 
 
 @each_row(
@@ -85,7 +85,7 @@ def test_a_step_that_types_a_credential_anywhere_is_secret() -> None:
     assert is_secret_step(step("type", {"text": TOKEN}, target=NAME))
 
 
-HIDING: dict[str, tuple[Step, ...]] = {
+HIDING: dict[str, tuple[TraceStep, ...]] = {
     "its own target": (step("type", {"text": TYPED}, target=PASSWORD),),
     "the tap before": (
         step("tap_element", {"elementId": "3"}, target=PASSWORD),
@@ -127,10 +127,10 @@ HIDING: dict[str, tuple[Step, ...]] = {
 
 
 @each_row("steps", HIDING.values())
-def test_a_secret_is_gone_wherever_the_trace_repeats_it(steps: tuple[Step, ...]) -> None:
+def test_a_secret_is_gone_wherever_the_trace_repeats_it(steps: tuple[TraceStep, ...]) -> None:
     echo = step("wait", result=f"typed {TYPED}", thought=f"I used {TYPED}")
 
-    found = without_secrets(trace(*steps, echo, final_message=f"{TYPED} was right"))
+    found = remove_secrets(trace(*steps, echo, final_message=f"{TYPED} was right"))
 
     if "correcthorse42" not in written(trace(*steps)):
         assert TYPED not in written(found)
@@ -142,7 +142,7 @@ def test_a_secret_is_gone_wherever_the_trace_repeats_it(steps: tuple[Step, ...])
 def test_an_answer_to_a_nested_question_is_hidden() -> None:
     fields: dict[str, Json] = {"questions": [{"question": "Which password?", "options": ["a"]}]}
 
-    found = without_secrets(trace(step("AskUserQuestion", fields, result="It is: open sesame")))
+    found = remove_secrets(trace(step("AskUserQuestion", fields, result="It is: open sesame")))
 
     assert found.steps[0].result == HIDDEN
 
@@ -157,7 +157,7 @@ def test_the_next_field_is_no_secret_one() -> None:
         step("type", {"text": "ada@example.org"}),
     )
 
-    found = without_secrets(trace(*steps))
+    found = remove_secrets(trace(*steps))
 
     assert [one.action.text("text") for one in found.steps] == [
         "", HIDDEN, "", "ada", "", "ada@example.org",
@@ -170,7 +170,7 @@ def test_a_hidden_text_in_a_command_stays_one_word() -> None:
         step("shell", {"command": f"input text {TYPED}; ls"}),
     )
 
-    found = without_secrets(trace(*steps))
+    found = remove_secrets(trace(*steps))
 
     assert found.steps[1].action.text("command") == f"input text '{HIDDEN}'; ls"
 
@@ -178,7 +178,7 @@ def test_a_hidden_text_in_a_command_stays_one_word() -> None:
 def test_a_short_secret_is_hidden_as_a_word_only() -> None:
     steps = (step("type", {"text": "123"}, target=UiTarget(resource_id="cvv")),)
 
-    found = without_secrets(trace(*steps, final_message="123 was taken, order 91234 too"))
+    found = remove_secrets(trace(*steps, final_message="123 was taken, order 91234 too"))
 
     assert found.final_message == f"{HIDDEN} was taken, order 91234 too"
 
@@ -195,7 +195,7 @@ def test_credentials_are_masked_in_every_text() -> None:
         problem=TOKEN,
     )
 
-    assert TOKEN not in written(without_secrets(whole))
+    assert TOKEN not in written(remove_secrets(whole))
 
 
 def test_a_trace_without_secrets_is_left_as_it_is() -> None:
@@ -205,9 +205,9 @@ def test_a_trace_without_secrets_is_left_as_it_is() -> None:
         replace(step("bash", {"command": ["ls", "-l"], "timeout": 1.5}), failed=True, app="sh"),
     )
 
-    found = without_secrets(plain)
+    found = remove_secrets(plain)
 
-    assert as_record(found) == as_record(plain)
+    assert export_trace(found) == export_trace(plain)
     assert found.id == plain.id
 
 
@@ -216,7 +216,7 @@ def test_a_value_that_is_nested_without_end_is_cut() -> None:
     for _ in range(500):
         deep = [deep]
 
-    found = without_secrets(trace(step("tool", {"a": deep})))
+    found = remove_secrets(trace(step("tool", {"a": deep})))
 
     assert "bottom" not in written(found)
 
@@ -234,7 +234,7 @@ STEPS = st.builds(
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(STEPS, max_size=5), TEXTS)
-def test_to_hide_again_changes_nothing(steps: list[Step], task: str) -> None:
-    once = without_secrets(trace(*steps, task=task))
+def test_to_hide_again_changes_nothing(steps: list[TraceStep], task: str) -> None:
+    once = remove_secrets(trace(*steps, task=task))
 
-    assert as_record(without_secrets(once)) == as_record(once)
+    assert export_trace(remove_secrets(once)) == export_trace(once)

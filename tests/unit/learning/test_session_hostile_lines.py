@@ -11,7 +11,7 @@ from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.events import find_skill_files, read_listing
 from prowess.transcripts.gemini import read_gemini_sessions
 from prowess.transcripts.sessions import Session
-from prowess.transcripts.turns import Record
+from prowess.transcripts.turns import TranscriptRecord
 
 Reader = Callable[..., tuple[Session, ...]]
 STRANGE: tuple[object, ...] = (None, [["x"]], {"a": {}}, 10**30, "\ud800")
@@ -47,8 +47,8 @@ GEMINI: list[Line] = [
 ]
 
 
-def _records(lines: list[Line]) -> list[Record]:
-    return [Record(line, number) for number, line in enumerate(lines, 1)]
+def _records(lines: list[Line]) -> list[TranscriptRecord]:
+    return [TranscriptRecord(line, number) for number, line in enumerate(lines, 1)]
 
 
 def _places(value: object, place: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:

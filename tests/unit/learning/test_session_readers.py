@@ -18,8 +18,8 @@ from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.events import find_skill_files, read_listing, read_moment_ms
 from prowess.transcripts.gemini import read_gemini_sessions
-from prowess.transcripts.sessions import Session, as_transcript
-from prowess.transcripts.turns import Record
+from prowess.transcripts.sessions import Session, convert_session
+from prowess.transcripts.turns import TranscriptRecord
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -42,8 +42,8 @@ _JSON = st.recursive(
 )  # fmt: skip
 
 
-def _records(lines: list[Line]) -> list[Record]:
-    return [Record(line, number) for number, line in enumerate(lines, 1)]
+def _records(lines: list[Line]) -> list[TranscriptRecord]:
+    return [TranscriptRecord(line, number) for number, line in enumerate(lines, 1)]
 
 
 def _claude(lines: list[Line]) -> Session:
@@ -236,7 +236,7 @@ def test_a_gemini_chat_is_read_as_a_document_and_as_lines() -> None:
     ]
 
     as_document = read_gemini_sessions(
-        [Record({**head, "messages": messages})], path="", skipped={}, cwd="/repo"
+        [TranscriptRecord({**head, "messages": messages})], path="", skipped={}, cwd="/repo"
     )
     as_lines = read_gemini_sessions(
         _records([head, *messages, {"$set": {"lastUpdated": "x"}}]),
@@ -284,7 +284,7 @@ def test_times_that_are_none_are_zero() -> None:
 
 
 def test_a_session_becomes_a_transcript_with_the_persons_own_words() -> None:
-    said = as_transcript(_claude(recorded("/repo")))
+    said = convert_session(_claude(recorded("/repo")))
 
     assert said.session_id == SESSION_ID
     assert [turn.contents[0]["content"] for turn in said.turns][:2] == [PROMPT, CORRECTION]
@@ -294,7 +294,7 @@ def test_a_session_becomes_a_transcript_with_the_persons_own_words() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(_JSON, max_size=6))
 def test_no_content_stops_a_reader(values: list[object]) -> None:
-    records = [Record(value, number) for number, value in enumerate(values, 1)]
+    records = [TranscriptRecord(value, number) for number, value in enumerate(values, 1)]
 
     for read in (read_claude_sessions, read_codex_sessions, read_gemini_sessions):
         for session in read(records, path="x", skipped={}):

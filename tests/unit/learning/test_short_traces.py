@@ -2,7 +2,7 @@
 
 from tests.unit.learning.trace_heaps import bash, tool, trace
 
-from prowess.experience.lessons.moves import MOST_STEPS, moves_of, shortened
+from prowess.experience.lessons.moves import MOST_STEPS, find_moves, shorten_trace
 
 
 def test_what_can_be_a_move_survives() -> None:
@@ -15,7 +15,7 @@ def test_what_can_be_a_move_survives() -> None:
         tool("mcp__a__b", {"where": {"city": "Bern"}}),
     )
 
-    assert moves_of(shortened(given)) == moves_of(given)
+    assert find_moves(shorten_trace(given)) == find_moves(given)
 
 
 def test_rows_and_fields_beyond_any_move_are_left_out() -> None:
@@ -27,7 +27,7 @@ def test_rows_and_fields_beyond_any_move_are_left_out() -> None:
         tool("x", {"f": wide}),
     )
 
-    short = shortened(given)
+    short = shorten_trace(given)
 
     for before, after in zip(given.steps, short.steps, strict=True):
         assert len(str(after.action.fields)) < len(str(before.action.fields)) / 10
@@ -37,5 +37,5 @@ def test_a_trace_ends_where_it_has_become_too_large() -> None:
     many = trace("Do it", *(bash(f"make t{at}") for at in range(2 * MOST_STEPS)))
     heavy = trace("Do it", *(bash(f"echo {at} {'x' * 3_900}") for at in range(MOST_STEPS)))
 
-    assert len(shortened(many).steps) == MOST_STEPS
-    assert 20 < len(shortened(heavy).steps) < MOST_STEPS
+    assert len(shorten_trace(many).steps) == MOST_STEPS
+    assert 20 < len(shorten_trace(heavy).steps) < MOST_STEPS

@@ -6,10 +6,10 @@ from markdown_it import MarkdownIt
 from tests.rows import each_row
 from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
 
-from prowess.experience.lessons.moves import Move, Shape, moves_of
-from prowess.experience.lessons.orders import code, fenced, order_of
+from prowess.experience.lessons.moves import Move, MoveShape, find_moves
+from prowess.experience.lessons.orders import format_block, format_code, write_order
 from prowess.skills.invocation import COMMANDS_NOT_RUN, fill
-from prowess.transcripts.traces import Deed, Step
+from prowess.transcripts.traces import Deed, TraceStep
 
 LINES = "\n".join(f"line {at}" for at in range(6))
 
@@ -43,22 +43,22 @@ LINES = "\n".join(f"line {at}" for at in range(6))
         (tool("mcp__a__b", {}), "Call `mcp__a__b`."),
     ],
 )
-def test_each_kind_of_step_is_an_order(step: Step, text: str) -> None:
-    (move,) = moves_of(trace("Do it", step))
+def test_each_kind_of_step_is_an_order(step: TraceStep, text: str) -> None:
+    (move,) = find_moves(trace("Do it", step))
 
-    assert order_of(move, move.fields).text == text
+    assert write_order(move, move.fields).text == text
 
 
 def test_a_wait_is_no_number_of_seconds() -> None:
-    move = Move(shape=Shape(deed=Deed.WAIT), number=1)
+    move = Move(shape=MoveShape(deed=Deed.WAIT), number=1)
 
-    assert order_of(move, {}).text == "Wait until it is ready."
+    assert write_order(move, {}).text == "Wait until it is ready."
 
 
 @given(st.text(max_size=80))
 @settings(max_examples=50, deadline=None)
 def test_any_text_is_one_code_span(text: str) -> None:
-    span = code(text)
+    span = format_code(text)
 
     (inline,) = (token for token in MarkdownIt().parse(f"a {span} b") if token.type == "inline")
     assert [child.type for child in inline.children or []] == ["text", "code_inline", "text"]
@@ -67,7 +67,7 @@ def test_any_text_is_one_code_span(text: str) -> None:
 @given(st.text(max_size=80))
 @settings(max_examples=50, deadline=None)
 def test_any_text_is_one_block(text: str) -> None:
-    tokens = MarkdownIt().parse(f"1. x\n\n{fenced(text)}\n\n2. y\n")
+    tokens = MarkdownIt().parse(f"1. x\n\n{format_block(text)}\n\n2. y\n")
 
     assert [token.type for token in tokens].count("fence") == 1
     assert [token.type for token in tokens].count("list_item_open") == 2
@@ -89,7 +89,7 @@ PLACEHOLDERS = (
 @each_row("text", PLACEHOLDERS)
 def test_a_call_fills_nothing_in_what_a_trace_said(text: str) -> None:
     values = {"CLAUDE_SKILL_DIR": "/filled"}
-    written = f"1. Run {code(text)} and {code(text)}.\n\n{fenced(text)}"
+    written = f"1. Run {format_code(text)} and {format_code(text)}.\n\n{format_block(text)}"
 
     filled = fill(written, "FILLED again", values=values)
 

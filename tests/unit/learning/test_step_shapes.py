@@ -6,9 +6,9 @@ import pytest
 from tests.rows import each_row
 from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
 
-from prowess.experience.commands import command_at_heart, command_parts, programs_of
-from prowess.experience.lessons.moves import MOST_MOVES, failures_of, moves_of, shortened
-from prowess.transcripts.traces import Action, Deed
+from prowess.experience.commands import find_programs, split_line, summarize_command
+from prowess.experience.lessons.moves import MOST_MOVES, find_failures, find_moves, shorten_trace
+from prowess.transcripts.traces import Deed, TraceAction
 
 
 @each_row(
@@ -25,7 +25,7 @@ from prowess.transcripts.traces import Action, Deed
 def test_a_chain_is_several_commands_and_a_body_is_one(
     command: str, parts: tuple[str, ...]
 ) -> None:
-    assert command_parts(command) == parts
+    assert split_line(command) == parts
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_a_chain_is_several_commands_and_a_body_is_one(
     ],
 )
 def test_a_command_is_known_by_its_programs(command: str, name: str, *, is_look: bool) -> None:
-    found = command_at_heart(command)
+    found = summarize_command(command)
 
     assert (found.name, found.is_look) == (name, is_look)
 
 
 def test_the_programs_that_a_command_needs_are_named_without_filters() -> None:
-    assert programs_of("curl -s https://x.org | jq .a | head -3") == ("curl", "jq")
-    assert programs_of("./build.sh x") == ()
+    assert find_programs("curl -s https://x.org | jq .a | head -3") == ("curl", "jq")
+    assert find_programs("./build.sh x") == ()
 
 
 def test_what_failed_what_only_plans_and_the_end_are_no_moves() -> None:
@@ -64,10 +64,10 @@ def test_what_failed_what_only_plans_and_the_end_are_no_moves() -> None:
         touch("finish", app="", message="done"),
     )
 
-    moves = moves_of(done)
+    moves = find_moves(done)
 
     assert [move.shape.deed for move in moves] == [Deed.SHELL, Deed.READ]
-    (failure,) = failures_of(done)
+    (failure,) = find_failures(done)
     assert failure.said == "make: *** No rule"
     assert failure.remedy == moves[0]
 
@@ -80,7 +80,7 @@ def test_paths_are_told_from_the_folder_of_the_work_and_from_the_home() -> None:
         folder="/home/ann/work",
     )
 
-    told = [value for move in moves_of(done) for value in move.fields.values()]
+    told = [value for move in find_moves(done) for value in move.fields.values()]
 
     assert told == ["data/a.csv", "cp a.txt ~/other/"]
 
@@ -95,7 +95,7 @@ def test_a_batch_is_its_actions_and_an_element_is_known_by_its_id() -> None:
         touch("tap", x=5, y=6),
     )
 
-    names = [(move.shape.deed.value, move.shape.name) for move in moves_of(done)]
+    names = [(move.shape.deed.value, move.shape.name) for move in find_moves(done)]
 
     assert names == [
         ("type", ""), ("key", "4"), ("gesture", "tap send"), ("gesture", "swipe up"),
@@ -107,16 +107,16 @@ def test_long_traces_and_long_texts_are_cut() -> None:
     long = "x" * 50_000
     steps = [bash(f"make t{at}") for at in range(500)]
     done = replace(trace("Do it", *steps, tool("Write", {"path": "a", "content": long})))
-    cut = shortened(trace("Do it", tool("Write", {"path": "a", "content": long})))
+    cut = shorten_trace(trace("Do it", tool("Write", {"path": "a", "content": long})))
 
-    assert len(moves_of(done)) == MOST_MOVES
+    assert len(find_moves(done)) == MOST_MOVES
     assert len(cut.steps[0].action.text("content")) < 300
-    other = shortened(trace("Do it", tool("Write", {"path": "a", "content": long + "y"})))
+    other = shorten_trace(trace("Do it", tool("Write", {"path": "a", "content": long + "y"})))
     assert other.steps[0].action.text("content") != cut.steps[0].action.text("content")
 
 
 def test_a_command_of_any_harness_is_read() -> None:
-    action = Action("shell", {"command": ["bash", "-lc", "make x && make y"]})
+    action = TraceAction("shell", {"command": ["bash", "-lc", "make x && make y"]})
     done = trace("Do it", replace(bash(""), action=action))
 
-    assert [move.shape.name for move in moves_of(done)] == ["make x", "make y"]
+    assert [move.shape.name for move in find_moves(done)] == ["make x", "make y"]

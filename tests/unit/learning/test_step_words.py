@@ -6,15 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.experience.draft import intent, observed, summary, target_words
-from prowess.experience.draft_facts import in_quotes, plain
-from prowess.experience.redaction import without_secrets
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.experience.draft import (
+    describe_intent,
+    describe_result,
+    describe_target,
+    summarize_step,
+)
+from prowess.experience.draft_facts import flatten_text, quote_text
+from prowess.experience.redaction import remove_secrets
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 
-def step(kind: str, **fields: Json) -> Step:
+def step(kind: str, **fields: Json) -> TraceStep:
     """Return one step."""
-    return Step(number=1, action=Action(kind, fields))
+    return TraceStep(number=1, action=TraceAction(kind, fields))
 
 
 @each_row(
@@ -41,8 +46,8 @@ def step(kind: str, **fields: Json) -> Step:
         (step("press_back"), "press_back"),
     ],
 )  # fmt: skip
-def test_what_is_done_on_a_device_is_a_call(done: Step, words: str) -> None:
-    assert summary(done, on_device=True) == words
+def test_what_is_done_on_a_device_is_a_call(done: TraceStep, words: str) -> None:
+    assert summarize_step(done, on_device=True) == words
 
 
 @each_row(
@@ -66,12 +71,12 @@ def test_what_is_done_on_a_device_is_a_call(done: Step, words: str) -> None:
         (step("# 1. -"), "tool # 1. -"),
     ],
 )
-def test_what_is_done_where_the_agent_runs_names_what_matters(done: Step, words: str) -> None:
-    assert summary(done, on_device=False, folder="/srv/p") == words
+def test_what_is_done_where_the_agent_runs_names_what_matters(done: TraceStep, words: str) -> None:
+    assert summarize_step(done, on_device=False, folder="/srv/p") == words
 
 
 def test_a_long_command_is_cut() -> None:
-    words = summary(step("Bash", command="echo " + "a" * 200), on_device=False)
+    words = summarize_step(step("Bash", command="echo " + "a" * 200), on_device=False)
 
     assert len(words) == len("shell()") + 96
     assert words.endswith("...)")
@@ -83,32 +88,34 @@ def test_an_element_has_its_fields_in_a_fixed_order() -> None:
         clickable=False, element_id="7", label="never shown",
     )  # fmt: skip
 
-    assert target_words(target) == (
+    assert describe_target(target) == (
         r'text="a \"b\"", resourceId="id/a", contentDesc="two\nlines", class="Button",'
         " clickable=false"
     )
-    assert target_words(UiTarget()) == target_words(None) == ""
+    assert describe_target(UiTarget()) == describe_target(None) == ""
 
 
 def test_intent_and_observation_are_cut_and_a_failure_is_said() -> None:
-    done = Step(
-        number=1, action=Action("tap", {}), thought="t " * 200, result="r" * 400, failed=True
+    done = TraceStep(
+        number=1, action=TraceAction("tap", {}), thought="t " * 200, result="r" * 400, failed=True
     )
 
-    assert len(intent(done)) <= 160
-    assert observed(done).startswith("(failed) rrr")
-    assert len(observed(done)) == len("(failed) ") + 180
+    assert len(describe_intent(done)) <= 160
+    assert describe_result(done).startswith("(failed) rrr")
+    assert len(describe_result(done)) == len("(failed) ") + 180
 
 
 def test_what_is_typed_into_a_password_field_is_hidden() -> None:
-    tapped = Step(
-        number=1, action=Action("tap_element", {}), target=UiTarget(resource_id="id/password")
+    tapped = TraceStep(
+        number=1, action=TraceAction("tap_element", {}), target=UiTarget(resource_id="id/password")
     )
-    typed = Step(number=2, action=Action("type", {"text": "correct horse"}), thought="now the name")
+    typed = TraceStep(
+        number=2, action=TraceAction("type", {"text": "correct horse"}), thought="now the name"
+    )
 
-    cleaned = without_secrets(Trace(task="log in", ok=True, steps=(tapped, typed)))
+    cleaned = remove_secrets(Trace(task="log in", ok=True, steps=(tapped, typed)))
 
-    assert summary(cleaned.steps[1], on_device=True) == "type(<hidden>)"
+    assert summarize_step(cleaned.steps[1], on_device=True) == "type(<hidden>)"
 
 
 @each_row(
@@ -125,21 +132,21 @@ def test_what_is_typed_into_a_password_field_is_hidden() -> None:
     ],
 )
 def test_nothing_begins_in_plain_words(text: str, words: str) -> None:
-    assert plain(text, 80) == words
+    assert flatten_text(text, 80) == words
 
 
 def test_a_credential_that_is_cut_off_is_masked_as_a_whole() -> None:
     text = "x" * 60 + " ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
-    assert "ghp" not in plain(text, 75)
-    assert "ghp" not in in_quotes(text, 75)
-    assert "ghp" not in plain("a" + " \n" * 5_000 + text, 75)
+    assert "ghp" not in flatten_text(text, 75)
+    assert "ghp" not in quote_text(text, 75)
+    assert "ghp" not in flatten_text("a" + " \n" * 5_000 + text, 75)
 
 
 @given(st.text(max_size=200), st.integers(min_value=10, max_value=100))
 @settings(max_examples=50, deadline=None)
 def test_any_text_stays_on_its_line_and_in_its_quotes(text: str, most: int) -> None:
-    words, quoted = plain(text, most), in_quotes(text, most)
+    words, quoted = flatten_text(text, most), quote_text(text, most)
 
     assert len(words) <= most
     assert len(words.splitlines()) <= 1

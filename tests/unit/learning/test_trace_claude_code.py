@@ -20,7 +20,7 @@ from prowess.transcripts.tasks import (
     SERVICE_FAILED,
 )
 from prowess.transcripts.traces import MOST_WORDS, Trace, TraceShape
-from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, TranscriptRecord
 
 Line = dict[str, Any]
 
@@ -63,7 +63,7 @@ class Log:
 
 
 def _read(lines: list[Line]) -> TraceReading:
-    records = [Record(line, number) for number, line in enumerate(lines, 1)]
+    records = [TranscriptRecord(line, number) for number, line in enumerate(lines, 1)]
     return read_records(records, path="6f.jsonl")
 
 

@@ -20,7 +20,7 @@ from prowess.transcripts.tasks import (
     TWO_WAYS,
 )
 from prowess.transcripts.traces import TraceShape
-from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, Record
+from prowess.transcripts.turns import NO_MESSAGE, NOT_TYPED, TranscriptRecord
 
 Line = dict[str, Any]
 
@@ -52,7 +52,9 @@ def _call(given: object, output: object = "ok", name: str = "shell", at: str = "
 
 
 def _read(*lines: object) -> TraceReading:
-    return read_records([Record(line, at) for at, line in enumerate(lines, 1)], path="r.jsonl")
+    return read_records(
+        [TranscriptRecord(line, at) for at, line in enumerate(lines, 1)], path="r.jsonl"
+    )
 
 
 def _failed(output: object) -> bool:

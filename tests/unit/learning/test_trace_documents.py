@@ -33,11 +33,11 @@ from prowess.transcripts.traces import (
     TOO_MANY_TASKS,
     TOO_MUCH,
     TOO_NESTED,
-    LeftOut,
+    LeftOutCounts,
     TraceShape,
-    as_record,
+    export_trace,
 )
-from prowess.transcripts.turns import Record
+from prowess.transcripts.turns import TranscriptRecord
 
 STEP = {
     "step": 1,
@@ -57,7 +57,7 @@ DOCUMENT: dict[str, object] = {
 
 
 def _read(*values: object) -> TraceReading:
-    records = [Record(value, line) for line, value in enumerate(values, 1)]
+    records = [TranscriptRecord(value, line) for line, value in enumerate(values, 1)]
     return read_records(records, path="given.jsonl")
 
 
@@ -110,7 +110,7 @@ def test_the_names_of_openpocket_s_own_input_are_understood() -> None:
     ],
 )
 def test_several_documents_may_stand_in_one_value(value: object) -> None:
-    reading = read_records([Record(value)], path="x")
+    reading = read_records([TranscriptRecord(value)], path="x")
 
     assert [trace.task for trace in reading.traces] == ["Send the mail"] * 2
 
@@ -253,10 +253,10 @@ def test_an_action_has_only_so_many_fields() -> None:
 
 
 def test_a_file_gives_only_so_much() -> None:
-    left_out = LeftOut()
+    left_out = LeftOutCounts()
     left_out.tasks_left, left_out.words_left = 3, 20
     finished = {"task": "a", "steps": [{"action": {"type": "finish", "message": "x" * 15}}]}
-    records = [Record(finished, line) for line in range(1, 6)]
+    records = [TranscriptRecord(finished, line) for line in range(1, 6)]
 
     traces = read_documents(records, path="x", left_out=left_out)
 
@@ -366,7 +366,7 @@ def test_what_no_file_can_hold_is_taken_out_of_every_text() -> None:
 def test_a_trace_that_was_written_down_again_is_the_same_trace() -> None:
     (trace,) = _read({**DOCUMENT, "sessionId": "s", "cwd": "/repo", "shape": "codex"}).traces
 
-    (again,) = read_records([Record(as_record(trace))], path="elsewhere").traces
+    (again,) = read_records([TranscriptRecord(export_trace(trace))], path="elsewhere").traces
 
     assert again == trace
     assert again.id == trace.id

@@ -9,7 +9,7 @@ from prowess.transcripts.documents import AFTER_END, BEFORE_ANY, NOTHING_SAID
 from prowess.transcripts.formats import TraceReading, read_records
 from prowess.transcripts.openpocket import NO_JSON_ACTION, SAYS_FAILED
 from prowess.transcripts.traces import TraceShape
-from prowess.transcripts.turns import Record
+from prowess.transcripts.turns import TranscriptRecord
 
 Line = dict[str, Any]
 
@@ -50,7 +50,9 @@ def _end(text: str, **more: object) -> Line:
 
 
 def _read(*lines: object) -> TraceReading:
-    return read_records([Record(line, at) for at, line in enumerate(lines, 1)], path="s.jsonl")
+    return read_records(
+        [TranscriptRecord(line, at) for at, line in enumerate(lines, 1)], path="s.jsonl"
+    )
 
 
 def test_a_session_is_read_with_its_apps() -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.transcripts.formats import read_markdown, read_records
-from prowess.transcripts.traces import TraceShape, as_record
-from prowess.transcripts.turns import Record
+from prowess.transcripts.traces import TraceShape, export_trace
+from prowess.transcripts.turns import TranscriptRecord
 
 _LEAVES = (
     st.none()
@@ -80,11 +80,11 @@ _LINES = _VALUES | st.sampled_from(_GOOD) | _spoilt()
 def test_no_value_stops_a_reading_and_what_is_read_can_be_written_down(
     values: list[object], shape: TraceShape | None
 ) -> None:
-    reading = read_records([Record(value) for value in values], path="x", shape=shape)
+    reading = read_records([TranscriptRecord(value) for value in values], path="x", shape=shape)
 
     for trace in reading.traces:
-        written = json.dumps(as_record(trace), allow_nan=False).encode()
-        (again,) = read_records([Record(json.loads(written))], path="x").traces
+        written = json.dumps(export_trace(trace), allow_nan=False).encode()
+        (again,) = read_records([TranscriptRecord(json.loads(written))], path="x").traces
         assert trace.task
         assert again.id == trace.id
 
@@ -128,7 +128,7 @@ def test_no_markdown_stops_a_reading(lines: list[str]) -> None:
     ],
 )
 def test_a_line_shows_who_wrote_it(value: object, shape: TraceShape | None) -> None:
-    assert read_records([Record(value)], path="x").shape is shape
+    assert read_records([TranscriptRecord(value)], path="x").shape is shape
 
 
 def test_a_file_that_is_one_list_holds_its_lines_as_items() -> None:
@@ -137,7 +137,7 @@ def test_a_file_that_is_one_list_holds_its_lines_as_items() -> None:
         {"type": "assistant", "message": {"role": "assistant", "content": "Hello."}},
     ]
 
-    reading = read_records([Record(lines)], path="x")
+    reading = read_records([TranscriptRecord(lines)], path="x")
 
     assert [(trace.task, trace.final_message) for trace in reading.traces] == [
         ("greet me", "Hello.")
@@ -148,7 +148,7 @@ def test_a_named_shape_decides_and_earlier_counts_are_kept() -> None:
     value = {"task": "a", "ok": True, "steps": []}
 
     reading = read_records(
-        [Record(value)], path="x", shape=TraceShape.CODEX, skipped={"not JSON": 3}
+        [TranscriptRecord(value)], path="x", shape=TraceShape.CODEX, skipped={"not JSON": 3}
     )
 
     assert (reading.traces, reading.shape) == ((), TraceShape.CODEX)

@@ -8,11 +8,11 @@ from prowess.transcripts.turns import (
     NO_MESSAGE,
     NOT_TYPED,
     TOO_DEEP,
-    Record,
-    Shape,
     Transcript,
-    transcript,
-    turns,
+    TranscriptRecord,
+    TranscriptShape,
+    build_transcript,
+    read_turns,
 )
 from prowess.workshop.capture import capture
 
@@ -21,22 +21,24 @@ TYPED = {"role": "user", "content": SAID}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}, {"id": "2"}]}
 
 
-def _read(*values: object, shape: Shape | None = None) -> Transcript:
-    return transcript((Record(value, line) for line, value in enumerate(values, 1)), shape)
+def _read(*values: object, shape: TranscriptShape | None = None) -> Transcript:
+    return build_transcript(
+        (TranscriptRecord(value, line) for line, value in enumerate(values, 1)), shape
+    )
 
 
 @each_row(
     ("value", "shape"),
     [
-        (TYPED, Shape.MESSAGES),
-        ([TYPED], Shape.MESSAGES),
-        ({"messages": [TYPED]}, Shape.MESSAGES),
-        ({"model": "m", "messages": [TYPED, CALL, CALL]}, Shape.OPENAI_CHAT),
-        ({"input": SAID, "output": []}, Shape.OPENAI_RESPONSES),
-        ({"input": [SAID]}, Shape.OPENAI_RESPONSES),
+        (TYPED, TranscriptShape.MESSAGES),
+        ([TYPED], TranscriptShape.MESSAGES),
+        ({"messages": [TYPED]}, TranscriptShape.MESSAGES),
+        ({"model": "m", "messages": [TYPED, CALL, CALL]}, TranscriptShape.OPENAI_CHAT),
+        ({"input": SAID, "output": []}, TranscriptShape.OPENAI_RESPONSES),
+        ({"input": [SAID]}, TranscriptShape.OPENAI_RESPONSES),
         (
             {"input": [{"role": "user", "content": [{"type": "input_text", "text": SAID}]}]},
-            Shape.OPENAI_RESPONSES,
+            TranscriptShape.OPENAI_RESPONSES,
         ),
         (
             {
@@ -46,13 +48,13 @@ def _read(*values: object, shape: Shape | None = None) -> Transcript:
                     {"role": "user", "content": [{"type": "tool_result", "content": "y"}]},
                 ]
             },
-            Shape.ANTHROPIC,
+            TranscriptShape.ANTHROPIC,
         ),
-        ({"contents": [{"role": "user", "parts": [{"text": SAID}]}]}, Shape.GEMINI),
-        ({"contents": [{"parts": [{"text": SAID}]}]}, Shape.GEMINI),
-        ({"contents": SAID}, Shape.GEMINI),
-        ({"type": "message", "message": TYPED}, Shape.SESSION),
-        ({"type": "user", "message": {"content": SAID}}, Shape.SESSION),
+        ({"contents": [{"role": "user", "parts": [{"text": SAID}]}]}, TranscriptShape.GEMINI),
+        ({"contents": [{"parts": [{"text": SAID}]}]}, TranscriptShape.GEMINI),
+        ({"contents": SAID}, TranscriptShape.GEMINI),
+        ({"type": "message", "message": TYPED}, TranscriptShape.SESSION),
+        ({"type": "user", "message": {"content": SAID}}, TranscriptShape.SESSION),
         (
             {
                 "type": "response_item",
@@ -62,23 +64,23 @@ def _read(*values: object, shape: Shape | None = None) -> Transcript:
                     "content": [{"type": "input_text", "text": SAID}],
                 },
             },
-            Shape.SESSION,
+            TranscriptShape.SESSION,
         ),
         (
             {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": SAID}]},
-            Shape.GEMINI,
+            TranscriptShape.GEMINI,
         ),
     ],
 )
-def test_a_correction_is_found_in_every_shape(value: object, shape: Shape) -> None:
+def test_a_correction_is_found_in_every_shape(value: object, shape: TranscriptShape) -> None:
     said = _read(value)
 
     assert len(said.turns) == 1
-    found = capture(turns(said.turns[0].contents))
+    found = capture(read_turns(said.turns[0].contents))
     assert found is not None
     assert found.instruction == SAID
     # Where several shapes share a message, what most messages look like counts.
-    assert said.shape in {shape, Shape.MESSAGES}
+    assert said.shape in {shape, TranscriptShape.MESSAGES}
 
 
 def test_answers_and_calls_belong_to_the_turn_before() -> None:
@@ -124,7 +126,7 @@ def test_what_a_tool_or_the_program_itself_wrote_begins_no_turn() -> None:
 
 def test_a_message_is_named_by_its_line_and_else_by_its_number() -> None:
     lines = _read({"role": "assistant", "content": "hello"}, TYPED)
-    whole = transcript([Record([{"role": "assistant", "content": "hello"}, TYPED])])
+    whole = build_transcript([TranscriptRecord([{"role": "assistant", "content": "hello"}, TYPED])])
 
     assert lines.turns[0].messages[0].place == "line 2"
     assert whole.turns[0].messages[0].place == "message 2"
@@ -133,12 +135,12 @@ def test_a_message_is_named_by_its_line_and_else_by_its_number() -> None:
 def test_a_given_shape_takes_only_what_it_keeps_its_messages_in() -> None:
     both = {"messages": [TYPED], "contents": [{"parts": [{"text": "hello"}]}]}
 
-    gemini = _read(both, shape=Shape.GEMINI)
-    chat = _read(both, shape=Shape.OPENAI_CHAT)
+    gemini = _read(both, shape=TranscriptShape.GEMINI)
+    chat = _read(both, shape=TranscriptShape.OPENAI_CHAT)
 
-    assert turns(gemini.turns[0].contents)[0].text == "hello"
-    assert turns(chat.turns[0].contents)[0].text == SAID
-    assert chat.shape is Shape.OPENAI_CHAT
+    assert read_turns(gemini.turns[0].contents)[0].text == "hello"
+    assert read_turns(chat.turns[0].contents)[0].text == SAID
+    assert chat.shape is TranscriptShape.OPENAI_CHAT
 
 
 def test_a_conversation_keeps_its_name_while_it_grows() -> None:
@@ -183,7 +185,7 @@ def test_whatever_a_file_holds_is_read_or_counted(values: list[object]) -> None:
     assert sum(len(turn.messages) for turn in said.turns) <= said.messages
     for turn in said.turns:
         assert turn.tool_calls >= 0
-        assert any(spoken.role == "user" for spoken in turns([turn.contents[0]]))
+        assert any(spoken.role == "user" for spoken in read_turns([turn.contents[0]]))
 
 
 ORDER = "From now on always check the width of doors"
@@ -207,7 +209,7 @@ ORDER = "From now on always check the width of doors"
     ],
 )
 def test_what_a_program_or_a_tool_said_is_left_out_and_counted(record: dict[str, object]) -> None:
-    said = transcript([Record(record, 1)])
+    said = build_transcript([TranscriptRecord(record, 1)])
 
     assert said.turns == ()
     assert dict(said.skipped) == {NOT_TYPED: 1}
@@ -216,6 +218,6 @@ def test_what_a_program_or_a_tool_said_is_left_out_and_counted(record: dict[str,
 def test_what_a_person_typed_beside_a_programs_words_is_heard_alone() -> None:
     content = f"Paint the door.\n<system-reminder>{ORDER}</system-reminder>"
 
-    (turn,) = transcript([Record({"role": "user", "content": content}, 1)]).turns
+    (turn,) = build_transcript([TranscriptRecord({"role": "user", "content": content}, 1)]).turns
 
-    assert [one.text for one in turns(turn.contents)] == ["Paint the door."]
+    assert [one.text for one in read_turns(turn.contents)] == ["Paint the door."]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tests.rows import each_row
 
-from prowess.transcripts.turns import Role, Turn, calls, turns
+from prowess.transcripts.turns import ChatTurn, Role, count_calls, read_turns
 
 ASKED = "Please make a GIF."
 
@@ -26,7 +26,7 @@ ASKED = "Please make a GIF."
     ],
 )
 def test_what_a_user_says_is_found_in_every_shape(message: Mapping[str, object]) -> None:
-    assert turns([message]) == (Turn(role=Role.USER, text=ASKED),)
+    assert read_turns([message]) == (ChatTurn(role=Role.USER, text=ASKED),)
 
 
 @each_row(
@@ -44,7 +44,7 @@ def test_what_a_user_says_is_found_in_every_shape(message: Mapping[str, object])
     ],
 )
 def test_what_no_person_typed_is_no_users_turn(message: Mapping[str, object]) -> None:
-    assert [turn for turn in turns([message]) if turn.role is Role.USER] == []
+    assert [turn for turn in read_turns([message]) if turn.role is Role.USER] == []
 
 
 def test_several_blocks_are_one_text_and_the_place_is_kept() -> None:
@@ -54,9 +54,9 @@ def test_several_blocks_are_one_text_and_the_place_is_kept() -> None:
         {"type": "text", "text": "two"},
     ]
 
-    said = turns([{"role": "system", "content": ""}, {"role": "assistant", "content": blocks}])
+    said = read_turns([{"role": "system", "content": ""}, {"role": "assistant", "content": blocks}])
 
-    assert said == (Turn(role=Role.ASSISTANT, text="one\ntwo", place=1, tool_calls=1),)
+    assert said == (ChatTurn(role=Role.ASSISTANT, text="one\ntwo", place=1, tool_calls=1),)
 
 
 @each_row(
@@ -74,7 +74,7 @@ def test_several_blocks_are_one_text_and_the_place_is_kept() -> None:
     ],
 )
 def test_calls_are_counted_in_every_shape(message: Mapping[str, object], count: int) -> None:
-    assert calls(turns([message])) == count
+    assert count_calls(read_turns([message])) == count
 
 
 @each_row(
@@ -86,4 +86,4 @@ def test_calls_are_counted_in_every_shape(message: Mapping[str, object], count: 
     ],
 )  # fmt: skip
 def test_a_message_of_no_known_shape_says_nothing(message: Mapping[str, object]) -> None:
-    assert turns([message]) == ()
+    assert read_turns([message]) == ()

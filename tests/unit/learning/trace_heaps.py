@@ -2,45 +2,49 @@
 
 from collections.abc import Sequence
 
-from prowess.transcripts.traces import Action, Json, Step, Trace, UiTarget
+from prowess.transcripts.traces import Json, Trace, TraceAction, TraceStep, UiTarget
 
 YOUTUBE = "com.google.android.youtube"
-Part = tuple[int, Step]
+Part = tuple[int, TraceStep]
 
 
-def bash(command: str, *, failed: bool = False, result: str = "ok") -> Step:
-    return Step(number=1, action=Action("Bash", {"command": command}), result=result, failed=failed)
+def bash(command: str, *, failed: bool = False, result: str = "ok") -> TraceStep:
+    return TraceStep(
+        number=1, action=TraceAction("Bash", {"command": command}), result=result, failed=failed
+    )
 
 
-def tool(kind: str, fields: dict[str, Json]) -> Step:
-    return Step(number=1, action=Action(kind, fields), result="ok")
+def tool(kind: str, fields: dict[str, Json]) -> TraceStep:
+    return TraceStep(number=1, action=TraceAction(kind, fields), result="ok")
 
 
-def read(path: str) -> Step:
+def read(path: str) -> TraceStep:
     return tool("Read", {"file_path": path})
 
 
-def write(path: str, content: str) -> Step:
+def write(path: str, content: str) -> TraceStep:
     return tool("Write", {"file_path": path, "content": content})
 
 
-def edit(path: str, old: str, new: str) -> Step:
+def edit(path: str, old: str, new: str) -> TraceStep:
     return tool("Edit", {"file_path": path, "old_string": old, "new_string": new})
 
 
-def touch(kind: str, app: str = YOUTUBE, **fields: Json) -> Step:
-    return Step(number=1, action=Action(kind, fields), result="ok", app=app)
+def touch(kind: str, app: str = YOUTUBE, **fields: Json) -> TraceStep:
+    return TraceStep(number=1, action=TraceAction(kind, fields), result="ok", app=app)
 
 
-def tap(resource_id: str = "", text: str = "", app: str = YOUTUBE, cls: str = "View") -> Step:
+def tap(resource_id: str = "", text: str = "", app: str = YOUTUBE, cls: str = "View") -> TraceStep:
     target = UiTarget(resource_id=resource_id, text=text, class_name=f"android.widget.{cls}")
-    action = Action("tap_element", {"elementId": "e7"})
-    return Step(number=1, action=action, result="ok", app=app, target=target)
+    action = TraceAction("tap_element", {"elementId": "e7"})
+    return TraceStep(number=1, action=action, result="ok", app=app, target=target)
 
 
-def trace(task: str, *steps: Step, session: str = "", folder: str = "", final: str = "") -> Trace:
+def trace(
+    task: str, *steps: TraceStep, session: str = "", folder: str = "", final: str = ""
+) -> Trace:
     numbered = (
-        Step(
+        TraceStep(
             number=number,
             action=step.action,
             result=step.result,

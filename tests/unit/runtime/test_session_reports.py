@@ -11,8 +11,8 @@ from prowess.runtime.sessions import (
     MOST_FILES,
     TOO_MANY_FILES,
     SessionFile,
+    SessionPorts,
     SessionReports,
-    Tools,
 )
 from prowess.transcripts.sessions import Session, SessionTurn
 
@@ -47,7 +47,7 @@ def _never(_prompt: str, _asked: Asked) -> Route:
 
 
 def _reports(files: ManyFiles) -> SessionReports:
-    tools = Tools(
+    tools = SessionPorts(
         files=files,
         skills_in=lambda _: None,
         route=_never,

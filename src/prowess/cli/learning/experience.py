@@ -13,7 +13,7 @@ from prowess.cli.render import Cell, Column, print_json, print_table, print_text
 from prowess.cli.terminal import LazyGroup
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import ProwessError
-from prowess.runtime.experience_drafts import Cleaned, Removed, TrashedDraft
+from prowess.runtime.experience_drafts import Cleaned, RemovedDraft, TrashedDraft
 from prowess.wire import experience as wire_experience
 from prowess.wiring import open_runtime
 from prowess.wiring.experience import open_experience
@@ -129,7 +129,7 @@ def clean_command(workspace: str | None, agent: str | None, *, as_json: bool, dr
 
 
 def _print_cleaned(done: Cleaned) -> None:
-    gone: list[Removed] = [*done.drafts, *done.scripts]
+    gone: list[RemovedDraft] = [*done.drafts, *done.scripts]
     if not gone:
         print_text("Nothing to clean.")
         return
@@ -174,7 +174,7 @@ def _print_trash(trashed: Sequence[TrashedDraft]) -> None:
     if not trashed:
         print_text("No draft is in the trash.")
         return
-    columns = (Column("Code"), Column("Removed"), Column("What", flexible=True))
+    columns = (Column("Code"), Column("RemovedDraft"), Column("What", flexible=True))
     rows = [
         (
             Cell(one.id),

@@ -11,10 +11,16 @@ from prowess.cli.options import common
 from prowess.cli.render import ProgressBar, print_error, print_json, print_text, shortened
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import PathError
-from prowess.experience.redaction import without_secrets
+from prowess.experience.redaction import remove_secrets
 from prowess.host.harness.transcripts import reasons
 from prowess.host.store.traces import read_trace_file, read_trace_stream, trace_files_below
-from prowess.runtime.experience_drafts import Built, DraftOutcome, DraftStatus, Lesson, LessonStatus
+from prowess.runtime.experience_drafts import (
+    BuiltExperience,
+    DraftOutcome,
+    DraftStatus,
+    ExperienceLesson,
+    LessonStatus,
+)
 from prowess.transcripts.formats import TraceReading
 from prowess.transcripts.traces import Trace, TraceShape
 from prowess.wire import experience as wire_experience
@@ -48,7 +54,7 @@ class _Heap:
 
     def add(self, reading: TraceReading) -> None:
         # Whatever is shown of a trace, no secret in it is.
-        self.traces += [without_secrets(trace) for trace in reading.traces]
+        self.traces += [remove_secrets(trace) for trace in reading.traces]
         self.skipped.update(reading.skipped)
 
 
@@ -142,12 +148,12 @@ def _reading(path: str, shape: TraceShape | None) -> TraceReading:
     return read_trace_stream(sys.stdin.buffer, "standard input", shape)
 
 
-def _code(heap: _Heap, built: Built) -> int:
+def _code(heap: _Heap, built: BuiltExperience) -> int:
     learned = any(one.status is not DraftStatus.REFUSED for one in built.drafts)
     return 0 if learned and not heap.problems else 1
 
 
-def _print(heap: _Heap, built: Built, *, dry_run: bool) -> None:
+def _print(heap: _Heap, built: BuiltExperience, *, dry_run: bool) -> None:
     for problem in heap.problems:
         print_error(str(problem))
     good = sum(trace.ok and bool(trace.steps) for trace in heap.traces)
@@ -191,7 +197,7 @@ def _print_draft(one: DraftOutcome) -> None:
         print_text(f"  {one.reason}", "dim")
 
 
-def _print_lesson(one: Lesson) -> None:
+def _print_lesson(one: ExperienceLesson) -> None:
     count = len(one.aligned.traces)
     text = f"{one.status.value}: skill {one.name}, learned from {count} runs"
     print_text(text, _LESSON_STYLES[one.status])
@@ -204,7 +210,7 @@ def _print_lesson(one: Lesson) -> None:
         print_text(f"  {one.reason}", "dim")
 
 
-def _print_end(built: Built, *, dry_run: bool) -> None:
+def _print_end(built: BuiltExperience, *, dry_run: bool) -> None:
     if dry_run:
         print_text("Nothing was kept: this was a dry run.", "dim")
         return

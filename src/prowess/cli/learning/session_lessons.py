@@ -14,10 +14,10 @@ from prowess.cli.render import ProgressBar, print_text
 from prowess.cli.workshop.capture import Heard, Outcome, capture_all, heard_json, print_heard
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import ProposalError
-from prowess.runtime.sessions import Lesson, MissedCorrections, SessionsReport, lessons
+from prowess.runtime.sessions import MissedCorrections, MissedLesson, SessionsReport, find_lessons
 from prowess.skills.text import clean
-from prowess.transcripts.sessions import Session, as_transcript
-from prowess.transcripts.turns import Transcript, turns
+from prowess.transcripts.sessions import Session, convert_session
+from prowess.transcripts.turns import Transcript, read_turns
 from prowess.wire.experience import label
 from prowess.wiring import Runtime
 from prowess.wiring.sessions import open_folder
@@ -39,7 +39,7 @@ class _Material:
 
     session: Session
     said: Transcript
-    lessons: list[Lesson] = field(default_factory=list)
+    lessons: list[MissedLesson] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +81,13 @@ def learn(runtime: Runtime, report: SessionsReport, agent: str, *, dry_run: bool
 
 def _collect(report: SessionsReport) -> dict[str, list[_Material]]:
     """Return what there is to learn, by folder."""
-    taught: defaultdict[str, list[Lesson]] = defaultdict(list)
-    for one in lessons(report.missed):
+    taught: defaultdict[str, list[MissedLesson]] = defaultdict(list)
+    for one in find_lessons(report.missed):
         taught[_key(one.missed.session)].append(one)
     by_folder: defaultdict[str, list[_Material]] = defaultdict(list)
     for session in reversed(report.sessions):
-        said, own = as_transcript(session), taught[_key(session)]
-        if own or any(capture(turns(turn.contents)) is not None for turn in said.turns):
+        said, own = convert_session(session), taught[_key(session)]
+        if own or any(capture(read_turns(turn.contents)) is not None for turn in said.turns):
             by_folder[session.cwd].append(_Material(session, said, own))
     return dict(by_folder)
 
@@ -133,7 +133,7 @@ def _add_lessons(
                 room.left -= heard.is_new
 
 
-def _propose(corrections: MissedCorrections, one: Lesson) -> Heard:
+def _propose(corrections: MissedCorrections, one: MissedLesson) -> Heard:
     place, problem, is_new = f"message {one.proof.number}", "", False
     try:
         proposal, is_new = corrections.propose(one)

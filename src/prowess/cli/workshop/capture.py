@@ -17,7 +17,13 @@ from prowess.errors import PathError
 from prowess.host.harness.transcripts import RawTranscript, read_stream, read_transcript, reasons
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.runtime.workshop.service import TurnSeen, WorkshopService
-from prowess.transcripts.turns import Shape, Transcript, UserTurn, transcript, turns
+from prowess.transcripts.turns import (
+    Transcript,
+    TranscriptShape,
+    UserTurn,
+    build_transcript,
+    read_turns,
+)
 from prowess.wire import workshop as wire_workshop
 from prowess.wire.safety import visible
 from prowess.wiring import Runtime, open_runtime
@@ -64,7 +70,7 @@ class Outcome:
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(["auto", *(shape.value for shape in Shape)]),
+    type=click.Choice(["auto", *(shape.value for shape in TranscriptShape)]),
     default="auto",
     show_default=True,
     help="Whose transcript it is.",
@@ -89,7 +95,9 @@ def capture_command(
     Example: prowess workshop capture session.jsonl --dry-run
     """
     raw = _read(path)
-    said = transcript(raw.records, None if shape == "auto" else Shape(shape), raw.skipped)
+    said = build_transcript(
+        raw.records, None if shape == "auto" else TranscriptShape(shape), raw.skipped
+    )
     if not said.messages:
         problem = f"holds no messages ({reasons(said.skipped)}): is it a transcript?"
         raise PathError(path, problem)
@@ -176,7 +184,7 @@ class _Feed:
 def _corrections(said: Transcript) -> Iterator[tuple[UserTurn, Capture]]:
     """Yield the turns in which a phrase is found; the others would be looked at in vain."""
     for turn in said.turns:
-        found = capture(turns(turn.contents))
+        found = capture(read_turns(turn.contents))
         if found is not None:
             yield turn, found
 

@@ -13,31 +13,31 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from prowess.experience.commands import options_of, plain_operands, programs_of, script_of
-from prowess.experience.fields import is_secret_target, target_of
-from prowess.experience.lessons.goals import goal_words, masked_task, stems_of, words_alike
+from prowess.experience.commands import find_modes, find_options, find_programs, find_script
+from prowess.experience.fields import find_field, is_secret_target
+from prowess.experience.lessons.goals import compare_words, find_goal_words, find_stems, mask_task
 from prowess.experience.lessons.moves import (
     MOST_MOVES,
-    Failure,
+    FailedMove,
     Move,
-    Shape,
-    failures_of,
-    moves_of,
-    shortened,
+    MoveShape,
+    find_failures,
+    find_moves,
+    shorten_trace,
 )
-from prowess.experience.lessons.orders import order_of
-from prowess.experience.lessons.parameter_names import Source
+from prowess.experience.lessons.orders import write_order
+from prowess.experience.lessons.parameter_names import ValueSource
 from prowess.experience.lessons.parameters import (
     GAP,
     Parameter,
     Parametrized,
-    Varying,
-    parametrized,
-    without_values,
+    VaryingField,
+    find_parameters,
+    remove_values,
 )
 from prowess.experience.lessons.templates import MOST
-from prowess.experience.redaction import HIDDEN, without_secrets
-from prowess.experience.values import Kind, values_in
+from prowess.experience.redaction import HIDDEN, remove_secrets
+from prowess.experience.values import ValueKind, find_values
 from prowess.language.opposites import find_undone
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed, Trace, UiTarget
@@ -53,7 +53,7 @@ _EVEN_A_LOOK = 0.1
 
 
 @dataclass(slots=True)
-class Column:
+class MoveColumn:
     """The same move in several traces, by the number of the trace."""
 
     members: dict[int, Move] = field(default_factory=dict)
@@ -64,22 +64,22 @@ class Column:
         return next(iter(self.members.values()))
 
 
-def columns_of(sequences: Sequence[Sequence[Move]]) -> tuple[Column, ...]:
+def lay_out_moves(sequences: Sequence[Sequence[Move]]) -> tuple[MoveColumn, ...]:
     """Lay sequences of moves side by side; each is named by its place in `sequences`."""
     order = _typical_first(sequences)
-    numbers: dict[Shape, int] = {}
+    numbers: dict[MoveShape, int] = {}
     words = {
         id(move): (numbers.setdefault(move.shape, len(numbers)), _words(move))
         for moves in sequences
         for move in moves
     }
-    columns: list[Column] = []
+    columns: list[MoveColumn] = []
     for trace in order:
         columns = _with(columns, trace, sequences[trace], words)
     return tuple(_gathered(columns, words))
 
 
-def typical(sequences: Sequence[Sequence[Move]]) -> tuple[int, ...]:
+def sort_by_typical(sequences: Sequence[Sequence[Move]]) -> tuple[int, ...]:
     """Return the places of the sequences, the most typical first, then by nearness to it."""
     return tuple(_typical_first(sequences))
 
@@ -101,12 +101,12 @@ def _typical_first(sequences: Sequence[Sequence[Move]]) -> list[int]:
     return sorted(places, key=lambda at: (at != best, -_bags_alike(bags[at], bags[best]), at))
 
 
-_Bag = Mapping[tuple[Shape, ...], float]
+_Bag = Mapping[tuple[MoveShape, ...], float]
 
 
 def _bag(moves: Sequence[Move]) -> _Bag:
     """Return the kinds of moves and of neighbours, with their weights."""
-    bag: Counter[tuple[Shape, ...]] = Counter()
+    bag: Counter[tuple[MoveShape, ...]] = Counter()
     for at, move in enumerate(moves):
         bag[move.shape,] += round(10 * move.weight)
         if at:
@@ -129,14 +129,16 @@ def _words(move: Move) -> frozenset[str]:
     return frozenset(_WORD.findall(said.casefold()))
 
 
-def _with(columns: list[Column], trace: int, moves: Sequence[Move], words: _Words) -> list[Column]:
+def _with(
+    columns: list[MoveColumn], trace: int, moves: Sequence[Move], words: _Words
+) -> list[MoveColumn]:
     """Lay one more sequence against the columns; what fits nowhere gets a column of its own."""
     matched = _matched([column.first for column in columns], moves, words)
-    laid: list[Column] = []
+    laid: list[MoveColumn] = []
     column_done = move_done = 0
     for column_at, move_at in [*matched, (len(columns), len(moves))]:
         laid += columns[column_done:column_at]
-        laid += [Column({trace: move}) for move in moves[move_done:move_at]]
+        laid += [MoveColumn({trace: move}) for move in moves[move_done:move_at]]
         if column_at < len(columns):
             columns[column_at].members[trace] = moves[move_at]
             laid.append(columns[column_at])
@@ -210,9 +212,9 @@ def _is_other_element(one: Move, other: Move) -> bool:
     return not is_named and one.target.class_name == other.target.class_name
 
 
-def _gathered(columns: list[Column], words: _Words) -> list[Column]:
+def _gathered(columns: list[MoveColumn], words: _Words) -> list[MoveColumn]:
     """Put together columns of one kind that no trace has twice: a move made at another time."""
-    by_kind: dict[int, list[Column]] = {}
+    by_kind: dict[int, list[MoveColumn]] = {}
     for column in sorted(columns, key=lambda one: -len(one.members)):
         same = by_kind.setdefault(words[id(column.first)][0], [])
         free = (one for one in same if one.members.keys().isdisjoint(column.members))
@@ -333,18 +335,18 @@ def align(traces: Sequence[Trace]) -> Aligned | None:
     runs = _runs(traces)
     if len(runs) < _FEWEST:
         return None
-    columns = columns_of([run.moves for run in runs])
+    columns = lay_out_moves([run.moves for run in runs])
     if not _is_enough(columns, runs):
         return None
     fewest = max(2, math.ceil(_SOME * len(runs)))
     kept = [column for column in columns if len(column.members) >= fewest]
     varying = [one for column in kept for one in _varying(column, runs)]
-    found = parametrized([run.task for run in runs], varying)
+    found = find_parameters([run.task for run in runs], varying)
     texts = iter(zip(found.texts, found.otherwise, strict=True))
     laid = [_step(column, texts, len(runs)) for column in kept]
     steps = tuple(step for step, _ in laid)
     done = [_done(run) for run in runs]
-    goals = without_values(found.goals, done)
+    goals = remove_values(found.goals, done)
     best, *others = _by_goal(runs)
     goal = _goal(goals[best], runs)
     phrases = dict.fromkeys(_goal(goals[at], runs) for at in others)
@@ -374,13 +376,13 @@ def _runs(traces: Sequence[Trace]) -> list[_Run]:
     """Return the traces to align, each once, by their ids; of many the most typical ones."""
     given = {_key(trace): trace for trace in sorted(traces, key=lambda one: one.session_path)}
     ordered = [given[key] for key in sorted(given) if given[key].ok][: 2 * MOST_ALIGNED]
-    sequences = [moves_of(trace) for trace in ordered]
-    at_best = [at for at in typical(sequences) if sequences[at]]
+    sequences = [find_moves(trace) for trace in ordered]
+    at_best = [at for at in sort_by_typical(sequences) if sequences[at]]
     runs = []
     for at in sorted(at_best[:MOST_ALIGNED]):
-        shown = without_secrets(shortened(ordered[at]))
+        shown = remove_secrets(shorten_trace(ordered[at]))
         runs.append(
-            _Run(given=ordered[at], shown=shown, moves=moves_of(shown), task=_asked(shown.task))
+            _Run(given=ordered[at], shown=shown, moves=find_moves(shown), task=_asked(shown.task))
         )
     return [run for run in runs if run.moves]
 
@@ -398,14 +400,14 @@ def _asked(task: str) -> str:
     return re.sub(r"(?<=[^\s\W])\n", ". ", "\n".join(filter(None, lines))).replace("\n", " ")
 
 
-def _is_enough(columns: Sequence[Column], runs: Sequence[_Run]) -> bool:
+def _is_enough(columns: Sequence[MoveColumn], runs: Sequence[_Run]) -> bool:
     everywhere = [one.first for one in columns if len(one.members) >= _NEARLY_ALL * len(runs)]
     shared = sum(move.weight for move in everywhere if not move.is_look)
     whole = sum(move.weight for run in runs for move in run.moves) / len(runs)
     return shared >= _SAYS_ENOUGH and shared >= _COMMON * whole
 
 
-def _varying(column: Column, runs: Sequence[_Run]) -> Iterator[Varying]:
+def _varying(column: MoveColumn, runs: Sequence[_Run]) -> Iterator[VaryingField]:
     first = column.first
     for name in _field_names(column):
         target = _typed_into(column, runs)
@@ -413,16 +415,18 @@ def _varying(column: Column, runs: Sequence[_Run]) -> Iterator[Varying]:
         if is_secret_target(target):
             # Whatever kind of element it says it is: of a secret field nothing is shown.
             values = dict.fromkeys(values, HIDDEN)
-        source = Source(deed=first.shape.deed, field=name, name=first.shape.name, target=target)
-        yield Varying(values=values, source=source)
+        source = ValueSource(
+            deed=first.shape.deed, field=name, name=first.shape.name, target=target
+        )
+        yield VaryingField(values=values, source=source)
 
 
-def _field_names(column: Column) -> list[str]:
+def _field_names(column: MoveColumn) -> list[str]:
     names = (name for at in sorted(column.members) for name in column.members[at].fields)
     return list(dict.fromkeys(names))
 
 
-def _typed_into(column: Column, runs: Sequence[_Run]) -> UiTarget | None:
+def _typed_into(column: MoveColumn, runs: Sequence[_Run]) -> UiTarget | None:
     """Return the element that is typed into; where the step does not know, the tap before does."""
     if column.first.shape.deed is not Deed.TYPE:
         return None
@@ -432,24 +436,24 @@ def _typed_into(column: Column, runs: Sequence[_Run]) -> UiTarget | None:
         before = next(place for place, one in enumerate(moves) if one is move)
         near = (one.target for one in (move, *reversed(moves[:before])) if one.target)
         found += list(near)[:1]
-    return target_of(found)
+    return find_field(found)
 
 
 def _step(
-    column: Column, texts: Iterator[tuple[str, Mapping[int, str]]], of: int
+    column: MoveColumn, texts: Iterator[tuple[str, Mapping[int, str]]], of: int
 ) -> tuple[AlignedStep, Mapping[int, str]]:
     """Return a step, and how single runs took it otherwise; where several did, the step says so."""
     laid = {name: next(texts) for name in _field_names(column)}
     said = {name: text for name, (text, _) in laid.items() if text}
     move, seen = column.first, len(column.members)
-    order = order_of(move, said)
+    order = write_order(move, said)
     command = said.get("command", "") if move.shape.deed is Deed.SHELL else ""
-    script = script_of(command)
+    script = find_script(command)
     apart = laid["command"][1] if "command" in laid and not move.is_look else {}
     counts = Counter(apart.values())
     others = [text for text, count in counts.most_common(_MOST_WAYS) if count >= _FEWEST]
     ways = "".join(
-        f" Or, as {counts[text]} of {of} runs did: {order_of(move, {'command': text}).text}"
+        f" Or, as {counts[text]} of {of} runs did: {write_order(move, {'command': text}).text}"
         for text in others
     )
     used = _NAME.findall(" ".join((*said.values(), *others)))
@@ -461,25 +465,25 @@ def _step(
         usual=seen >= _USUAL * of and not move.is_look,
         parameters=tuple(dict.fromkeys(used)),
         kind=" ".join(filter(None, (move.shape.deed.value, move.shape.name, move.shape.ending))),
-        programs=programs_of(command),
+        programs=find_programs(command),
         script="" if _NAME.search(script) else script,
         weight=move.weight,
         modes=_usual_modes(column),
     )
     shown = {} if order.block else {at: text for at, text in apart.items() if counts[text] == 1}
-    return step, {at: order_of(move, {"command": text}).text for at, text in shown.items()}
+    return step, {at: write_order(move, {"command": text}).text for at, text in shown.items()}
 
 
-def _usual_modes(column: Column) -> tuple[str, ...]:
+def _usual_modes(column: MoveColumn) -> tuple[str, ...]:
     given: Counter[str] = Counter()
     for move in column.members.values():
         command, label = move.fields.get("command", ""), move.fields.get("element", "")
-        given.update({*options_of(command), *plain_operands(command), one_line(label)})
+        given.update({*find_options(command), *find_modes(command), one_line(label)})
     return _of_most(given, len(column.members))
 
 
 def _undone(runs: Sequence[_Run]) -> frozenset[str]:
-    counts = Counter(word for run in runs for word in find_undone(masked_task(run.task)))
+    counts = Counter(word for run in runs for word in find_undone(mask_task(run.task)))
     return frozenset(_of_most(counts, len(runs)))
 
 
@@ -499,16 +503,16 @@ def _done(run: _Run) -> str:
 
 
 def _shared_words(runs: Sequence[_Run], done: Sequence[str]) -> frozenset[str]:
-    asked = Counter(word for run in runs for word in goal_words(run.task))
+    asked = Counter(word for run in runs for word in find_goal_words(run.task))
     shared = frozenset(word for word, count in asked.items() if 2 * count >= len(runs))
-    return shared - stems_of(" ".join(done)) or shared
+    return shared - find_stems(" ".join(done)) or shared
 
 
 def _by_goal(runs: Sequence[_Run]) -> list[int]:
     """Return the places of the traces, the one with the most usual words for the task first."""
-    masked = [masked_task(run.task) for run in runs]
+    masked = [mask_task(run.task) for run in runs]
     counts = Counter(masked)
-    near = [sum(words_alike(one, other) for other in masked) for one in masked]
+    near = [sum(compare_words(one, other) for other in masked) for one in masked]
 
     def rank(at: int) -> tuple[int, float, int, str]:
         return -counts[masked[at]], -round(near[at], 6), len(masked[at]), runs[at].task
@@ -519,16 +523,16 @@ def _by_goal(runs: Sequence[_Run]) -> list[int]:
 def _goal(text: str, runs: Sequence[_Run]) -> str:
     """Return a task without the values that are no parameter and stand in this one alone."""
     parts, at = [], 0
-    for value in values_in(text):
+    for value in find_values(text):
         if _NAME.search(value.text) or all(value.text in run.task for run in runs):
             continue
-        kind = GAP if value.kind in (Kind.TEXT, Kind.QUOTED) else value.kind.value
+        kind = GAP if value.kind in (ValueKind.TEXT, ValueKind.QUOTED) else value.kind.value
         parts += [text[at : value.start], kind]
         at = value.end
     return one_line("".join([*parts, text[at:]]))
 
 
-def _detours(columns: Sequence[Column], found: Parametrized) -> Iterator[Detour]:
+def _detours(columns: Sequence[MoveColumn], found: Parametrized) -> Iterator[Detour]:
     told = [
         Detour(trace=at, text=_told(move, at, found))
         for column in columns
@@ -539,15 +543,15 @@ def _detours(columns: Sequence[Column], found: Parametrized) -> Iterator[Detour]
 
 def _told(move: Move, trace: int, found: Parametrized) -> str:
     texts = {name: found.told(trace, text) for name, text in move.fields.items()}
-    order = order_of(move, texts)
+    order = write_order(move, texts)
     return order.text.rstrip(":") + ("" if not order.block else " a longer text.")
 
 
 def _pitfalls(runs: Sequence[_Run], found: Parametrized) -> Iterator[Pitfall]:
     """Yield what went wrong, what most traces met first."""
-    met: dict[str, list[tuple[int, Failure]]] = {}
+    met: dict[str, list[tuple[int, FailedMove]]] = {}
     for at, run in enumerate(runs):
-        for failure in failures_of(run.shown):
+        for failure in find_failures(run.shown):
             met.setdefault(_kind_of_failure(failure), []).append((at, failure))
     counted = sorted(met.items(), key=lambda pair: (-len({at for at, _ in pair[1]}), pair[0]))
     for _, cases in counted[:_MOST_PITFALLS]:
@@ -562,7 +566,7 @@ def _pitfalls(runs: Sequence[_Run], found: Parametrized) -> Iterator[Pitfall]:
         )
 
 
-def _kind_of_failure(failure: Failure) -> str:
+def _kind_of_failure(failure: FailedMove) -> str:
     shape = failure.move.shape
     said = re.sub(r"[\W\d]+", " ", _last_line(failure.said))[:60]
     return f"{shape.deed.value} {shape.name} {said}"

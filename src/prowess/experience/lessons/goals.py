@@ -21,11 +21,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from prowess.data import read_word_group
-from prowess.experience.commands import options_of, plain_operands, script_of
-from prowess.experience.lessons.moves import Move, Shape, moves_of
-from prowess.experience.values import Kind, ending_of, values_in
+from prowess.experience.commands import find_modes, find_options, find_script
+from prowess.experience.lessons.moves import Move, MoveShape, find_moves
+from prowess.experience.values import ValueKind, find_values, read_ending
 from prowess.language.opposites import Sides, are_opposed, find_sides, join_sides
-from prowess.transcripts.traces import Action, Deed, Trace, command_of
+from prowess.transcripts.traces import Deed, Trace, TraceAction, find_command
 
 _NO_SPACES = r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]"
 _WORD = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES})[^\W\d_])+")
@@ -37,7 +37,7 @@ _FEWEST, _OTHERS = 2, 3
 _COMMANDS = frozenset((Deed.SHELL, Deed.DEVICE_SHELL))
 
 
-class Run(NamedTuple):
+class GoalRun(NamedTuple):
     """What was asked for, in words that carry a goal, and what was done."""
 
     # In their order, without what kinds of values are called.
@@ -56,7 +56,7 @@ class _Feature(NamedTuple):
 _Spread = Mapping[str, int]
 
 
-def parts_of(runs: Sequence[Run]) -> list[list[int]]:
+def split_goals(runs: Sequence[GoalRun]) -> list[list[int]]:
     """Return the places of the runs, those of one goal together; one part where nothing parts them.
 
     A trace of its own kind is a part too, so a part may be too small to learn from.
@@ -78,7 +78,7 @@ def parts_of(runs: Sequence[Run]) -> list[list[int]]:
     return sorted(parts)
 
 
-def _told(run: Run) -> tuple[str, ...]:
+def _told(run: GoalRun) -> tuple[str, ...]:
     """Return the words that are no values: the first one, and those that no step uses."""
     used: set[str] = set()
     for move in run.moves:
@@ -96,7 +96,7 @@ def _letters(text: str) -> Iterator[str]:
             yield from (word[at : at + 2] for at in range(len(word) - 1))
 
 
-def _features(run: Run) -> Iterator[_Feature]:
+def _features(run: GoalRun) -> Iterator[_Feature]:
     said = frozenset(run.words[1:])
     typed = [text.casefold() for move in run.moves for text in _typed(move)]
     ways = {one for move in run.moves if not move.is_look for one in _ways(move)}
@@ -115,10 +115,10 @@ def _ways(move: Move) -> Iterator[_Feature]:
     deed, name = move.shape.deed, move.shape.name
     if deed in _COMMANDS:
         command = move.fields.get("command", "")
-        yield _Feature("run", script_of(command) or name)
+        yield _Feature("run", find_script(command) or name)
         yield _Feature(f"has {name}", "")
-        yield from (_Feature(f"option {name}", one) for one in options_of(command))
-        yield from (_Feature(f"mode {name}", one) for one in plain_operands(command))
+        yield from (_Feature(f"option {name}", one) for one in find_options(command))
+        yield from (_Feature(f"mode {name}", one) for one in find_modes(command))
     elif deed is Deed.GESTURE:
         yield _Feature(f"gesture {move.app}", move.fields.get("element", "") or name)
     elif deed in (Deed.KEY, Deed.LAUNCH):
@@ -225,7 +225,7 @@ _ONLY_ONCE = re.compile(
 )
 
 # Kinds stand for themselves in a task, and say little.
-_KIND_WORDS = frozenset(kind.value for kind in Kind)
+_KIND_WORDS = frozenset(kind.value for kind in ValueKind)
 _KIND_WEIGHT = 0.3
 # The simplest of stems: `files` and `file`.
 _PLURAL = 4
@@ -266,7 +266,7 @@ class _Lump(NamedTuple):
     places: tuple[int, ...]
 
 
-def words_alike(one: str, other: str) -> float:
+def compare_words(one: str, other: str) -> float:
     """Return how nearly two texts say the same by their words, from 0 to 1.
 
     Scripts without spaces are compared by pairs of letters.
@@ -277,15 +277,15 @@ def words_alike(one: str, other: str) -> float:
     return 2 * shared / whole if whole else 0.0
 
 
-def goal_words(task: str) -> frozenset[str]:
+def find_goal_words(task: str) -> frozenset[str]:
     """Return the words of a task that belong to its goal: no values and nothing polite."""
     return frozenset(
-        word for word, weight in _features_goals(masked_task(task)).items() if weight == 1.0
+        word for word, weight in _features_goals(mask_task(task)).items() if weight == 1.0
     )
 
 
-def stems_of(text: str) -> frozenset[str]:
-    """Return the words of a text as `goal_words` has them, values and all."""
+def find_stems(text: str) -> frozenset[str]:
+    """Return the words of a text as `find_goal_words` has them, values and all."""
     return frozenset(_features_goals(text))
 
 
@@ -301,14 +301,14 @@ def _features_goals(text: str) -> Mapping[str, float]:
     return MappingProxyType(found)
 
 
-def grouped(
-    traces: Sequence[Trace], *, likeness: Likeness = words_alike, fewest: int = FEWEST_TRACES
+def group_traces(
+    traces: Sequence[Trace], *, likeness: Likeness = compare_words, fewest: int = FEWEST_TRACES
 ) -> tuple[tuple[Trace, ...], ...]:
     """Return the traces that share a goal with enough others, one group for each goal.
 
     Args:
         traces: what was done; only successful ones with steps count, and copies count once.
-        likeness: how nearly two tasks say the same, from 0 to 1, of tasks from `masked_task`.
+        likeness: how nearly two tasks say the same, from 0 to 1, of tasks from `mask_task`.
         fewest: how many traces make a group.
     """
     seen = sorted(_distinct(traces), key=lambda one: one.id)[:MOST_COMPARED]
@@ -322,8 +322,8 @@ def grouped(
 
 
 def _parts(group: Sequence[int], seen: Sequence[_Seen]) -> list[list[int]]:
-    runs = [Run(_told_words(seen[at].task), seen[at].moves) for at in group]
-    return [[group[place] for place in part] for part in parts_of(runs)]
+    runs = [GoalRun(_told_words(seen[at].task), seen[at].moves) for at in group]
+    return [[group[place] for place in part] for part in split_goals(runs)]
 
 
 def _told_words(masked: str) -> tuple[str, ...]:
@@ -337,14 +337,14 @@ def _told_words(masked: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def masked_task(task: str) -> str:
+def mask_task(task: str) -> str:
     """Return a task on one line with kinds in place of the values that vary from run to run.
 
     A file becomes its ending, since `csv` belongs to the goal and the name in front does not.
     """
     parts, at = [], 0
-    for value in values_in(task):
-        kind = ending_of(value.text) if value.kind is Kind.FILE else ""
+    for value in find_values(task):
+        kind = read_ending(value.text) if value.kind is ValueKind.FILE else ""
         parts += [task[at : value.start], f" {kind or value.kind.value} "]
         at = value.end
     return " ".join("".join([*parts, task[at:]]).split())
@@ -353,11 +353,11 @@ def masked_task(task: str) -> str:
 def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
     """Return each successful trace once; a session that was gone on with holds a copy of itself."""
     known: dict[Hashable, _Seen] = {}
-    numbers: dict[tuple[Shape, float], int] = {}
+    numbers: dict[tuple[MoveShape, float], int] = {}
     for trace in traces:
         if not (trace.ok and trace.steps):
             continue
-        moves = moves_of(trace)
+        moves = find_moves(trace)
         if not moves:
             continue
         kinds = Counter((move.shape, move.weight) for move in moves)
@@ -365,7 +365,7 @@ def _distinct(traces: Iterable[Trace]) -> list[_Seen]:
         one = _Seen(
             trace=trace,
             id=trace.id,
-            task=masked_task(trace.task),
+            task=mask_task(trace.task),
             steps=steps,
             sides=find_sides(_untyped(trace.task, moves)),
             moves=moves,
@@ -384,7 +384,7 @@ def _untyped(task: str, moves: Sequence[Move]) -> str:
     for move in moves:
         typed = move.fields.get("text", "") if move.shape.deed is Deed.TYPE else ""
         task = task.replace(typed, " ") if " " in typed else task
-    return masked_task(task)
+    return mask_task(task)
 
 
 def _rank(one: _Seen) -> tuple[str, str]:
@@ -392,7 +392,7 @@ def _rank(one: _Seen) -> tuple[str, str]:
 
 
 def _as_bits(
-    kinds: Mapping[tuple[Shape, float], int], numbers: dict[tuple[Shape, float], int]
+    kinds: Mapping[tuple[MoveShape, float], int], numbers: dict[tuple[MoveShape, float], int]
 ) -> _Steps:
     sets: dict[float, tuple[int, int]] = {}
     for kind, count in kinds.items():
@@ -408,14 +408,14 @@ def _as_bits(
 def _content(trace: Trace) -> Hashable:
     """Return all that copies of a trace share: what was asked, done, thought and seen."""
     steps = (
-        (step.action.kind, command_of(step.action) or _written(step.action), step.thought)
+        (step.action.kind, find_command(step.action) or _written(step.action), step.thought)
         for step in trace.steps
     )
     seen = (step.result for step in trace.steps)
     return trace.task, trace.final_message, tuple(steps), tuple(seen)
 
 
-def _written(action: Action) -> str:
+def _written(action: TraceAction) -> str:
     return json.dumps({**action.fields}, sort_keys=True, default=str)
 
 

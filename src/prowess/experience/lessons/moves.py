@@ -14,18 +14,18 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import command_at_heart, command_parts
-from prowess.experience.values import ending_of
+from prowess.experience.commands import split_line, summarize_command
+from prowess.experience.values import read_ending
 from prowess.transcripts.traces import (
-    Action,
     Deed,
     Json,
-    Step,
     Trace,
+    TraceAction,
+    TraceStep,
     UiTarget,
-    command_of,
-    deed_of,
-    path_of,
+    find_command,
+    find_deed,
+    find_path,
 )
 
 MOST_STEPS, MOST_TEXT, MOST_SAID = 200, 4_000, 600
@@ -40,7 +40,7 @@ _MOST_INNER, _MOST_IN_ROW, _MOST_WORDS = 24, 20, 1_000
 _MOST_VALUES, _MOST_LETTERS = 2_000, 200_000
 
 
-def shortened(trace: Trace) -> Trace:
+def shorten_trace(trace: Trace) -> Trace:
     """Return a trace with no more steps and no longer texts than are compared or shown.
 
     Of a longer text its first line stays, and a mark by which it equals itself alone.
@@ -55,7 +55,7 @@ def shortened(trace: Trace) -> Trace:
     )
 
 
-def bounded(text: str) -> str:
+def bound_text(text: str) -> str:
     """Return a text, or of a longer one its first line and a hash."""
     if len(text) <= MOST_TEXT:
         return text
@@ -63,7 +63,7 @@ def bounded(text: str) -> str:
     return f"{text.split(chr(10), 1)[0][:_FIRST_LINE]} {TOO_LONG}{digest}"
 
 
-def _short_steps(steps: Iterable[Step]) -> Iterator[Step]:
+def _short_steps(steps: Iterable[TraceStep]) -> Iterator[TraceStep]:
     values = letters = 0
     for step in steps:
         short = _short_step(step)
@@ -86,11 +86,11 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _short_step(step: Step) -> Step:
+def _short_step(step: TraceStep) -> TraceStep:
     fields = {_plain(name): _short(one) for name, one in _some(step.action)}
     return replace(
         step,
-        action=Action(_plain(step.action.kind), fields),
+        action=TraceAction(_plain(step.action.kind), fields),
         app=_plain(step.app),
         target=None if step.target is None else _short_target(step.target),
         # Of what went well only an answer can matter, which is short.
@@ -100,16 +100,16 @@ def _short_step(step: Step) -> Step:
 
 
 def _short_target(target: UiTarget) -> UiTarget:
-    return target.change_texts(lambda text: bounded(_plain(text)))
+    return target.change_texts(lambda text: bound_text(_plain(text)))
 
 
-def _some(action: Action) -> list[tuple[str, Json]]:
+def _some(action: TraceAction) -> list[tuple[str, Json]]:
     return list(action.fields.items())[:_MOST_FIELDS]
 
 
 def _short(value: Json, depth: int = 0) -> Json:
     if isinstance(value, str):
-        return bounded(_plain(value))
+        return bound_text(_plain(value))
     if depth > _DEEPEST:
         return None
     if isinstance(value, Mapping):
@@ -153,7 +153,7 @@ _UNKNOWN_PLACE, _LOOK = 0.3, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class MoveShape:
     """What kind of move it is, whatever its values are."""
 
     deed: Deed
@@ -167,7 +167,7 @@ class Shape:
 class Move:
     """One thing that was done, ready to be compared with the same thing in another trace."""
 
-    shape: Shape
+    shape: MoveShape
     number: int
     # What may vary, by name.
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedMove:
     """A move that went wrong, what was said of it, and the same kind of move that worked."""
 
     move: Move
@@ -216,7 +216,7 @@ class _Place(NamedTuple):
         return _DATA_HOME.sub("~", text) if ":\\" in text else text
 
 
-def moves_of(trace: Trace) -> tuple[Move, ...]:
+def find_moves(trace: Trace) -> tuple[Move, ...]:
     """Return the moves of a trace that worked, the first hundred; doubles in a row are one."""
     kept: list[Move] = []
     place = _Place.of(trace)
@@ -231,20 +231,20 @@ def moves_of(trace: Trace) -> tuple[Move, ...]:
     return tuple(kept[:MOST_MOVES])
 
 
-def failures_of(trace: Trace) -> tuple[Failure, ...]:
+def find_failures(trace: Trace) -> tuple[FailedMove, ...]:
     """Return the moves of a trace that went wrong, each with what worked instead."""
-    found: list[Failure] = []
+    found: list[FailedMove] = []
     place = _Place.of(trace)
     for at, step in enumerate(trace.steps[: 2 * MOST_MOVES]):
         if not step.failed:
             continue
         for move in list(_moves(step, place))[-1:]:
             remedy = _remedy(move, trace.steps[at + 1 : at + 6], place)
-            found.append(Failure(move=move, said=step.result[:MOST_SAID], remedy=remedy))
+            found.append(FailedMove(move=move, said=step.result[:MOST_SAID], remedy=remedy))
     return tuple(found)
 
 
-def _remedy(failed: Move, later: Sequence[Step], place: _Place) -> Move | None:
+def _remedy(failed: Move, later: Sequence[TraceStep], place: _Place) -> Move | None:
     """Return what worked instead; where the same worked later, what was done in between."""
     worked = [move for step in later if not step.failed for move in _moves(step, place)]
     for move in worked:
@@ -260,41 +260,41 @@ def _is_again(last: Move, move: Move) -> bool:
     return is_idle and same and (last.fields == move.fields or move.shape.deed is Deed.WAIT)
 
 
-def _moves(step: Step, place: _Place) -> Iterator[Move]:
-    deed = deed_of(step.action, on_device=place.on_device)
+def _moves(step: TraceStep, place: _Place) -> Iterator[Move]:
+    deed = find_deed(step.action, on_device=place.on_device)
     if deed is Deed.FINISH or step.action.kind.casefold() in _NO_MOVE:
         return
     if deed is Deed.BATCH and (inner := _batched(step)):
         for one in inner:
             yield from _moves(one, place)
         return
-    if deed in (Deed.SHELL, Deed.DEVICE_SHELL) and (command := command_of(step.action)):
+    if deed in (Deed.SHELL, Deed.DEVICE_SHELL) and (command := find_command(step.action)):
         yield from _commands(deed, step, place.told(command), place)
         return
     yield _move(deed, step, place)
 
 
-def _batched(step: Step) -> list[Step]:
+def _batched(step: TraceStep) -> list[TraceStep]:
     actions = step.action.fields.get("actions")
     if not isinstance(actions, Sequence) or isinstance(actions, str):
         return []
     inner = [one for one in actions[:_MOST_BATCH] if isinstance(one, Mapping)]
     return [
-        replace(step, action=Action(str(one.get("type", "")), one), target=None)
+        replace(step, action=TraceAction(str(one.get("type", "")), one), target=None)
         for one in inner
         if one.get("type") != "batch_actions"
     ]
 
 
-def _commands(deed: Deed, step: Step, command: str, place: _Place) -> Iterator[Move]:
-    for part in command_parts(command):
-        heart = command_at_heart(part)
+def _commands(deed: Deed, step: TraceStep, command: str, place: _Place) -> Iterator[Move]:
+    for part in split_line(command):
+        heart = summarize_command(part)
         if heart.name == "cd" and _is_own_folder(part, place):
             continue
         yield Move(
-            shape=Shape(deed=deed, name=heart.name),
+            shape=MoveShape(deed=deed, name=heart.name),
             number=step.number,
-            fields={"command": bounded(part)},
+            fields={"command": bound_text(part)},
             weight=heart.weight,
             is_look=heart.is_look,
             app=step.app,
@@ -306,15 +306,15 @@ def _is_own_folder(part: str, place: _Place) -> bool:
     return named in {"", ".", place.folder, _HOME.sub("~", place.folder)}
 
 
-def _move(deed: Deed, step: Step, place: _Place) -> Move:
+def _move(deed: Deed, step: TraceStep, place: _Place) -> Move:
     kind = step.action.kind.casefold()
-    path = place.told(path_of(step.action))
+    path = place.told(find_path(step.action))
     is_look = deed is Deed.WAIT or kind in _LOOK_TOOLS
     weight = _LOOK if kind in _LOOK_TOOLS else _WEIGHTS.get(deed, 1.0)
     if deed is Deed.GESTURE and not (step.target and step.target.is_known):
         weight = _UNKNOWN_PLACE
     return Move(
-        shape=Shape(deed=deed, name=_name(deed, step), ending=ending_of(path)),
+        shape=MoveShape(deed=deed, name=_name(deed, step), ending=read_ending(path)),
         number=step.number,
         fields=_fields(deed, step, path, place),
         weight=weight,
@@ -325,16 +325,16 @@ def _move(deed: Deed, step: Step, place: _Place) -> Move:
     )
 
 
-def _place(step: Step) -> str:
+def _place(step: TraceStep) -> str:
     x, y = step.action.fields.get("x"), step.action.fields.get("y")
     is_place = isinstance(x, int | float) and isinstance(y, int | float)
     return f"({x:g}, {y:g})" if is_place else ""
 
 
-def _name(deed: Deed, step: Step) -> str:
+def _name(deed: Deed, step: TraceStep) -> str:
     action = step.action
     if deed is Deed.GESTURE:
-        return f"{_gesture(action)} {element_name(step.target)}".strip()
+        return f"{_gesture(action)} {name_element(step.target)}".strip()
     if deed is Deed.LAUNCH:
         return action.text("packageName", "package", "app", "appName")
     if deed is Deed.KEY:
@@ -344,7 +344,7 @@ def _name(deed: Deed, step: Step) -> str:
     return action.kind.casefold() if deed is Deed.TOOL else ""
 
 
-def _gesture(action: Action) -> str:
+def _gesture(action: TraceAction) -> str:
     kind = action.kind.casefold()
     if kind != "swipe":
         return "tap" if kind == "tap_element" else kind
@@ -355,7 +355,7 @@ def _gesture(action: Action) -> str:
     return "swipe down" if down > 0 else "swipe up"
 
 
-def element_name(target: UiTarget | None) -> str:
+def name_element(target: UiTarget | None) -> str:
     """Return by what an element is known again: its id's last part, else what it says."""
     if target is None:
         return ""
@@ -363,12 +363,12 @@ def element_name(target: UiTarget | None) -> str:
     return tail or target.content_desc or target.text
 
 
-def _fields(deed: Deed, step: Step, path: str, place: _Place) -> dict[str, str]:
+def _fields(deed: Deed, step: TraceStep, path: str, place: _Place) -> dict[str, str]:
     action = step.action
     if deed is Deed.GESTURE:
         target = step.target
         said = (target.text or target.content_desc) if target else ""
-        return {"element": bounded(said)} if said else {}
+        return {"element": bound_text(said)} if said else {}
     named: dict[str, str] = {}
     if deed is Deed.TYPE:
         named = {"text": action.text("text")}
@@ -381,10 +381,10 @@ def _fields(deed: Deed, step: Step, path: str, place: _Place) -> dict[str, str]:
         new = action.text("new_string", "new_str", "new", "replace")
         named = {"path": path, "old": old, "new": new}
     elif deed in (Deed.PATCH, Deed.SCRIPT):
-        named = {"content": action.text("input", "patch", "script") or command_of(action)}
+        named = {"content": action.text("input", "patch", "script") or find_command(action)}
     elif deed in (Deed.TOOL, Deed.ASK):
         named = dict(_scalars(action.fields))
-    return {name: bounded(place.told(text)) for name, text in named.items() if text}
+    return {name: bound_text(place.told(text)) for name, text in named.items() if text}
 
 
 def _scalars(fields: Mapping[str, Json], before: str = "") -> Iterator[tuple[str, str]]:

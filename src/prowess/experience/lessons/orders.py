@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from prowess.experience.lessons.moves import TOO_LONG, Move, element_name
+from prowess.experience.lessons.moves import TOO_LONG, Move, name_element
 from prowess.skills.text import clean, one_line
 from prowess.transcripts.traces import Deed
 
@@ -36,12 +36,12 @@ class Order:
     block: str = ""
 
 
-def order_of(move: Move, texts: Texts) -> Order:
+def write_order(move: Move, texts: Texts) -> Order:
     """Return what to do for a move; `texts` are its fields with names in them."""
     return _ORDERS.get(move.shape.deed, _tool)(move, texts)
 
 
-def code(text: str, longest: int = _LONGEST_SPAN) -> str:
+def format_code(text: str, longest: int = _LONGEST_SPAN) -> str:
     """Return a text as a code span that ends where it should."""
     line = _harmless(one_line(_LONGER.sub(" ...", text)))
     if len(line) > longest:
@@ -52,21 +52,21 @@ def code(text: str, longest: int = _LONGEST_SPAN) -> str:
     fence = "`" * (longest_run + 1)
     # A bang at the end would stand before the closing backtick.
     is_apart = longest_run or line.endswith("!")
-    line = unfilled(line)
+    line = escape_placeholders(line)
     return f"{fence} {line} {fence}" if is_apart else f"`{line}`"
 
 
-def unfilled(text: str) -> str:
+def escape_placeholders(text: str) -> str:
     """Return a text so that a call of the skill leaves it as it is, `$1` and all."""
     return _PLACEHOLDER.sub(r"\\$", text)
 
 
-def fenced(text: str, indent: str = "   ") -> str:
+def format_block(text: str, indent: str = "   ") -> str:
     """Return a text as a block of code inside a list."""
     longest_run = max((len(hit) for hit in _TICKS.findall(text)), default=0)
     fence = "`" * max(longest_run + 1, 3)
     lines = [
-        unfilled(_harmless(clean(line)))
+        escape_placeholders(_harmless(clean(line)))
         for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text)
     ]
     return "\n".join(f"{indent}{line}".rstrip() for line in (f"{fence}text", *lines, fence))
@@ -90,44 +90,50 @@ def _run(move: Move, texts: Texts) -> Order:
     where = "On the device, run" if move.shape.deed is Deed.DEVICE_SHELL else "Run"
     command = texts.get("command", "")
     if _fits_span(command) or not _is_quotable(command):
-        return Order(f"{where} {code(command)}.")
+        return Order(f"{where} {format_code(command)}.")
     return Order(f"{where}:", command.strip("\n"))
 
 
 def _script(_move: Move, texts: Texts) -> Order:
     script = texts.get("content", "")
     if _fits_span(script) or not _is_quotable(script):
-        return Order(f"Run the script {code(script)}.")
+        return Order(f"Run the script {format_code(script)}.")
     return Order("Run this script:", script.strip("\n"))
 
 
 def _read(_move: Move, texts: Texts) -> Order:
-    return Order(f"Read {code(texts.get('path', 'the file'))}.")
+    return Order(f"Read {format_code(texts.get('path', 'the file'))}.")
 
 
 def _write(_move: Move, texts: Texts) -> Order:
-    path, content = code(texts.get("path", "a file")), texts.get("content", "")
+    path, content = format_code(texts.get("path", "a file")), texts.get("content", "")
     if not content:
         return Order(f"Write {path}.")
     if _ONE_NAME.fullmatch(content) or _fits_span(content) or not _is_quotable(content):
-        return Order(f"Write {path} with {code(content, _SHORT_TEXT)}.")
+        return Order(f"Write {path} with {format_code(content, _SHORT_TEXT)}.")
     return Order(f"Write {path} with this text:", content.strip("\n"))
 
 
 def _edit(_move: Move, texts: Texts) -> Order:
-    path, old, new = code(texts.get("path", "the file")), texts.get("old", ""), texts.get("new", "")
+    path, old, new = (
+        format_code(texts.get("path", "the file")),
+        texts.get("old", ""),
+        texts.get("new", ""),
+    )
     if not old and not new:
         return Order(f"Edit {path}.")
     if _fits_span(new) or not _is_quotable(new):
-        change = f"replace {code(old, _SHORT_TEXT)} with {code(new, _SHORT_TEXT)}"
-        return Order(f"In {path}, {change if old else f'put {code(new)}'}.")
-    return Order(f"In {path}, put this in place of {code(old, _SHORT_TEXT)}:", new.strip("\n"))
+        change = f"replace {format_code(old, _SHORT_TEXT)} with {format_code(new, _SHORT_TEXT)}"
+        return Order(f"In {path}, {change if old else f'put {format_code(new)}'}.")
+    return Order(
+        f"In {path}, put this in place of {format_code(old, _SHORT_TEXT)}:", new.strip("\n")
+    )
 
 
 def _patch(_move: Move, texts: Texts) -> Order:
     patch = texts.get("content", "")
     if _fits_span(patch) or not _is_quotable(patch):
-        return Order(f"Apply the patch {code(patch, _SHORT_TEXT)}.")
+        return Order(f"Apply the patch {format_code(patch, _SHORT_TEXT)}.")
     return Order("Apply this patch:", patch.strip("\n"))
 
 
@@ -142,23 +148,24 @@ def _gesture(move: Move, texts: Texts) -> Order:
     label, known = texts.get("element", ""), move.target.resource_id if move.target else ""
     if label:
         return Order(
-            f"{said} {code(label, _SHORT_TEXT)}" + (f" ({code(known)})." if known else ".")
+            f"{said} {format_code(label, _SHORT_TEXT)}"
+            + (f" ({format_code(known)})." if known else ".")
         )
-    if known or element_name(move.target):
-        return Order(f"{said} the element {code(known or element_name(move.target))}.")
+    if known or name_element(move.target):
+        return Order(f"{said} the element {format_code(known or name_element(move.target))}.")
     return Order(f"{said} at about {move.place}." if move.place else f"{said} the screen.")
 
 
 def _type(_move: Move, texts: Texts) -> Order:
-    return Order(f"Type {code(texts.get('text', ''))}.")
+    return Order(f"Type {format_code(texts.get('text', ''))}.")
 
 
 def _key(move: Move, _texts: Texts) -> Order:
-    return Order(f"Press {code(move.shape.name)}.")
+    return Order(f"Press {format_code(move.shape.name)}.")
 
 
 def _launch(move: Move, _texts: Texts) -> Order:
-    return Order(f"Open the app {code(move.shape.name)}.")
+    return Order(f"Open the app {format_code(move.shape.name)}.")
 
 
 def _wait(_move: Move, _texts: Texts) -> Order:
@@ -167,13 +174,16 @@ def _wait(_move: Move, _texts: Texts) -> Order:
 
 def _ask(move: Move, texts: Texts) -> Order:
     question = texts.get("question") or texts.get("instruction") or move.shape.name
-    return Order(f"Ask the person: {code(question)}." if question else "Ask the person.")
+    return Order(f"Ask the person: {format_code(question)}." if question else "Ask the person.")
 
 
 def _tool(move: Move, texts: Texts) -> Order:
     name = move.shape.name or move.shape.deed.value
-    given = [f"{code(field)} = {code(text)}" for field, text in list(texts.items())[:_MOST_FIELDS]]
-    return Order(f"Call {code(name)}" + (f" with {', '.join(given)}." if given else "."))
+    given = [
+        f"{format_code(field)} = {format_code(text)}"
+        for field, text in list(texts.items())[:_MOST_FIELDS]
+    ]
+    return Order(f"Call {format_code(name)}" + (f" with {', '.join(given)}." if given else "."))
 
 
 _ORDERS: Mapping[Deed, Callable[[Move, Texts], Order]] = MappingProxyType(

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from urllib.parse import quote, quote_plus
 
 from prowess.data import read_table, read_word_group
-from prowess.experience.values import Kind, ending_of, kind_of, without_ending
+from prowess.experience.values import ValueKind, classify_value, read_ending, strip_ending
 from prowess.transcripts.traces import Deed, UiTarget
 
 
@@ -50,7 +50,7 @@ _NOT_DIGIT = re.compile(r"\D+")
 
 
 def _stem(value: str) -> str:
-    return without_ending(value.rsplit("/", 1)[-1])
+    return strip_ending(value.rsplit("/", 1)[-1])
 
 
 def _joined(value: str, sign: str) -> str:
@@ -65,7 +65,7 @@ _OF_PATHS: Mapping[Derivation, Callable[[str], str]] = MappingProxyType(
     {
         Derivation.FILE_NAME: lambda value: value.rstrip("/").rsplit("/", 1)[-1],
         Derivation.STEM: _stem,
-        Derivation.PATH_STEM: without_ending,
+        Derivation.PATH_STEM: strip_ending,
         Derivation.FOLDER: lambda value: value.rpartition("/")[0],
         Derivation.STEM_LOWER: lambda value: _stem(value).lower(),
     }
@@ -93,7 +93,7 @@ _OF_WORDS: Mapping[Derivation, Callable[[str], str]] = MappingProxyType(
 
 
 @lru_cache(maxsize=4_096)
-def derived(value: str) -> Mapping[Derivation, str]:
+def derive_values(value: str) -> Mapping[Derivation, str]:
     """Return what follows from a value, each way that applies to its kind."""
     if not value or len(value) > _LONGEST or "\n" in value:
         return MappingProxyType({Derivation.SAME: value})
@@ -103,23 +103,32 @@ def derived(value: str) -> Mapping[Derivation, str]:
 
 
 def _ways(value: str) -> Mapping[Derivation, Callable[[str], str]]:
-    kind = kind_of(value)
-    if kind in (Kind.FILE, Kind.FOLDER) or "/" in value or ending_of(value):
+    kind = classify_value(value)
+    if kind in (ValueKind.FILE, ValueKind.FOLDER) or "/" in value or read_ending(value):
         return _OF_PATHS
-    if kind is Kind.DATE:
+    if kind is ValueKind.DATE:
         return _OF_DATES
-    if kind is Kind.VERSION:
+    if kind is ValueKind.VERSION:
         return {Derivation.BARE_VERSION: lambda text: text.lstrip("v")}
-    return _OF_WORDS if kind in (Kind.TEXT, Kind.QUOTED) else {}
+    return _OF_WORDS if kind in (ValueKind.TEXT, ValueKind.QUOTED) else {}
 
 
 _NAMES_LONGEST = 30
 _LONG_OPTION = re.compile(r"--([A-Za-z][\w-]{1,30})[= ]*[\"']?\Z")
 _SHORT_OPTION = re.compile(r"(?:\A|\s)(-[A-Za-z]) ?[\"']?\Z")
 _ASSIGNED = re.compile(r"[\"']?([A-Za-z_][\w-]{1,30})[\"']?\s?[=:]\s?[\"']?\Z")
-_SURE_KINDS = frozenset((Kind.URL, Kind.EMAIL, Kind.DATE, Kind.VERSION, Kind.FOLDER, Kind.PACKAGE))
-_KIND_NAMES: Mapping[Kind, str] = MappingProxyType(
-    {kind: kind.value for kind in Kind} | {Kind.TEXT: "text", Kind.HASH: "commit"}
+_SURE_KINDS = frozenset(
+    (
+        ValueKind.URL,
+        ValueKind.EMAIL,
+        ValueKind.DATE,
+        ValueKind.VERSION,
+        ValueKind.FOLDER,
+        ValueKind.PACKAGE,
+    )
+)
+_KIND_NAMES: Mapping[ValueKind, str] = MappingProxyType(
+    {kind: kind.value for kind in ValueKind} | {ValueKind.TEXT: "text", ValueKind.HASH: "commit"}
 )
 _SHORTEST, _MOST_WORD = 3, 20
 # What a field is called that takes anything.
@@ -137,7 +146,7 @@ def _taken_by() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ValueSource:
     """Where a value stands in a step."""
 
     deed: Deed
@@ -152,32 +161,36 @@ class Source:
     is_folder: bool = False
 
 
-def name_of(values: Sequence[str], sources: Iterable[Source], tasks: Sequence[str]) -> str:
+def name_parameter(
+    values: Sequence[str], sources: Iterable[ValueSource], tasks: Sequence[str]
+) -> str:
     """Return the best name for a parameter; `tasks` are those of the values, in their order."""
-    kind, known = common_kind(values), tuple(sources)
+    kind, known = find_common_kind(values), tuple(sources)
     candidates = [_by_source(source, kind) for source in known]
     ranked = sorted(enumerate(candidates), key=lambda pair: (pair[1][0], pair[0]))
     rank, name = ranked[0][1] if ranked else (9, "")
-    if kind is Kind.FILE:
-        ending = common_ending(values)
+    if kind is ValueKind.FILE:
+        ending = find_common_ending(values)
         given = f"{name}_file" if rank == 0 and name in _words("in_and_out") else ""
-        return given or (f"{snake(ending)}_file" if ending else "file")
+        return given or (f"{make_snake_case(ending)}_file" if ending else "file")
     if name and rank <= 1:
         return (_beside(values, tasks, _person) if name == _ANY_TEXT else "") or name
     if kind in _SURE_KINDS:
         return _KIND_NAMES[kind]
-    is_folder = kind is Kind.TEXT and any(source.is_folder for source in known)
+    is_folder = kind is ValueKind.TEXT and any(source.is_folder for source in known)
     return _beside(values, tasks) or name or ("folder" if is_folder else _KIND_NAMES[kind])
 
 
-def secret_name(source: Source) -> str:
+def name_secret(source: ValueSource) -> str:
     """Return the name of a secret by the field that takes it."""
     named = _by_element(source.target) if source.deed is Deed.TYPE else ""
-    named = named or (snake(source.field.rsplit(".", 1)[-1]) if source.deed is Deed.TOOL else "")
+    named = named or (
+        make_snake_case(source.field.rsplit(".", 1)[-1]) if source.deed is Deed.TOOL else ""
+    )
     return named if named and named not in _words("plain_fields") else "secret"
 
 
-def derived_name(name: str, way: Derivation) -> str:
+def name_derived(name: str, way: Derivation) -> str:
     """Return the name of what follows from a parameter."""
     root = name.removesuffix("_file") if name.endswith("_file") else name
     if way is Derivation.STEM:
@@ -209,7 +222,7 @@ _DERIVED: Mapping[Derivation, str] = MappingProxyType(
 )
 
 
-def snake(text: str) -> str:
+def make_snake_case(text: str) -> str:
     """Return a text as a short name of small ASCII letters; empty where nothing is left."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
     letters = unicodedata.normalize("NFKD", apart).encode("ascii", "ignore").decode()
@@ -217,21 +230,21 @@ def snake(text: str) -> str:
     return name if not name[:1].isdigit() else f"n{name}"
 
 
-def common_kind(values: Iterable[str]) -> Kind:
+def find_common_kind(values: Iterable[str]) -> ValueKind:
     """Return the kind that all values are of; files among folders are files, a mixture is text."""
-    kinds = {kind_of(value) for value in values}
+    kinds = {classify_value(value) for value in values}
     if len(kinds) == 1:
         return kinds.pop()
-    return Kind.FILE if kinds == {Kind.FILE, Kind.FOLDER} else Kind.TEXT
+    return ValueKind.FILE if kinds == {ValueKind.FILE, ValueKind.FOLDER} else ValueKind.TEXT
 
 
-def common_ending(values: Iterable[str]) -> str:
+def find_common_ending(values: Iterable[str]) -> str:
     """Return the ending that all file names have."""
-    endings = {ending_of(value) for value in values}
+    endings = {read_ending(value) for value in values}
     return endings.pop() if len(endings) == 1 else ""
 
 
-def _by_source(source: Source, kind: Kind) -> tuple[int, str]:
+def _by_source(source: ValueSource, kind: ValueKind) -> tuple[int, str]:
     """Return how good a name is, 0 being the best, and the name."""
     if source.field == "old":
         return 1, f"old_{_KIND_NAMES[kind]}"
@@ -241,12 +254,12 @@ def _by_source(source: Source, kind: Kind) -> tuple[int, str]:
     if name := _by_option(source):
         return 0, name
     if found := _ASSIGNED.search(source.before):
-        return 1, snake(found[1])
+        return 1, make_snake_case(found[1])
     name = ""
     if source.field == "new":
         name = f"new_{_KIND_NAMES[kind]}"
     elif source.deed in (Deed.TOOL, Deed.ASK):
-        name = snake(source.field.rsplit(".", 1)[-1])
+        name = make_snake_case(source.field.rsplit(".", 1)[-1])
     elif not source.before or source.before[-1] in " \"'":
         name = _taken_by().get(source.name, "")
     is_whole = source.deed in (Deed.TOOL, Deed.ASK) and not source.before.strip()
@@ -254,9 +267,9 @@ def _by_source(source: Source, kind: Kind) -> tuple[int, str]:
     return (rank, name) if name and name not in _words("plain_fields") else (9, "")
 
 
-def _by_option(source: Source) -> str:
+def _by_option(source: ValueSource) -> str:
     if found := _LONG_OPTION.search(source.before):
-        return snake(found[1])
+        return make_snake_case(found[1])
     found = _SHORT_OPTION.search(source.before)
     if found is None:
         return ""
@@ -269,7 +282,11 @@ def _by_element(target: UiTarget | None) -> str:
         return ""
     tail = target.resource_id.rsplit("/", 1)[-1]
     for named in (tail, target.content_desc, target.label, target.text):
-        words = [one for one in snake(named).split("_") if one not in {"", *_words("plain_parts")}]
+        words = [
+            one
+            for one in make_snake_case(named).split("_")
+            if one not in {"", *_words("plain_parts")}
+        ]
         if words:
             return _ANY_TEXT if "search" in words else "_".join(words[:3])
     return ""

@@ -17,27 +17,33 @@ from functools import partial
 from types import MappingProxyType
 
 from prowess.data import read_word_group
-from prowess.experience.lessons.orders import unfilled
+from prowess.experience.lessons.orders import escape_placeholders
 from prowess.experience.lessons.parameter_names import (
     Derivation,
-    Source,
-    common_ending,
-    common_kind,
-    derived,
-    derived_name,
-    name_of,
-    snake,
+    ValueSource,
+    derive_values,
+    find_common_ending,
+    find_common_kind,
+    make_snake_case,
+    name_derived,
+    name_parameter,
 )
-from prowess.experience.lessons.templates import Entry, ParameterBook, Values, marks_in, usual_value
+from prowess.experience.lessons.templates import (
+    ParameterBook,
+    ParameterEntry,
+    Values,
+    find_marks,
+    find_usual_value,
+)
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.values import Kind, ending_of, values_in
+from prowess.experience.values import ValueKind, find_values, read_ending
 from prowess.skills.parse import MAX_NAME
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed
 
 _MOST_EXAMPLES, _LONGEST_EXAMPLE = 3, 60
 _MOST_OF_A_KIND = 4
-_NOWHERE = Source(deed=Deed.READ, field="path")
+_NOWHERE = ValueSource(deed=Deed.READ, field="path")
 _Use = tuple[int, Derivation]
 
 
@@ -45,11 +51,11 @@ _words = partial(read_word_group, "experience/lessons/words.toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Varying:
+class VaryingField:
     """One field of one step in the traces that have it."""
 
     values: Values
-    source: Source
+    source: ValueSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +109,12 @@ class Parametrized:
     def told(self, trace: int, text: str) -> str:
         """Return another text of one trace with the names of the parameters in it."""
         marked = self._book.marked(trace, text)
-        is_known = all((entry, way) in self._names for entry, way, _, _ in marks_in(marked))
+        is_known = all((entry, way) in self._names for entry, way, _, _ in find_marks(marked))
         return self._shown(marked) if is_known else text
 
     def _shown(self, text: str) -> str:
         parts, at = [], 0
-        for entry, way, start, end in marks_in(text):
+        for entry, way, start, end in find_marks(text):
             parts += [text[at:start], "{" + self._names[entry, way] + "}"]
             at = end
         return "".join([*parts, text[at:]])
@@ -119,7 +125,7 @@ class Parametrized:
         uses: dict[_Use, str] = {}
         others = (text for one in self._others for text in one.values())
         for text in (*self._marked, *self._goals, *others):
-            for number, way, _, _ in marks_in(text):
+            for number, way, _, _ in find_marks(text):
                 if (number, way) in uses:
                     continue
                 if number not in named:
@@ -127,19 +133,19 @@ class Parametrized:
                     named[number] = _unique(self._name(entry), [*named.values(), *uses.values()])
                 if way is not Derivation.SAME:
                     uses.setdefault((number, Derivation.SAME), named[number])
-                wish = derived_name(named[number], way)
+                wish = name_derived(named[number], way)
                 taken = [*named.values(), *uses.values()]
                 uses[number, way] = wish if way is Derivation.SAME else _unique(wish, taken)
         return uses
 
-    def _name(self, entry: Entry) -> str:
+    def _name(self, entry: ParameterEntry) -> str:
         if entry.secret:
             return entry.secret
         if entry.is_content:
             return _content_name(entry.sources[0])
         order = sorted(entry.values)
         values = [entry.values[at] for at in order]
-        return name_of(values, entry.sources, [self._tasks[at] for at in order])
+        return name_parameter(values, entry.sources, [self._tasks[at] for at in order])
 
     def _parameter(self, use: _Use) -> Parameter:
         number, way = use
@@ -152,22 +158,22 @@ class Parametrized:
             return Parameter(name=name, about=about, is_content=True, kind="content")
         values = [entry.values[at] for at in sorted(entry.values)]
         if way is not Derivation.SAME:
-            values = [derived(value)[way] for value in values]
+            values = [derive_values(value)[way] for value in values]
             base = self._names[number, Derivation.SAME]
             about = f"`{base}` {way.value}"
             return Parameter(name=name, about=about, examples=_examples(values), derived_from=base)
-        usual = "" if entry.is_asked else usual_value(entry.values)
+        usual = "" if entry.is_asked else find_usual_value(entry.values)
         return Parameter(
             name=name,
             about=_about(values, name, is_asked=entry.is_asked),
             examples=_examples([usual, *values] if usual else values),
             usual=one_line(usual)[:_LONGEST_EXAMPLE],
             is_asked=entry.is_asked,
-            kind=common_ending(values) or common_kind(values).value,
+            kind=find_common_ending(values) or find_common_kind(values).value,
         )
 
 
-def parametrized(tasks: Sequence[str], fields: Sequence[Varying]) -> Parametrized:
+def find_parameters(tasks: Sequence[str], fields: Sequence[VaryingField]) -> Parametrized:
     """Return each field as one text with parameters; a trace is named by the place of its task."""
     book = ParameterBook(dict(enumerate(tasks)))
     _sow(book, tasks, fields)
@@ -188,14 +194,14 @@ def parametrized(tasks: Sequence[str], fields: Sequence[Varying]) -> Parametrize
     return Parametrized(book, tasks, texts, others)
 
 
-def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -> None:
+def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[VaryingField]) -> None:
     """Begin with the values that every task names and every trace uses."""
-    by_kind: list[dict[tuple[Kind, str], list[str]]] = []
+    by_kind: list[dict[tuple[ValueKind, str], list[str]]] = []
     for task in tasks:
-        found: dict[tuple[Kind, str], list[str]] = {}
-        for value in values_in(task):
-            text = value.text[1:-1] if value.kind is Kind.QUOTED else value.text.lstrip("#")
-            ending = ending_of(text) if value.kind is Kind.FILE else ""
+        found: dict[tuple[ValueKind, str], list[str]] = {}
+        for value in find_values(task):
+            text = value.text[1:-1] if value.kind is ValueKind.QUOTED else value.text.lstrip("#")
+            ending = read_ending(text) if value.kind is ValueKind.FILE else ""
             same = found.setdefault((value.kind, ending), [])
             same.extend([text] if text not in same else [])
         by_kind.append(found)
@@ -213,7 +219,7 @@ def _sow(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -
                 book.fill(values, _NOWHERE)
 
 
-def _sow_typed(book: ParameterBook, tasks: Sequence[str], fields: Sequence[Varying]) -> None:
+def _sow_typed(book: ParameterBook, tasks: Sequence[str], fields: Sequence[VaryingField]) -> None:
     """Begin with what is typed as one text: one value, however many numbers or names it has."""
     typed = (one for one in fields if one.source.deed is Deed.TYPE)
     for one in (one for one in typed if len(one.values) == len(tasks)):
@@ -226,13 +232,13 @@ def _is_named_whole(text: str, task: str) -> bool:
     return (" " in text or text.startswith("+")) and HIDDEN not in text and text in task
 
 
-def _note_sources(book: ParameterBook, text: str, source: Source) -> None:
+def _note_sources(book: ParameterBook, text: str, source: ValueSource) -> None:
     """Remember where entries are used: the option before one says what it is called."""
-    for number, way, start, end in marks_in(text):
+    for number, way, start, end in find_marks(text):
         stands_alone = not re.match(r"[\w./-]", text[end : end + 1])
         if way is Derivation.SAME and stands_alone:
             before = text[max(start - 80, 0) : start]
-            noted = Source(
+            noted = ValueSource(
                 deed=source.deed,
                 field=source.field,
                 name=source.name,
@@ -254,40 +260,40 @@ def _examples(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(shown)[:_MOST_EXAMPLES]
 
 
-_KINDS: Mapping[Kind, str] = MappingProxyType(
+_KINDS: Mapping[ValueKind, str] = MappingProxyType(
     {
-        Kind.URL: "a web address",
-        Kind.EMAIL: "an e-mail address",
-        Kind.HASH: "a commit",
-        Kind.QUOTED: "a text",
-        Kind.TEXT: "a text",
+        ValueKind.URL: "a web address",
+        ValueKind.EMAIL: "an e-mail address",
+        ValueKind.HASH: "a commit",
+        ValueKind.QUOTED: "a text",
+        ValueKind.TEXT: "a text",
     }
 )
 
 
 def _about(values: Sequence[str], name: str, *, is_asked: bool) -> str:
-    kind, ending = common_kind(values), common_ending(values)
+    kind, ending = find_common_kind(values), find_common_ending(values)
     what = _KINDS.get(kind, f"a {kind.value}")
-    if kind is Kind.FILE and ending:
+    if kind is ValueKind.FILE and ending:
         what = f"a {ending} file"
     words = name.rstrip("0123456789").strip("_").replace("_", " ")
     if words not in what and words not in _words("no_nouns"):
-        is_said = words.endswith((kind.value, "text")) or kind is Kind.TEXT
+        is_said = words.endswith((kind.value, "text")) or kind is ValueKind.TEXT
         what = f"the {words}" if is_said else f"the {words}, {what}"
     return f"{what}; the task names it" if is_asked else f"{what}; the task may not name it"
 
 
-def _content_name(source: Source) -> str:
+def _content_name(source: ValueSource) -> str:
     if source.deed is Deed.EDIT:
         return "old_text" if source.field == "old" else "new_text"
     if source.field == "command":
         return "script" if source.name.endswith(("-c", "here")) else "command"
     if source.deed is Deed.PATCH:
         return "patch"
-    return snake(source.field.rsplit(".", 1)[-1]) or "content"
+    return make_snake_case(source.field.rsplit(".", 1)[-1]) or "content"
 
 
-def _content_about(source: Source) -> str:
+def _content_about(source: ValueSource) -> str:
     if source.deed is Deed.EDIT:
         return "the text that goes" if source.field == "old" else "the text that comes instead"
     if source.field == "command":
@@ -322,7 +328,7 @@ _NAME_OF_ONE = re.compile(r"[^\W\d_]*\d.*|[A-Z][^\W\dA-Z_]+")
 _FEWEST_ALIKE, _MOST_APART = 0.6, 0.34
 
 
-def without_values(goals: Sequence[str], done: Sequence[str]) -> tuple[str, ...]:
+def remove_values(goals: Sequence[str], done: Sequence[str]) -> tuple[str, ...]:
     """Return the goals of several runs with gaps in place of names and other values of one run.
 
     A word is a value where its run used it and others did not, where it stands alone among words
@@ -390,7 +396,7 @@ def _with_gaps(text: str, hits: Sequence[re.Match[str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def plain_goal(goal: str, parameters: Sequence[Parameter]) -> str:
+def simplify_goal(goal: str, parameters: Sequence[Parameter]) -> str:
     """Return a goal as a short phrase, with kinds of things in place of parameters."""
     known = {one.name: one for one in parameters}
     sentence = _first_sentence(goal)
@@ -428,12 +434,12 @@ def _close(words: list[str]) -> None:
             words.pop()
 
 
-def title_of(phrase: str) -> str:
+def make_title(phrase: str) -> str:
     """Return a phrase as a title, which a call of the skill leaves as it is."""
-    return unfilled(phrase[:1].upper() + phrase[1:])
+    return escape_placeholders(phrase[:1].upper() + phrase[1:])
 
 
-def name_of_skill(phrase: str) -> str:
+def make_skill_name(phrase: str) -> str:
     """Return a valid name for a skill: ASCII, short, and its own where letters were lost."""
     letters = unicodedata.normalize("NFKD", phrase.casefold())
     ascii_only = re.sub(r"[^\x00-\x7f]+", " ", re.sub(r"[\u0300-\u036f]", "", letters))
@@ -479,10 +485,10 @@ def _cut(phrase: str) -> str:
     return phrase[:_LONGEST_TITLE].rpartition(" ")[0] or phrase[:_LONGEST_TITLE]
 
 
-def phrases_of(goals: Sequence[str], parameters: Sequence[Parameter]) -> tuple[str, ...]:
+def make_phrases(goals: Sequence[str], parameters: Sequence[Parameter]) -> tuple[str, ...]:
     """Return several ways to ask for a goal, each once whatever its capitals."""
     found: dict[str, str] = {}
     for goal in goals:
-        phrase = plain_goal(goal, parameters)
+        phrase = simplify_goal(goal, parameters)
         found.setdefault(phrase.casefold(), phrase)
     return tuple(found.values())

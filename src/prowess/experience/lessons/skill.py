@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from prowess.experience.commands import is_general
 from prowess.experience.lessons.alignment import Aligned, AlignedStep
-from prowess.experience.lessons.orders import code, fenced, unfilled
+from prowess.experience.lessons.orders import escape_placeholders, format_block, format_code
 from prowess.experience.lessons.parameters import (
     Parameter,
-    name_of_skill,
-    phrases_of,
-    plain_goal,
-    title_of,
+    make_phrases,
+    make_skill_name,
+    make_title,
+    simplify_goal,
 )
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed
@@ -50,7 +50,7 @@ class LearnedSkill:
     evidence: tuple[Evidence, ...]
     # What it teaches: another one where a step, a parameter or the name is another.
     payload: str
-    # What it is for: the same while it is the same goal, see `goal_key`.
+    # What it is for: the same while it is the same goal, see `hash_goal`.
     goal_key: str = ""
 
 
@@ -61,17 +61,17 @@ class _Room(NamedTuple):
     has_blocks: bool
 
 
-def learned_skill(aligned: Aligned) -> LearnedSkill:
+def write_skill(aligned: Aligned) -> LearnedSkill:
     """Return the skill that an alignment teaches."""
-    phrase = plain_goal(aligned.goal, aligned.parameters)
-    name = name_of_skill(phrase)
-    asked = phrases_of([aligned.goal, *aligned.phrases], aligned.parameters)[:_MOST_PHRASES]
+    phrase = simplify_goal(aligned.goal, aligned.parameters)
+    name = make_skill_name(phrase)
+    asked = make_phrases([aligned.goal, *aligned.phrases], aligned.parameters)[:_MOST_PHRASES]
     steps = [step for step in aligned.steps if not step.optional]
     return LearnedSkill(
         name=name,
-        title=title_of(phrase),
+        title=make_title(phrase),
         description=_description(phrase, asked, aligned),
-        body=_body(title_of(phrase), asked, aligned),
+        body=_body(make_title(phrase), asked, aligned),
         reason=(
             f"{len(aligned.traces)} successful runs had this goal"
             f" and {len(steps)} {'step' if len(steps) == 1 else 'steps'} in common."
@@ -81,11 +81,11 @@ def learned_skill(aligned: Aligned) -> LearnedSkill:
             for at in range(len(aligned.tasks))
         ),
         payload=_payload(name, aligned),
-        goal_key=goal_key(aligned),
+        goal_key=hash_goal(aligned),
     )
 
 
-def goal_key(aligned: Aligned) -> str:
+def hash_goal(aligned: Aligned) -> str:
     """Return the hash by which a goal is known again when it is learned anew, perhaps otherwise.
 
     It depends on the set of the steps that most runs took and that say something about their task:
@@ -142,8 +142,10 @@ def _description(phrase: str, asked: Sequence[str], aligned: Aligned) -> str:
     with_what = _listed(_programs(aligned)[:_MOST_TOOLS], "and")
     with_what = f" with {with_what}" if with_what else ""
     with_what += "".join(f" in the app {app}" for app in _apps(aligned)[:1])
-    said = _listed([f'"{unfilled(one)}"' for one in asked], "or")
-    return f"{title_of(phrase)}{with_what}. Use when the user asks to do this, for example: {said}."
+    said = _listed([f'"{escape_placeholders(one)}"' for one in asked], "or")
+    return (
+        f"{make_title(phrase)}{with_what}. Use when the user asks to do this, for example: {said}."
+    )
 
 
 def _programs(aligned: Aligned) -> list[str]:
@@ -196,8 +198,9 @@ def _lines(title: str, asked: Sequence[str], aligned: Aligned, room: _Room) -> I
 
 
 def _when(asked: Sequence[str], aligned: Aligned) -> Iterator[str]:
-    yield f"- The user asks to do this: {_listed([code(one, _SHORT) for one in asked], 'or')}."
-    yield f"- In the words of a run: {code(aligned.goal, _QUOTE)}"
+    quoted = [format_code(one, _SHORT) for one in asked]
+    yield f"- The user asks to do this: {_listed(quoted, 'or')}."
+    yield f"- In the words of a run: {format_code(aligned.goal, _QUOTE)}"
 
 
 def _table(parameters: Sequence[Parameter]) -> Iterator[str]:
@@ -206,7 +209,7 @@ def _table(parameters: Sequence[Parameter]) -> Iterator[str]:
     yield "| Name | What | Examples |"
     yield "| --- | --- | --- |"
     for one in parameters:
-        examples = [code(example).replace("|", "\\|") for example in one.examples]
+        examples = [format_code(example).replace("|", "\\|") for example in one.examples]
         shown = ", ".join(examples) or "none"
         if one.usual:
             shown = f"mostly {examples[0]}; also {', '.join(examples[1:])}"
@@ -227,19 +230,19 @@ def _preconditions(aligned: Aligned) -> Iterator[str]:
     if others := [f"{{{one.name}}}" for one in given if not one.usual]:
         yield f"- Where the task does not say it, find out: {_names(others)}."
     for one in (one for one in given if one.usual):
-        most = f"most runs had {code(one.usual)}"
+        most = f"most runs had {format_code(one.usual)}"
         yield f"- Where the task does not say `{{{one.name}}}`, {most}."
 
 
 def _names(words: Sequence[str]) -> str:
-    return ", ".join(code(word) for word in words)
+    return ", ".join(format_code(word) for word in words)
 
 
 def _procedure(aligned: Aligned, room: _Room) -> Iterator[str]:
     for number, step in enumerate(aligned.steps[: room.steps], start=1):
         yield f"{number}. {_optional(step, len(aligned.traces))}{step.text}"
         if step.block and room.has_blocks:
-            yield from ("", fenced(step.block), "")
+            yield from ("", format_block(step.block), "")
         elif step.block:
             yield "   (The text is too long to be quoted here.)"
     left_out = len(aligned.steps) - room.steps
@@ -254,13 +257,13 @@ def _optional(step: AlignedStep, of: int) -> str:
 def _check(aligned: Aligned) -> Iterator[str]:
     yield "- Every step ended without an error."
     if len(aligned.outcome) >= _SAYS_SOMETHING:
-        yield f"- A run that went well ended with: {code(aligned.outcome, _QUOTE)}"
+        yield f"- A run that went well ended with: {format_code(aligned.outcome, _QUOTE)}"
 
 
 def _pitfalls(aligned: Aligned) -> Iterator[str]:
     of = len(aligned.traces)
     for one in aligned.pitfalls:
-        said = f": {code(one.said, _LONGEST_SOURCE)}." if one.said else "."
+        said = f": {format_code(one.said, _LONGEST_SOURCE)}." if one.said else "."
         instead = f" What worked: {one.remedy}" if one.remedy else ""
         failed = f"- This went wrong in {one.seen_in} of {of} runs: {one.text.rstrip('.')}"
         yield f"{failed}{said}{instead}"
@@ -284,8 +287,8 @@ def _sources(aligned: Aligned) -> Iterator[str]:
         if at == _MOST_SOURCES:
             yield f"- {len(aligned.traces) - at} more runs."
             break
-        where = f" ({code(_tail(session), _SHORT)})" if session else ""
-        yield f"- {code(task, _LONGEST_SOURCE)}{where}"
+        where = f" ({format_code(_tail(session), _SHORT)})" if session else ""
+        yield f"- {format_code(task, _LONGEST_SOURCE)}{where}"
 
 
 def _tail(path: str) -> str:

@@ -15,30 +15,30 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.experience.commands import is_filtered, without_filters
+from prowess.experience.commands import is_filtered, strip_filters
 from prowess.experience.lessons.moves import MARK, MARK_END, TOO_LONG
 from prowess.experience.lessons.parameter_names import (
     Derivation,
-    Source,
-    derived,
-    secret_name,
-    snake,
+    ValueSource,
+    derive_values,
+    make_snake_case,
+    name_secret,
 )
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.values import ending_of, without_ending
+from prowess.experience.values import read_ending, strip_ending
 from prowess.secrets.credentials import STARS
 from prowess.transcripts.traces import Deed
 
 _SHORTEST = 2
 
 
-def with_marks(text: str, marks: Mapping[str, str]) -> str:
+def insert_marks(text: str, marks: Mapping[str, str]) -> str:
     """Put marks in place of the texts that have one; of several at one place the longest counts."""
     hits = [
         (start, -len(wanted), wanted)
         for wanted in marks
         if wanted in text
-        for start in places(wanted, text)
+        for start in find_places(wanted, text)
     ]
     parts, done = [], 0
     for start, _, wanted in sorted(hits):
@@ -48,7 +48,7 @@ def with_marks(text: str, marks: Mapping[str, str]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def places(wanted: str, text: str) -> Iterator[int]:
+def find_places(wanted: str, text: str) -> Iterator[int]:
     """Yield where a text stands as a word of its own; a version may have its `v` before it."""
     start = text.find(wanted)
     while start >= 0:
@@ -79,10 +79,10 @@ def is_telling(text: str) -> bool:
 def stands_in(value: str, task: str) -> bool:
     """Return whether a task names a value, or the file at the end of a path."""
     names = {value.casefold(), value.rstrip("/").rsplit("/", 1)[-1].casefold()}
-    return any(next(places(name, task), -1) >= 0 for name in names if name)
+    return any(next(find_places(name, task), -1) >= 0 for name in names if name)
 
 
-def shared_ends(values: Sequence[str]) -> tuple[str, str]:
+def find_shared_ends(values: Sequence[str]) -> tuple[str, str]:
     """Return how all values begin and end, as far as that is whole words."""
     before = _shared_begin(values)
     after = _shared_begin([value[len(before) :][::-1] for value in values])[::-1]
@@ -109,14 +109,14 @@ _TOKEN = re.compile(
 _QUOTES = frozenset("\"'")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part that all texts share, or the values of a gap in the order of the texts."""
 
     shared: str
     values: tuple[str, ...] = ()
 
 
-def pieces_of(texts: Sequence[str], *, is_prose: bool) -> tuple[Piece, ...] | None:
+def split_texts(texts: Sequence[str], *, is_prose: bool) -> tuple[TextPiece, ...] | None:
     """Return what texts share and what differs, in order; None where they are different texts."""
     rows = [_tokens(text) for text in texts]
     if max(len(row) for row in rows) > _MOST_WORDS:
@@ -145,7 +145,7 @@ def _spaced(token: str) -> str:
     return f" {bare}" if before else bare
 
 
-def _pieces(rows: Sequence[list[str]], *, is_prose: bool) -> Iterator[Piece]:
+def _pieces(rows: Sequence[list[str]], *, is_prose: bool) -> Iterator[TextPiece]:
     quote = ""
     pending: list[tuple[str, ...]] = []
     for columns in _runs(rows):
@@ -158,19 +158,19 @@ def _pieces(rows: Sequence[list[str]], *, is_prose: bool) -> Iterator[Piece]:
         token = columns[0].strip()
         if token in _QUOTES:
             quote = "" if quote == token else quote or token
-        yield Piece(columns[0])
+        yield TextPiece(columns[0])
     yield from _gaps(pending, as_one=is_prose or bool(quote))
 
 
-def _gaps(pending: Sequence[tuple[str, ...]], *, as_one: bool) -> Iterator[Piece]:
+def _gaps(pending: Sequence[tuple[str, ...]], *, as_one: bool) -> Iterator[TextPiece]:
     if not pending:
         return
     gaps = [tuple("".join(row) for row in zip(*pending, strict=True))] if as_one else pending
     for values in gaps:
         before = _blank_before([value for value in values if value])
         if before:
-            yield Piece(before)
-        yield Piece("", tuple(value.removeprefix(before) for value in values))
+            yield TextPiece(before)
+        yield TextPiece("", tuple(value.removeprefix(before) for value in values))
 
 
 def _blank_before(values: Sequence[str]) -> str:
@@ -256,11 +256,11 @@ _WORD_FIELDS = frozenset(("command", "path"))
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class ParameterEntry:
     """One parameter, by its value in each trace."""
 
     values: dict[int, str] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[ValueSource] = field(default_factory=list)
     is_asked: bool = False
     is_content: bool = False
     # The name of a secret, whose values are not known here.
@@ -272,7 +272,7 @@ class Entry:
     def __post_init__(self) -> None:
         if self.is_content or self.secret:
             return
-        forms = {at: derived(value) for at, value in self.values.items()}
+        forms = {at: derive_values(value) for at, value in self.values.items()}
         for way in Derivation:
             texts = {at: form.get(way, "") for at, form in forms.items()}
             if all(texts.values()) and len(set(texts.values())) > 1:
@@ -283,14 +283,14 @@ class ParameterBook:
     """Makes the texts of several traces into one, and remembers what varied."""
 
     def __init__(self, tasks: Values) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[ParameterEntry] = []
         # While it is set, only what a task names becomes an entry.
         self.only_asked = False
         self._tasks = {at: task.casefold() for at, task in tasks.items()}
         # By trace: of how many entries, and the texts that stand for them there.
         self._known_marks: dict[int, tuple[int, dict[str, str]]] = {}
 
-    def one_text(self, values: Values, source: Source) -> str:
+    def one_text(self, values: Values, source: ValueSource) -> str:
         """Return what the texts of several traces say, with marks for what varies."""
         hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
         marked = {at: self.marked(at, text) for at, text in hidden.items()}
@@ -305,7 +305,7 @@ class ParameterBook:
             return _most_common({at: self.marked(at, text) for at, text in hidden.items()})
         return done
 
-    def otherwise(self, told: str, values: Values, source: Source) -> dict[int, str]:
+    def otherwise(self, told: str, values: Values, source: ValueSource) -> dict[int, str]:
         """Return the texts, with marks, of the traces that did not have what all are told by."""
         hidden = {at: self._without_secrets(text, source) for at, text in values.items()}
         return self._otherwise(told, hidden)
@@ -317,10 +317,10 @@ class ParameterBook:
             if _plainly(self._raw(at, told)) != _plainly(self._raw(at, text))
         }
 
-    def _pieced(self, marked: Values, source: Source, hidden: Values) -> str:
+    def _pieced(self, marked: Values, source: ValueSource, hidden: Values) -> str:
         order = sorted(marked)
         is_prose = source.field not in _WORD_FIELDS
-        pieces = pieces_of([marked[at] for at in order], is_prose=is_prose)
+        pieces = split_texts([marked[at] for at in order], is_prose=is_prose)
         if pieces is None:
             is_long = source.field in _LONG_FIELDS
             return self._content(hidden, source) if is_long else self.fill(hidden, source)
@@ -344,11 +344,11 @@ class ParameterBook:
         parts, at = [], 0
         # What is marked already stays as it is.
         for hit in _MARK.finditer(text):
-            parts += [with_marks(text[at : hit.start()], marks), hit[0]]
+            parts += [insert_marks(text[at : hit.start()], marks), hit[0]]
             at = hit.end()
-        return "".join([*parts, with_marks(text[at:], marks)])
+        return "".join([*parts, insert_marks(text[at:], marks)])
 
-    def fill(self, values: Values, source: Source) -> str:
+    def fill(self, values: Values, source: ValueSource) -> str:
         """Return what stands in a gap: a mark, a habit, or nothing where most leave it out."""
         present = {at: value for at, value in values.items() if value}
         if 2 * len(present) <= len(values):
@@ -365,13 +365,13 @@ class ParameterBook:
             return self.fill({at: value[:-1] for at, value in present.items()}, inside) + "/"
         return self._known(present) or self._new(present, source)
 
-    def _new(self, values: dict[int, str], source: Source) -> str:
+    def _new(self, values: dict[int, str], source: ValueSource) -> str:
         if any(len(value) > _CONTENT or "\n" in value for value in values.values()):
             return self._content(values, source)
         is_asked = self._is_asked(values)
         if not is_asked and (stems := _stems(values)) and self._is_asked(stems):
             # A task that names a component means all the files of that name.
-            return f"{self.fill(stems, source)}.{ending_of(next(iter(values.values())))}"
+            return f"{self.fill(stems, source)}.{read_ending(next(iter(values.values())))}"
         if not is_asked and (around := self._around_asked(values)):
             before, cores, after = around
             return f"{before}{self.fill(cores, source)}{after}"
@@ -381,10 +381,12 @@ class ParameterBook:
         apart = self._path(values, source)
         if apart:
             return apart
-        self.entries.append(Entry(values=dict(values), sources=[source], is_asked=is_asked))
-        return mark(len(self.entries) - 1)
+        self.entries.append(
+            ParameterEntry(values=dict(values), sources=[source], is_asked=is_asked)
+        )
+        return write_mark(len(self.entries) - 1)
 
-    def _path(self, values: Values, source: Source) -> str:
+    def _path(self, values: Values, source: ValueSource) -> str:
         """Return a path told by its parts, where it differs in a few; folders in common stay."""
         parts = {at: value.split("/") for at, value in values.items()}
         lengths = {len(one) for one in parts.values()}
@@ -411,20 +413,20 @@ class ParameterBook:
 
     def _around_asked(self, values: Values) -> tuple[str, Values, str] | None:
         """Return what values share around a part that the tasks name: `ann` of `ann@x.org`."""
-        before, after = shared_ends(list(values.values()))
+        before, after = find_shared_ends(list(values.values()))
         if not (before or after):
             return None
         cores = {at: value[len(before) : len(value) - len(after)] for at, value in values.items()}
         return (before, cores, after) if all(cores.values()) and self._is_asked(cores) else None
 
-    def _content(self, values: Values, source: Source) -> str:
+    def _content(self, values: Values, source: ValueSource) -> str:
         for at, entry in enumerate(self.entries):
             if entry.is_content and entry.values == values:
-                return mark(at)
+                return write_mark(at)
         if self.only_asked:
             return ""
-        self.entries.append(Entry(values=dict(values), sources=[source], is_content=True))
-        return mark(len(self.entries) - 1)
+        self.entries.append(ParameterEntry(values=dict(values), sources=[source], is_content=True))
+        return write_mark(len(self.entries) - 1)
 
     def _known(self, values: Values) -> str:
         """Return how values follow from an entry, the same way in every trace."""
@@ -433,21 +435,21 @@ class ParameterBook:
                 for way, texts in entry.ways.items():
                     if told := _follows(values, texts, exactly=exactly):
                         before, after = told
-                        return f"{before}{mark(number, way)}{after}"
+                        return f"{before}{write_mark(number, way)}{after}"
         return ""
 
     def _is_asked(self, values: Values) -> bool:
         named = sum(stands_in(value, self._tasks.get(at, "")) for at, value in values.items())
         return named >= _ASKED * len(values)
 
-    def _without_secrets(self, text: str, source: Source) -> str:
+    def _without_secrets(self, text: str, source: ValueSource) -> str:
         if HIDDEN not in text and STARS not in text:
             return text
 
         def put(hit: re.Match[str]) -> str:
-            said = snake(hit["name"] or "") if hit["sign"] else ""
-            name = _SECRET_NAMES.get(said, said) or secret_name(source)
-            return f"{hit['name'] or ''}{hit['sign']}{mark(self._secret(name))}"
+            said = make_snake_case(hit["name"] or "") if hit["sign"] else ""
+            name = _SECRET_NAMES.get(said, said) or name_secret(source)
+            return f"{hit['name'] or ''}{hit['sign']}{write_mark(self._secret(name))}"
 
         return _SECRET.sub(put, text)
 
@@ -455,14 +457,14 @@ class ParameterBook:
         for at, entry in enumerate(self.entries):
             if entry.secret == name:
                 return at
-        self.entries.append(Entry(secret=name))
+        self.entries.append(ParameterEntry(secret=name))
         return len(self.entries) - 1
 
     def _raw(self, trace: int, text: str) -> str:
         def value(hit: re.Match[str]) -> str:
             entry = self.entries[int(hit["entry"])]
             held = entry.values.get(trace)
-            return hit[0] if held is None else derived(held)[Derivation[hit["way"]]]
+            return hit[0] if held is None else derive_values(held)[Derivation[hit["way"]]]
 
         return _MARK.sub(value, text)
 
@@ -481,16 +483,16 @@ class ParameterBook:
             for way, texts in entry.ways.items():
                 text = texts.get(trace, "")
                 if is_telling(text):
-                    found.append((text, mark(number, way)))
+                    found.append((text, write_mark(number, way)))
         yield from reversed(found)
 
 
-def mark(number: int, way: Derivation = Derivation.SAME) -> str:
+def write_mark(number: int, way: Derivation = Derivation.SAME) -> str:
     """Return the mark of an entry, used in some way."""
     return f"{MARK}{number}.{way.name}{MARK_END}"
 
 
-def marks_in(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
+def find_marks(text: str) -> Iterator[tuple[int, Derivation, int, int]]:
     """Yield the marks of a text: entry, use, and where each begins and ends."""
     for hit in _MARK.finditer(text):
         yield int(hit["entry"]), Derivation[hit["way"]], hit.start(), hit.end()
@@ -505,20 +507,20 @@ def _follows(values: Values, texts: Values, *, exactly: bool) -> tuple[str, str]
         text = texts.get(at, "")
         if not text or text not in value or (exactly and value != text):
             return None
-        start = next(places(text, value), -1)
+        start = next(find_places(text, value), -1)
         if start < 0:
             return None
         around.add((value[:start], value[start + len(text) :]))
     return around.pop() if len(around) == 1 else None
 
 
-def usual_value(values: Values) -> str:
+def find_usual_value(values: Values) -> str:
     """Return the value that most traces have; empty where none is."""
     ((value, count),) = Counter(values.values()).most_common(1)
     return value if count >= max(MOST * len(values), 2) else ""
 
 
-def _is_habit(values: Values, source: Source) -> bool:
+def _is_habit(values: Values, source: ValueSource) -> bool:
     """Return whether what varies is how a program is called, and no input of the task.
 
     Whatever a program is given is an input, however many traces gave it the same.
@@ -529,11 +531,11 @@ def _is_habit(values: Values, source: Source) -> bool:
         # An option that is another one each time is chosen for the task.
         return len(values) < _FEWEST_TRACES or len(set(values.values())) < len(values)
     if _BEFORE_PROGRAM.search(source.before):
-        return bool(usual_value(values))
+        return bool(find_usual_value(values))
     return is_filtered(source.before)
 
 
-def _numbered(values: Values, source: Source) -> tuple[str, Values] | None:
+def _numbered(values: Values, source: ValueSource) -> tuple[str, Values] | None:
     """Return an option and the numbers that it is given without a space: `-j` of `-j4`."""
     hits = {at: _NUMBERED.fullmatch(value) for at, value in values.items()}
     found = {at: hit for at, hit in hits.items() if hit}
@@ -544,15 +546,15 @@ def _numbered(values: Values, source: Source) -> tuple[str, Values] | None:
 
 
 def _plainly(text: str) -> str:
-    return without_filters(" ".join(text.split()))
+    return strip_filters(" ".join(text.split()))
 
 
 def _stems(values: Values) -> Values:
     """Return the names of files without the ending that they share."""
-    endings = {ending_of(value) for value in values.values()}
+    endings = {read_ending(value) for value in values.values()}
     if len(endings) > 1 or "" in endings or any("/" in value for value in values.values()):
         return {}
-    return {at: without_ending(value) for at, value in values.items()}
+    return {at: strip_ending(value) for at, value in values.items()}
 
 
 def _most_common(values: Values) -> str:

@@ -1,9 +1,9 @@
 """A stranger's text as one word of a bash script, as a word to show, and as a word of a comment.
 
-`quoted` is the only way in which a text of a trace may stand in a script: bash reads the word back
-as exactly that text, whatever it holds. The word never spans lines, and no character in it can move
-a cursor or turn a line around, so that a script reads as it runs. Two things do not survive, since
-bash has no place for them: a zero byte is left out, and half a surrogate pair becomes U+FFFD.
+`quote_bash` is the only way in which a text of a trace may stand in a script: bash reads the word
+back as exactly that text, whatever it holds. The word never spans lines, and no character in it can
+move a cursor or turn a line around, so that a script reads as it runs. Two things do not survive,
+since bash has no place for them: a zero byte is left out, and half a surrogate pair becomes U+FFFD.
 """
 
 import re
@@ -19,7 +19,7 @@ _MOST_IN_COMMENT = 40
 _LAST_BYTE, _LAST_SHORT = 0xFF, 0xFFFF
 
 
-def quoted(text: str) -> str:
+def quote_bash(text: str) -> str:
     """Return `text` as one word of bash that stands for itself."""
     text = _SURROGATE.sub("\ufffd", text.replace("\0", ""))
     if not any(map(_is_hidden, text)):
@@ -27,7 +27,7 @@ def quoted(text: str) -> str:
     return "".join(_run_quoted(run) for run in _runs(text))
 
 
-def visible(text: str, *, one_line: bool = True) -> str:
+def show_hidden(text: str, *, one_line: bool = True) -> str:
     """Return `text` as it may be printed: what is not seen is written as an escape."""
     keep = "" if one_line else "\n\t"
     return "".join(
@@ -36,7 +36,7 @@ def visible(text: str, *, one_line: bool = True) -> str:
     )
 
 
-def comment_word(text: str) -> str:
+def clean_comment(text: str) -> str:
     """Return a name as it may stand in a comment: letters, digits and a few signs."""
     return _NOT_IN_COMMENT.sub("-", text)[:_MOST_IN_COMMENT].strip("-") or "unnamed"
 

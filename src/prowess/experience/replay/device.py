@@ -18,19 +18,26 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from prowess.data import read_table
-from prowess.experience.replay.bash import quoted
+from prowess.experience.replay.bash import quote_bash
 from prowess.experience.replay.steps import (
-    Around,
-    Part,
-    by_hand,
-    device_part,
+    ReplayPart,
+    StepContext,
+    add_value,
     has_secret,
-    note,
-    spelled,
-    with_value,
-    without_marks,
+    leave_to_person,
+    make_device_part,
+    make_note,
+    replace_secrets,
+    spell_text,
 )
-from prowess.transcripts.traces import MOST_FIELD, Action, Deed, Step, UiTarget, command_of
+from prowess.transcripts.traces import (
+    MOST_FIELD,
+    Deed,
+    TraceAction,
+    TraceStep,
+    UiTarget,
+    find_command,
+)
 
 # Milliseconds, as the agents that write such traces take them.
 _SHORTEST, _SWIPE, _DRAG = 100, 300, 360
@@ -47,84 +54,88 @@ class _Spot(NamedTuple):
     y: int
 
 
-def gesture_part(action: Action, target: UiTarget | None) -> Part:
+def replay_gesture(action: TraceAction, target: UiTarget | None) -> ReplayPart:
     """Return a touch of the screen."""
     kind = action.kind.strip().casefold()
     if kind in _TAPS:
         return _tap(action, target)
     start, end = _spot(action, "x1", "y1"), _spot(action, "x2", "y2")
     if start is None or end is None:
-        return by_hand(f"{kind}; where it began or ended was not recorded")
+        return leave_to_person(f"{kind}; where it began or ended was not recorded")
     lasts = _duration(action, kind)
     words = f"{kind} from {start.x},{start.y} to {end.x},{end.y} in {lasts} ms"
-    return device_part(words, f"swipe {start.x} {start.y} {end.x} {end.y} {lasts}")
+    return make_device_part(words, f"swipe {start.x} {start.y} {end.x} {end.y} {lasts}")
 
 
-def type_part(action: Action, around: Around) -> Part:
+def replay_typing(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return text that is typed; what is secret is asked for when the replay runs."""
     text = action.text("text", "value", "inputText", "input_text")
     if not text:
-        return note("types nothing")
+        return make_note("types nothing")
     if has_secret(text):
         name = around.secrets.another()
         words = f"types a text that was not recorded; it is asked for, or taken from {name}"
-        return device_part(words, f"ask_secret {name}", 'type_text "$SECRET"')
+        return make_device_part(words, f"ask_secret {name}", 'type_text "$SECRET"')
     lost = " (without its zero bytes)" if "\0" in text else ""
-    return replace(device_part(f"types{lost}:", 'type_text "$value"'), value=text)
+    return replace(make_device_part(f"types{lost}:", 'type_text "$value"'), value=text)
 
 
-def key_part(action: Action) -> Part:
+def replay_key(action: TraceAction) -> ReplayPart:
     """Return a key that is pressed."""
     key = action.text("keycode", "keyCode", "key") or _whole(action, "keycode", "keyCode", "key")
     if not key or has_secret(key):
-        return by_hand("press a key; which one was not recorded")
-    return device_part(f"presses the key {key}", f"press_key {quoted(key)}")
+        return leave_to_person("press a key; which one was not recorded")
+    return make_device_part(f"presses the key {key}", f"press_key {quote_bash(key)}")
 
 
-def launch_part(action: Action) -> Part:
+def replay_launch(action: TraceAction) -> ReplayPart:
     """Return a program that is opened."""
     package = action.text("packageName", "package_name", "package", "app")
     if not package or has_secret(package):
-        return by_hand("open a program; which one was not recorded")
-    return device_part(f"opens {package}", f"launch_app {quoted(package)}")
+        return leave_to_person("open a program; which one was not recorded")
+    return make_device_part(f"opens {package}", f"launch_app {quote_bash(package)}")
 
 
-def wait_part(action: Action) -> Part:
+def replay_wait(action: TraceAction) -> ReplayPart:
     """Return a wait."""
     asked = action.number("durationMs", action.number("duration_ms", _WAIT))
     seconds = min(max(asked, _SHORTEST), _LONGEST_WAIT) / 1_000
     shown = f"{seconds:.3f}".rstrip("0").rstrip(".")
-    return Part(words=f"waits {shown} s", lines=(f"sleep {shown}",), is_command=True)
+    return ReplayPart(words=f"waits {shown} s", lines=(f"sleep {shown}",), is_command=True)
 
 
-def device_shell_part(action: Action, around: Around) -> Part:
+def replay_device_command(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a command of the device's own shell."""
-    command = command_of(action)
+    command = find_command(action)
     if not command.strip():
-        return note("a command of the device that is empty")
-    told = spelled(command, around.secrets, in_command=True)
-    danger = around.gate.question_command(without_marks(command))
+        return make_note("a command of the device that is empty")
+    told = spell_text(command, around.secrets, in_command=True)
+    danger = around.gate.question_command(replace_secrets(command))
     if len(command) >= MOST_FIELD or "\0" in command or told is None:
-        return by_hand("run a command on the device that cannot be written here", command[:200])
+        return leave_to_person(
+            "run a command on the device that cannot be written here", command[:200]
+        )
     # A command that begins like an option would be read by adb itself.
     guard = " " if command.startswith("-") else ""
-    part = device_part("on the device:", f'on_device "{guard}$value"', danger=danger)
-    return with_value(part, command, told)
+    part = make_device_part("on the device:", f'on_device "{guard}$value"', danger=danger)
+    return add_value(part, command, told)
 
 
-def _tap(action: Action, target: UiTarget | None) -> Part:
+def _tap(action: TraceAction, target: UiTarget | None) -> ReplayPart:
     spot = _spot(action, "x", "y")
     wanted = tuple(_wanted(target)) if target is not None else ()
     name = _name_of(target) if target is not None else ""
     if not wanted:
         if spot is None:
             element = name or action.text("elementId", "element_id", "element")
-            return by_hand(f"tap {element or 'an element'}; how to find it was not recorded")
-        return device_part(f"taps at {spot.x},{spot.y}", f"tap_at {spot.x} {spot.y}")
+            return leave_to_person(
+                f"tap {element or 'an element'}; how to find it was not recorded"
+            )
+        return make_device_part(f"taps at {spot.x},{spot.y}", f"tap_at {spot.x} {spot.y}")
     place = f"{spot.x} {spot.y}" if spot else "'' ''"
     words = f"taps {name}" + (f", or at {spot.x},{spot.y} where it is not found" if spot else "")
-    attributes = " ".join(f"{attribute} {quoted(value)}" for attribute, value in wanted)
-    return device_part(words, f"tap_element {place} {attributes}")
+    attributes = " ".join(f"{attribute} {quote_bash(value)}" for attribute, value in wanted)
+    return make_device_part(words, f"tap_element {place} {attributes}")
 
 
 def _wanted(target: UiTarget) -> Iterator[tuple[str, str]]:
@@ -160,7 +171,7 @@ def _name_of(target: UiTarget) -> str:
     return f'"{seen}"' + (f" ({target.resource_id})" if target.resource_id else "")
 
 
-def _spot(action: Action, across: str, down: str) -> _Spot | None:
+def _spot(action: TraceAction, across: str, down: str) -> _Spot | None:
     x, y = action.number(across, math.nan), action.number(down, math.nan)
     if math.isnan(x) or math.isnan(y):
         return None
@@ -172,12 +183,12 @@ def _rounded(number: float) -> int:
     return math.floor(min(max(number, -_FARTHEST), _FARTHEST) + 0.5)
 
 
-def _whole(action: Action, *names: str) -> str:
+def _whole(action: TraceAction, *names: str) -> str:
     found = (action.number(name, math.nan) for name in names)
     return next((str(_rounded(number)) for number in found if not math.isnan(number)), "")
 
 
-def _duration(action: Action, kind: str) -> int:
+def _duration(action: TraceAction, kind: str) -> int:
     if kind != "long_press_drag":
         usual = _DRAG if kind == "drag" else _SWIPE
         return max(_SHORTEST, _rounded(action.number("durationMs", usual)))
@@ -185,7 +196,7 @@ def _duration(action: Action, kind: str) -> int:
     return held + max(_SHORTEST, _rounded(action.number("durationMs", _SWIPE)))
 
 
-PARTS_WITHOUT_SECRETS = {Deed.KEY: key_part, Deed.LAUNCH: launch_part, Deed.WAIT: wait_part}
+PARTS_WITHOUT_SECRETS = {Deed.KEY: replay_key, Deed.LAUNCH: replay_launch, Deed.WAIT: replay_wait}
 
 
 _MOST_RESULT, _MOST_THOUGHT = 200, 600
@@ -236,13 +247,13 @@ def _touch_words() -> _TouchWords:
     )
 
 
-def question_touch(action: Action, step: Step) -> str:
+def question_touch(action: TraceAction, step: TraceStep) -> str:
     """Return why a touch needs a confirmation, by all that is known of what it touches."""
     found = next(filter(None, map(_find_word, _texts(action, step))), "")
     return f"it touches something called {found}" if found else ""
 
 
-def _texts(action: Action, step: Step) -> Iterator[str]:
+def _texts(action: TraceAction, step: TraceStep) -> Iterator[str]:
     if step.target is not None:
         target = step.target
         yield from (target.text, target.content_desc, target.label, target.element_id)

@@ -30,7 +30,7 @@ _HOME_PROGRAMS = re.compile(r"(?:~[^/]*|/root|/(?:home|Users)/[^/]+)/(?:bin|Libr
 
 
 @dataclass(slots=True)
-class Gate:
+class ReplayGate:
     """Says why a command is asked about, and remembers whether a step may have changed a file."""
 
     has_changes: bool = False

@@ -1,11 +1,11 @@
 """What one step becomes in a replay script, and the steps where the agent runs: commands and files.
 
-The lines of a part are bash as it stands, so every value in them has gone through `quoted` before.
-The other texts of a part may hold anything: whoever writes the script quotes them. Paths below the
-folder of the trace become relative, so that the replay can work in another folder. What cannot be
-repeated exactly is left to a person, who is shown all that the step was asked to do: a text that
-was cut when it was read, a patch that moves or deletes, a tool that nobody knows here, a program
-that was left running.
+The lines of a part are bash as it stands, so every value in them has gone through `quote_bash`
+before. The other texts of a part may hold anything: whoever writes the script quotes them. Paths
+below the folder of the trace become relative, so that the replay can work in another folder. What
+cannot be repeated exactly is left to a person, who is shown all that the step was asked to do: a
+text that was cut when it was read, a patch that moves or deletes, a tool that nobody knows here, a
+program that was left running.
 """
 
 import json
@@ -18,15 +18,15 @@ from enum import StrEnum
 from prowess.experience.fingerprint import (
     FIELDS,
     PatchedFile,
-    patch_in_command,
-    patched_names,
+    find_patch,
+    find_patched_files,
     read_patch,
 )
 from prowess.experience.redaction import HIDDEN
-from prowess.experience.replay.bash import quoted, visible
-from prowess.experience.replay.gate import Gate, question_path
+from prowess.experience.replay.bash import quote_bash, show_hidden
+from prowess.experience.replay.gate import ReplayGate, question_path
 from prowess.secrets.credentials import STARS
-from prowess.transcripts.traces import MOST_FIELD, Action, Json, command_of, path_of
+from prowess.transcripts.traces import MOST_FIELD, Json, TraceAction, find_command, find_path
 
 MOST_SECRETS = 8
 # A safe word in place of a secret, where only the shape of a command is looked at.
@@ -34,7 +34,7 @@ STAND_IN = "SECRET"
 _SECRET = re.compile(f"{re.escape(HIDDEN)}|{re.escape(STARS)}")
 
 
-class Place(StrEnum):
+class ReplayPlace(StrEnum):
     """Where a part does something."""
 
     NOWHERE = "nowhere"
@@ -43,7 +43,7 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ReplayPart:
     """One step of a replay."""
 
     # One sentence for the person who replays it.
@@ -55,13 +55,13 @@ class Part:
     shown: str = ""
     # The text that the lines use as `$value`; it is shown as well.
     value: str = ""
-    places: frozenset[Place] = frozenset()
+    places: frozenset[ReplayPlace] = frozenset()
     # Whether it does something, and not only waits for a person.
     is_command: bool = False
 
 
 @dataclass(slots=True)
-class Secrets:
+class StepSecrets:
     """The names of the variables through which a step gets what was not recorded."""
 
     step: int
@@ -76,59 +76,59 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class StepContext:
     """What an action needs to know beyond itself."""
 
     # The folder of the trace, as it was recorded.
     folder: str
-    secrets: Secrets
-    gate: Gate
+    secrets: StepSecrets
+    gate: ReplayGate
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
+class SpelledText:
     """A text as a word of bash, and the lines that ask for what is not in it."""
 
     word: str
     asks: tuple[str, ...] = ()
 
 
-def device_part(words: str, *lines: str, danger: str = "") -> Part:
+def make_device_part(words: str, *lines: str, danger: str = "") -> ReplayPart:
     """Return a part that does something on a device."""
-    places = frozenset((Place.DEVICE,))
-    return Part(words=words, lines=lines, danger=danger, places=places, is_command=True)
+    places = frozenset((ReplayPlace.DEVICE,))
+    return ReplayPart(words=words, lines=lines, danger=danger, places=places, is_command=True)
 
 
-def host_part(words: str, *lines: str, danger: str = "") -> Part:
+def make_host_part(words: str, *lines: str, danger: str = "") -> ReplayPart:
     """Return a part that does something where the script runs."""
-    places = frozenset((Place.HOST,))
-    return Part(words=words, lines=lines, danger=danger, places=places, is_command=True)
+    places = frozenset((ReplayPlace.HOST,))
+    return ReplayPart(words=words, lines=lines, danger=danger, places=places, is_command=True)
 
 
-def with_value(part: Part, text: str, told: Spelled) -> Part:
+def add_value(part: ReplayPart, text: str, told: SpelledText) -> ReplayPart:
     """Return a part whose lines use a text as `$value`; what is secret in it is asked for first."""
     if not told.asks:
         return replace(part, value=text)
     return replace(part, lines=(*told.asks, f"value={told.word}", *part.lines), shown=text)
 
 
-def by_hand(words: str, shown: str = "") -> Part:
+def leave_to_person(words: str, shown: str = "") -> ReplayPart:
     """Return a part that waits until a person has done it."""
-    return Part(words=f"by hand: {words}", lines=("by_hand",), shown=shown)
+    return ReplayPart(words=f"by hand: {words}", lines=("by_hand",), shown=shown)
 
 
-def note(words: str) -> Part:
+def make_note(words: str) -> ReplayPart:
     """Return a part that is only said."""
-    return Part(words=words)
+    return ReplayPart(words=words)
 
 
-def together(words: str, parts: Sequence[tuple[str, Part]]) -> Part:
+def join_parts(words: str, parts: Sequence[tuple[str, ReplayPart]]) -> ReplayPart:
     """Return several parts as one, each under its own comment."""
     lines: list[str] = []
     for comment, part in parts:
         # A comment alone is not enough between `then` and `fi`.
         lines += [f"# {comment}", *(_inner_lines(part) or (":",))]
-    return Part(
+    return ReplayPart(
         words=words,
         lines=tuple(lines),
         danger="; ".join(dict.fromkeys(part.danger for _, part in parts if part.danger)),
@@ -138,14 +138,14 @@ def together(words: str, parts: Sequence[tuple[str, Part]]) -> Part:
     )
 
 
-def _told(part: Part) -> str:
+def _told(part: ReplayPart) -> str:
     return "\n".join(text for text in (part.words, part.shown or part.value) if text)
 
 
-def _inner_lines(part: Part) -> tuple[str, ...]:
+def _inner_lines(part: ReplayPart) -> tuple[str, ...]:
     if part.lines == ("by_hand",):
-        return (f"by_hand {quoted(visible(_told(part), one_line=False))}",)
-    return (f"value={quoted(part.value)}", *part.lines) if part.value else part.lines
+        return (f"by_hand {quote_bash(show_hidden(_told(part), one_line=False))}",)
+    return (f"value={quote_bash(part.value)}", *part.lines) if part.value else part.lines
 
 
 def has_secret(text: str) -> bool:
@@ -153,24 +153,24 @@ def has_secret(text: str) -> bool:
     return _SECRET.search(text) is not None
 
 
-def without_marks(text: str) -> str:
+def replace_secrets(text: str) -> str:
     """Return a text with a harmless word wherever something was taken out of it."""
     return _SECRET.sub(STAND_IN, text)
 
 
-def spelled(text: str, secrets: Secrets, *, in_command: bool) -> Spelled | None:
+def spell_text(text: str, secrets: StepSecrets, *, in_command: bool) -> SpelledText | None:
     """Return a text whose secrets are asked for; nothing where it has too many of them."""
     pieces = _SECRET.split(text)
     if len(pieces) > MOST_SECRETS + 1:
         return None
-    word, asks = quoted(pieces[0]), list[str]()
+    word, asks = quote_bash(pieces[0]), list[str]()
     for number, piece in enumerate(pieces[1:], 1):
         asks.append(f"ask_secret {secrets.another()}")
         if in_command:
             asks.append('require_plain "$SECRET"')
         asks.append(f"secret_{number}=$SECRET")
-        word += f'"$secret_{number}"{quoted(piece)}'
-    return Spelled(word, tuple(asks))
+        word += f'"$secret_{number}"{quote_bash(piece)}'
+    return SpelledText(word, tuple(asks))
 
 
 # A file of more bytes than this is not kept inside a script.
@@ -210,74 +210,74 @@ class _Edit:
         return _fits(self.old) and _fits(self.new)
 
 
-def shell_part(action: Action, around: Around) -> Part:
+def replay_command(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a command that is run in the folder."""
-    command = command_of(action)
+    command = find_command(action)
     if not command.strip():
-        return note("a command that is empty")
+        return make_note("a command that is empty")
     where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
-    if patch := patch_in_command(command):
+    if patch := find_patch(command):
         return _patch_part(patch, where, around)
     if any(action.fields.get(name) is True for name in _LEFT_RUNNING):
         around.gate.note_change()
-        return by_hand("start this, and leave it running", command)
-    danger = around.gate.question_command(without_marks(command), in_folder=where == ".")
+        return leave_to_person("start this, and leave it running", command)
+    danger = around.gate.question_command(replace_secrets(command), in_folder=where == ".")
     return _command_part(command, where, danger, around.secrets)
 
 
-def script_part(action: Action, around: Around) -> Part:
+def replay_whole_script(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a whole script that is run; nobody can tell in short what it does."""
-    script = command_of(action)
+    script = find_command(action)
     if not script.strip():
-        return note("a script that is empty")
+        return make_note("a script that is empty")
     if _SHEBANG.match(script) and not _SHELL_SHEBANG.match(script):
         around.gate.note_change()
-        return by_hand("run a script that is not for bash", script)
+        return leave_to_person("run a script that is not for bash", script)
     around.gate.note_change()
     return _command_part(script, ".", "it runs a whole script", around.secrets)
 
 
-def read_part(action: Action, folder: str) -> Part:
+def replay_read(action: TraceAction, folder: str) -> ReplayPart:
     """Return a file that is shown."""
-    path = _relative(path_of(action), folder)
+    path = _relative(find_path(action), folder)
     if not _can_name(path):
-        return by_hand("read a file that cannot be named here", path)
-    return host_part(f"shows {path}", f"show_file {quoted(path)}")
+        return leave_to_person("read a file that cannot be named here", path)
+    return make_host_part(f"shows {path}", f"show_file {quote_bash(path)}")
 
 
-def write_part(action: Action, around: Around) -> Part:
+def replay_write(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a file that is written; the script asks first where it is there already."""
     content = next(
         (value for name in _CONTENT_NAMES if isinstance(value := action.fields.get(name), str)),
         None,
     )
-    path = _relative(path_of(action), around.folder)
+    path = _relative(find_path(action), around.folder)
     around.gate.note_change()
     if content is None:
-        return by_hand(f"write {path or 'a file'}; what it held was not recorded")
+        return leave_to_person(f"write {path or 'a file'}; what it held was not recorded")
     return _written(path, content, around)
 
 
-def edit_part(action: Action, around: Around) -> Part:
+def replay_edit(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a replacement of text in a file, which must be there exactly once."""
-    path = _relative(path_of(action), around.folder)
+    path = _relative(find_path(action), around.folder)
     around.gate.note_change()
     edits = _edits(action)
     if len(edits) == 1 and not edits[0].old and edits[0].new:
         return _written(path, edits[0].new, around)
-    return _edited(path, edits, around) or by_hand(
+    return _edited(path, edits, around) or leave_to_person(
         f"edit {path or 'a file'}; the edit cannot be written here", _asked(action)
     )
 
 
-def patch_part(action: Action, around: Around) -> Part:
+def replay_patch(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return a patch as the files that it writes and edits; by hand where that is not exact."""
-    patch = action.text(*FIELDS) or command_of(action)
+    patch = action.text(*FIELDS) or find_command(action)
     where = _relative(action.text(*_FOLDER_NAMES).rstrip("/") or ".", around.folder)
-    return _patch_part(patch, where, around) if patch else tool_part(action, around)
+    return _patch_part(patch, where, around) if patch else replay_tool(action, around)
 
 
-def _patch_part(patch: str, where: str, around: Around) -> Part:
+def _patch_part(patch: str, where: str, around: StepContext) -> ReplayPart:
     def placed(path: str) -> str:
         return _relative(path if where == "." else posixpath.join(where, path), around.folder)
 
@@ -287,14 +287,16 @@ def _patch_part(patch: str, where: str, around: Around) -> Part:
     found = [(f"{one.how} File", _patched(one, placed(one.path), around)) for one in files]
     parts = [(how, part) for how, part in found if part is not None and part.is_command]
     if files and len(parts) == len(files):
-        return parts[0][1] if len(parts) == 1 else together(f"patches {len(files)} files:", parts)
+        return parts[0][1] if len(parts) == 1 else join_parts(f"patches {len(files)} files:", parts)
     # Nothing asks for these any more.
     del around.secrets.names[known:]
-    named = ", ".join(patched_names(patch))
-    return by_hand(f"apply this patch: {named}" if named else "apply this patch", _cut(patch))
+    named = ", ".join(find_patched_files(patch))
+    return leave_to_person(
+        f"apply this patch: {named}" if named else "apply this patch", _cut(patch)
+    )
 
 
-def _patched(one: PatchedFile, path: str, around: Around) -> Part | None:
+def _patched(one: PatchedFile, path: str, around: StepContext) -> ReplayPart | None:
     if one.how == "Delete":
         return None
     if one.how == "Add":
@@ -303,7 +305,7 @@ def _patched(one: PatchedFile, path: str, around: Around) -> Part | None:
     return _edited(path, edits, around)
 
 
-def _edited(path: str, edits: Sequence[_Edit], around: Around) -> Part | None:
+def _edited(path: str, edits: Sequence[_Edit], around: StepContext) -> ReplayPart | None:
     """Return the edits of one file; None where they cannot be written."""
     can_edit = _can_name(path) and edits and all(edit.old and edit.is_whole for edit in edits)
     if not can_edit or len(edits) > _MOST_EDITS:
@@ -311,48 +313,50 @@ def _edited(path: str, edits: Sequence[_Edit], around: Around) -> Part | None:
     asks: list[str] = []
     words: list[str] = []
     for edit in edits:
-        both = [spelled(text, around.secrets, in_command=False) for text in (edit.old, edit.new)]
+        both = [spell_text(text, around.secrets, in_command=False) for text in (edit.old, edit.new)]
         if has_secret(edit.old) or None in both:
-            return by_hand(f"edit {path}; it is about something that was not recorded")
+            return leave_to_person(f"edit {path}; it is about something that was not recorded")
         old, new = (one for one in both if one is not None)
         asks += new.asks
         words += ["all" if edit.is_everywhere else "once", old.word, new.word]
     if len(edits) > 1 and asks:
-        return by_hand(f"edit {path}; it puts in what was not recorded")
-    line = f"edit_file {quoted(path)} {' '.join(words)}"
+        return leave_to_person(f"edit {path}; it puts in what was not recorded")
+    line = f"edit_file {quote_bash(path)} {' '.join(words)}"
     shown = "\n".join(_show_edit(edit) for edit in edits)
     danger = question_path(path, around.folder) or _loss(path, edits)
-    part = host_part(f"edits {path}", *asks, line, danger=danger)
+    part = make_host_part(f"edits {path}", *asks, line, danger=danger)
     return replace(part, shown=shown)
 
 
-def tool_part(action: Action, around: Around) -> Part:
+def replay_tool(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return what a person has to do, or a look at something, which needs no repeating."""
     kind = action.kind.strip()
     if kind.casefold() in _LOOKUPS:
-        return note(f"{kind}: only looked something up; left out")
+        return make_note(f"{kind}: only looked something up; left out")
     around.gate.note_change()
-    return by_hand(f"{kind or 'a tool'} has no command", _asked(action))
+    return leave_to_person(f"{kind or 'a tool'} has no command", _asked(action))
 
 
-def _command_part(command: str, where: str, danger: str, secrets: Secrets) -> Part:
-    told = spelled(command, secrets, in_command=True)
+def _command_part(command: str, where: str, danger: str, secrets: StepSecrets) -> ReplayPart:
+    told = spell_text(command, secrets, in_command=True)
     if not _fits(command) or told is None or not _can_name(where):
-        return by_hand("run a command that cannot be written here", command[:_MOST_TOLD])
+        return leave_to_person("run a command that cannot be written here", command[:_MOST_TOLD])
     words = "runs:" if where == "." else f"runs in {where}:"
-    line = f'run_command "$value" {quoted(where)}'
-    return with_value(host_part(words, line, danger=danger), command, told)
+    line = f'run_command "$value" {quote_bash(where)}'
+    return add_value(make_host_part(words, line, danger=danger), command, told)
 
 
-def _written(path: str, content: str, around: Around) -> Part:
+def _written(path: str, content: str, around: StepContext) -> ReplayPart:
     if not _can_name(path) or not _fits(content):
-        return by_hand(f"write {path or 'a file'}; it is too long or too odd to be kept here")
-    told = spelled(content, around.secrets, in_command=False)
+        return leave_to_person(
+            f"write {path or 'a file'}; it is too long or too odd to be kept here"
+        )
+    told = spell_text(content, around.secrets, in_command=False)
     if told is None:
-        return by_hand(f"write {path}; most of what it held was not recorded")
+        return leave_to_person(f"write {path}; most of what it held was not recorded")
     words = f"writes {len(content)} characters to {path}, and asks first where it is there"
-    line = f"write_file {quoted(path)} {told.word}"
-    part = host_part(words, *told.asks, line, danger=question_path(path, around.folder))
+    line = f"write_file {quote_bash(path)} {told.word}"
+    part = make_host_part(words, *told.asks, line, danger=question_path(path, around.folder))
     more = "\n..." if len(content) > _MOST_SHOWN else ""
     return replace(part, shown=content[:_MOST_SHOWN] + more)
 
@@ -364,7 +368,7 @@ def _fits(text: str) -> bool:
 
 
 def _can_name(path: str) -> bool:
-    is_plain = bool(path) and visible(path) == path and not _DRIVE.match(path)
+    is_plain = bool(path) and show_hidden(path) == path and not _DRIVE.match(path)
     return is_plain and not path.endswith("/") and not has_secret(path)
 
 
@@ -390,7 +394,7 @@ def _loss(path: str, edits: Sequence[_Edit]) -> str:
     return f"it takes much more out of {path} than it puts in" if is_loss else ""
 
 
-def _edits(action: Action) -> list[_Edit]:
+def _edits(action: TraceAction) -> list[_Edit]:
     several = action.fields.get("edits")
     if isinstance(several, Sequence) and not isinstance(several, str):
         return [_edit(one) for one in several if isinstance(one, Mapping)]
@@ -398,13 +402,13 @@ def _edits(action: Action) -> list[_Edit]:
 
 
 def _edit(fields: Mapping[str, Json]) -> _Edit:
-    action = Action("edit", fields)
+    action = TraceAction("edit", fields)
     everywhere = fields.get("replace_all") is True or fields.get("replaceAll") is True
     old = action.text("old_string", "old_str", "oldText", "oldString")
     return _Edit(old, action.text("new_string", "new_str", "newText", "newString"), everywhere)
 
 
-def _asked(action: Action) -> str:
+def _asked(action: TraceAction) -> str:
     """Return all fields of an action as JSON: on one line where they fit, each text cut."""
     fields = {name: _short(value) for name, value in action.fields.items() if name != "type"}
     if not fields:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from prowess.errors import PathError
-from prowess.transcripts.turns import Record
+from prowess.transcripts.turns import TranscriptRecord
 
 MOST_BYTES, MOST_LINE_BYTES = 64_000_000, 1_000_000
 # One value takes many times its size in memory, all at once.
@@ -37,7 +37,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 class RawTranscript:
     """The values of a file, and how many of its lines were left out, by reason."""
 
-    records: tuple[Record, ...]
+    records: tuple[TranscriptRecord, ...]
     skipped: Mapping[str, int]
 
 
@@ -107,11 +107,11 @@ def _document(content: bytes) -> RawTranscript | None:
         value = json.loads(content.decode())
     except (ValueError, RecursionError):
         return None
-    return RawTranscript((Record(value),), {})
+    return RawTranscript((TranscriptRecord(value),), {})
 
 
 def _lines(content: bytes, most_bytes: int) -> RawTranscript:
-    records: list[Record] = []
+    records: list[TranscriptRecord] = []
     skipped: Counter[str] = Counter()
     for number, line in enumerate(_split(content), start=1):
         if number > MOST_LINES:
@@ -122,7 +122,7 @@ def _lines(content: bytes, most_bytes: int) -> RawTranscript:
             if isinstance(value, _Left):
                 skipped[value.reason] += 1
             else:
-                records.append(Record(value, number))
+                records.append(TranscriptRecord(value, number))
     return RawTranscript(tuple(records), skipped)
 
 

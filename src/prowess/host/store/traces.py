@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from prowess.errors import PathError
-from prowess.experience.redaction import without_secrets
+from prowess.experience.redaction import remove_secrets
 from prowess.host.files.containment import TEMPORARY_PREFIX, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.read import Content, read_bounded
@@ -31,8 +31,8 @@ from prowess.host.files.state_files import locked
 from prowess.host.harness.transcripts import MOST_BYTES, read_stream
 from prowess.safety.paths import shown
 from prowess.transcripts.formats import FORMATS, TITLE, TraceReading, read_markdown, read_records
-from prowess.transcripts.traces import Trace, TraceShape, as_record
-from prowess.transcripts.turns import Record
+from prowess.transcripts.traces import Trace, TraceShape, export_trace
+from prowess.transcripts.turns import TranscriptRecord
 
 MOST_LINE_BYTES = 16_000_000
 MOST_FILES, MOST_ENTRIES, DEEPEST = 2_000, 100_000, 10
@@ -223,8 +223,8 @@ class KeptTraces:
         Raises:
             PathError: the state folder cannot be used.
         """
-        safe = without_secrets(trace)
-        body = json.dumps(as_record(safe), ensure_ascii=False).encode("utf-8", "replace")
+        safe = remove_secrets(trace)
+        body = json.dumps(export_trace(safe), ensure_ascii=False).encode("utf-8", "replace")
         place = f"{self._own}/{safe.id}.json"
         with self._locked() as root:
             if len(body) > MOST_TRACE_BYTES or root.exists(place):
@@ -280,7 +280,7 @@ def _read_trace(root: Root, place: str) -> Trace:
         value = json.loads(root.read(place, MOST_TRACE_BYTES))
     except (ValueError, RecursionError) as error:
         raise PathError(place, "is not JSON, so it was passed over.") from error
-    records = (Record(value),)
+    records = (TranscriptRecord(value),)
     where = str(root.path / place)
     traces = read_records(records, path=where, shape=TraceShape.DOCUMENT).traces
     if len(traces) != 1:

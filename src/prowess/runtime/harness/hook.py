@@ -18,7 +18,7 @@ from prowess.hooks.answers import (
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import Incoming
 from prowess.runtime.service import SkillsService
-from prowess.transcripts.turns import turns
+from prowess.transcripts.turns import read_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ class HookService:
 
 def typed(prompt: str) -> str:
     """Return what a person typed; nothing for commands and for what a program put in between."""
-    said = turns([{"role": "user", "content": prompt}])
+    said = read_turns([{"role": "user", "content": prompt}])
     text = "\n".join(turn.text for turn in said).strip()
     return "" if is_command(text) else text
 

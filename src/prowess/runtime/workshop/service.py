@@ -16,7 +16,7 @@ from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX, History, WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals, find_state
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
-from prowess.transcripts.turns import Role, Transcript, calls, turns
+from prowess.transcripts.turns import Role, Transcript, count_calls, read_turns
 from prowess.workshop.capture import Capture, capture
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.workshop.proposal import (
@@ -124,7 +124,7 @@ class WorkshopService:
         settings = self._ports.settings()
         if not _learns(settings, turn):
             return ()
-        found = capture(turns(turn.messages))
+        found = capture(read_turns(turn.messages))
         heard: tuple[Proposal, ...] = ()
         if found is not None and settings.review_mode in _BY_PHRASE:
             heard = self._capture(found, turn)
@@ -146,7 +146,7 @@ class WorkshopService:
         # Late: most turns are not reviewed.
         from prowess.runtime.workshop.review import ObservedTurn
 
-        said = turns([*turn.history, *turn.messages])
+        said = read_turns([*turn.history, *turn.messages])
         observed = ObservedTurn(
             lines=[(one.role.value, one.text) for one in said],
             tool_calls=turn.tool_calls,
@@ -416,12 +416,15 @@ class TurnLearning:
         if incoming.stop_hook_active:
             return 0
         messages, number = self._last_turn(incoming)
-        said = turns(messages)
+        said = read_turns(messages)
         asked = "\n".join(turn.text for turn in said if turn.role is Role.USER)
         if not asked.strip() or not self._ports.is_first(_key(incoming, number, asked)):
             return 0
         seen = TurnSeen(
-            messages=messages, tool_calls=calls(said), session_id=incoming.session, agent_id=""
+            messages=messages,
+            tool_calls=count_calls(said),
+            session_id=incoming.session,
+            agent_id="",
         )
         return len(self._ports.workshop().observe(seen))
 
@@ -435,7 +438,7 @@ class TurnLearning:
         messages: list[Mapping[str, object]] = list(session.turns[-1].contents)
         last = incoming.last_message.strip()
         # The file is written later than the hook is called.
-        if last and not any(last in turn.text for turn in turns(messages)):
+        if last and not any(last in turn.text for turn in read_turns(messages)):
             messages.append({"role": "assistant", "content": last})
         return messages, len(session.turns)
 
