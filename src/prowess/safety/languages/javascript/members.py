@@ -73,9 +73,16 @@ def name_thing(state: State, name: str, node: ast.expr | None) -> Value:
     label = load_index(TABLE, "origins").get(name, "")
     if label == "input":
         return Value(name=name, labels=INPUT | state.outside)
-    if label and node is not None and name in words("told_origins"):
+    if name in words("told_origins") and node is not None and not _is_own(node):
         state.emit(Act.READ, node, label, name)
     return Value(name=name, labels=frozenset((label,)) if label else NO_LABELS)
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether an expression reaches through `this`: what that holds is told where it leaves."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "this"
 
 
 def get_member(state: State, base: Value, node: ast.expr, key: Value) -> Value | None:
