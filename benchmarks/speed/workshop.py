@@ -88,7 +88,6 @@ def measure_lists(folder: Path, count: int) -> dict[str, float]:
     return {
         "a row of a list of 20 (baseline)": median_ms(lambda: few.listed(_WORKSPACE), 20) / 20,
         f"a row of a list of {count}": median_ms(lambda: many.listed(_WORKSPACE), 5) / count,
-        f"the counts of {count}, for each": median_ms(lambda: many.counts(_WORKSPACE), 20) / count,
     }
 
 

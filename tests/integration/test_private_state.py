@@ -26,7 +26,7 @@ def _mode(path: Path) -> int:
 
 def _open_all(path: Path) -> None:
     SqliteStore(str(path)).record_use("alpha", 1)
-    SqliteProposals(str(path)).counts("/work")
+    SqliteProposals(str(path)).listed("/work")
     SqliteCounters(str(path)).save("/work", Counters())
 
 
@@ -38,7 +38,7 @@ def test_a_store_in_a_folder_that_everybody_reads_is_private(
     path = tmp_path / "prowess.db"
     store = opened(str(path))
     if isinstance(store, SqliteProposals):
-        store.counts("/work")
+        store.listed("/work")
     elif isinstance(store, SqliteCounters):
         store.save("/work", Counters())
 

@@ -109,7 +109,7 @@ def test_the_store_of_sessions_lives_in_the_same_file(path: str) -> None:
     proposals.add(make(2), DEFAULT_CAPS)
 
     assert dict(sessions.last_used()) == {"notes": 5}
-    assert proposals.counts("/work") == {State.PENDING: 2}
+    assert [one.state for one in proposals.listed("/work")] == [State.PENDING] * 2
     sessions.close()
 
 
@@ -147,7 +147,8 @@ def test_each_pruning_is_an_event_and_takes_the_files_along(path: str) -> None:
 
     pruned = [event for event in store.events("/work") if event.kind is EventKind.PRUNED]
     assert [event.proposal_id for event in pruned] == ["p1", "p2"]
-    assert store.counts("/work") == {State.PENDING: 1, State.QUARANTINED: 1}
+    states = sorted(one.state for one in store.listed("/work"))
+    assert states == [State.PENDING, State.QUARANTINED]
     assert set(execute(path, "select proposal_id from workshop_files")) == {("p0",), ("p3",)}
 
 
@@ -233,7 +234,7 @@ def test_a_state_that_does_not_exist_is_an_error_wherever_it_is_met(path: str) -
     execute(path, "update workshop_proposals set state = 'fine'")
 
     with pytest.raises(StoreError, match="cannot be read"):
-        store.counts("/work")
+        store.listed("/work")
     with pytest.raises(StoreError, match="cannot be read"):
         store.add(make(), DEFAULT_CAPS)
 
@@ -243,7 +244,7 @@ def test_a_file_that_is_no_store_is_an_error_that_names_it(path: str) -> None:
     Path(path).write_bytes(b"no database at all" * 100)
 
     with pytest.raises(StoreError, match=r"prowess\.db"):
-        SqliteProposals(path).counts("/work")
+        SqliteProposals(path).listed("/work")
 
 
 def begun(proposal: Proposal, kind: EventKind = EventKind.APPLIED) -> Begun:

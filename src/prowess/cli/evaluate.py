@@ -1,7 +1,4 @@
-"""`eval`: how well messages find the right skills, on your own suites or on benchmarks.
-
-Evaluations as tables: figures, what failed, and who takes whose prompts.
-"""
+"""`eval`: how well messages find the right skills, on your own suites or on benchmarks."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +13,7 @@ from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_tabl
 from prowess.errors import PathError, SuiteError
 from prowess.evaluation.bench import without_examples
 from prowess.evaluation.metrics import Outcome, Summary, collisions, confusion, summarise
-from prowess.evaluation.routing import BASELINES, Catalogue, Evaluation, calibrate
+from prowess.evaluation.routing import BASELINES, OURS, Catalogue, Evaluation, calibrate
 from prowess.evaluation.suites import Case, Suite
 from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
 from prowess.host.sources.roots import named
@@ -30,7 +27,6 @@ from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire
 from prowess.wiring import Runtime, open_runtime
 
-OURS = "prowess"
 _MOST_SHOWN = 20
 _LONGEST_NAMES = 60
 _FIGURES = ("Cases", "Hit@1", "Recall@5", "AUROC", "Precision", "Recall", "Abstained", "ms")
@@ -336,12 +332,11 @@ def _run_suites(plan: _Plan, paths: Sequence[str]) -> _Result:
 def _run_suite(plan: _Plan, suite: Suite, inside: str | None, result: _Result) -> None:
     catalogue = _catalogue(plan, suite.skills_dir or inside)
     cases = _runnable(suite, catalogue, result.problems)
-    outcomes = plan.evaluation.run(catalogue, cases, plan.bar)
+    found = plan.evaluation.compare(catalogue, cases, plan.baselines, plan.bar)
+    outcomes = found.pop(OURS)
     result.suites.append((suite.name, outcomes))
     result.outcomes += outcomes
-    for kind in plan.baselines:
-        simpler = plan.evaluation.baseline(kind, catalogue)
-        answers = plan.evaluation.run_baseline(catalogue, cases, simpler, plan.bar)
+    for kind, answers in found.items():
         result.baselines.setdefault(kind, []).extend(answers)
 
 
@@ -431,12 +426,11 @@ def _bench(plan: _Plan, path: str, *, plain: bool) -> list[BenchRow]:
         skills = [without_examples(skill) if plain else skill for skill in bench.skills]
         index = plan.runtime.routing.index_of(skills, plan.bar)
         catalogue = Catalogue.of(index, lambda skill: skill.id)
-        ours = plan.evaluation.run(catalogue, bench.cases, plan.bar)
-        rows.append(BenchRow(bench.name, OURS, summarise(ours), bench.problems))
-        for kind in plan.baselines:
-            simpler = plan.evaluation.baseline(kind, catalogue)
-            answers = plan.evaluation.run_baseline(catalogue, bench.cases, simpler, plan.bar)
-            rows.append(BenchRow(bench.name, kind, summarise(answers)))
+        found = plan.evaluation.compare(catalogue, bench.cases, plan.baselines, plan.bar)
+        rows += [
+            BenchRow(bench.name, method, summarise(outcomes), bench.problems * (method == OURS))
+            for method, outcomes in found.items()
+        ]
     plan.bar.clear()
     return rows
 

@@ -1,11 +1,8 @@
-"""Messages that people saved as tests: which skill each should find, or must not.
+"""How well messages find their skills: cases in, outcomes and calibrated thresholds out.
 
-They are kept in the shape that `prowess eval` reads, so that what was seen in the studio can be
-held by a pipeline. A message that holds a credential is not kept.
-
-How well messages find their skills: cases in, outcomes and calibrated thresholds out.
-
-No key, no network, no chance: the same skills and cases give the same figures.
+No key, no network, no chance: the same skills and cases give the same figures. Messages that people
+saved as tests are kept in the shape that `prowess eval` reads, so that what was seen in the studio
+can be held by a pipeline; one that holds a credential is not kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,6 +26,7 @@ from prowess.runtime.service import SkillsService
 from prowess.secrets.credentials import refuse_secrets
 from prowess.skills.model import Skill
 
+OURS = "prowess"
 BASELINES = ("keyword", "description", "bm25")
 _RANKED = 10
 _EACH = 25
@@ -72,6 +70,24 @@ class Evaluation:
         """Return what routing answers in each case."""
         choice = self._routing.choice()
         return self._each(cases, lambda case: self._answer(catalogue, case, choice), progress)
+
+    def compare(
+        self,
+        catalogue: Catalogue,
+        cases: Sequence[Case],
+        kinds: Sequence[str],
+        progress: Progress | None = None,
+    ) -> dict[str, list[Outcome]]:
+        """Return what routing answers in each case, and beside it each kind of `BASELINES`.
+
+        Raises:
+            EncoderError: a baseline needs an encoder and there is none that works.
+        """
+        found = {OURS: self.run(catalogue, cases, progress)}
+        for kind in kinds:
+            simpler = self.baseline(kind, catalogue)
+            found[kind] = self.run_baseline(catalogue, cases, simpler, progress)
+        return found
 
     def run_baseline(
         self,

@@ -6,6 +6,7 @@ In the embedded store's SQLite file, in tables of their own.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -39,7 +40,10 @@ _MOST_CHARS = 500
 
 
 class SqliteCounters:
-    """Counters and last notes; nothing is held open between two uses."""
+    """Counters and last notes; nothing is held open between two uses.
+
+    Every method raises `StoreError` where the file cannot be used.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -49,76 +53,40 @@ class SqliteCounters:
         self._is_ready = False
 
     def load(self, workspace: str) -> Counters:
-        """Return the counters; those of an unknown workspace are all zero.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return the counters; those of an unknown workspace are all zero."""
         if not os.path.exists(self._path):
             return Counters()
         with self._connection() as connection:
             asked = sa.select(_counters).where(_counters.c.workspace == workspace)
-            row = connection.execute(asked).one_or_none()
+            row = connection.execute(asked).mappings().one_or_none()
         if row is None:
             return Counters()
-        return Counters(
-            turns=row.turns,
-            tool_calls=row.tool_calls,
-            failures=row.failures,
-            last_review_at=row.last_review_at,
-        )
+        return Counters(**{name: value for name, value in row.items() if name != "workspace"})
 
     def save(self, workspace: str, counters: Counters) -> None:
-        """Keep the counters in place of the ones before.
-
-        Raises:
-            StoreError: they cannot be kept.
-        """
-        values = {
-            "workspace": workspace,
-            "turns": counters.turns,
-            "tool_calls": counters.tool_calls,
-            "failures": counters.failures,
-            "last_review_at": counters.last_review_at,
-        }
-        with self._connection() as connection:
-            connection.execute(
-                insert(_counters)
-                .values(values)
-                .on_conflict_do_update(index_elements=["workspace"], set_=values)
-            )
+        """Keep the counters in place of the ones before."""
+        self._put(_counters, {"workspace": workspace, **asdict(counters)})
 
     def keep(self, workspace: str, speaker: str, note: Note) -> None:
-        """Keep what was said last, in place of what was said before.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
-        values = {
-            "workspace": workspace,
-            "speaker": speaker,
-            "at": note.at,
-            "text": note.text[:_MOST_CHARS],
-        }
-        with self._connection() as connection:
-            connection.execute(
-                insert(_notes)
-                .values(values)
-                .on_conflict_do_update(index_elements=["workspace", "speaker"], set_=values)
-            )
+        """Keep what was said last, in place of what was said before."""
+        said = {"at": note.at, "text": note.text[:_MOST_CHARS]}
+        self._put(_notes, {"workspace": workspace, "speaker": speaker, **said})
 
     def notes(self, workspace: str) -> Mapping[str, Note]:
-        """Return what each speaker said last.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return what each speaker said last."""
         if not os.path.exists(self._path):
             return {}
         with self._connection() as connection:
             asked = sa.select(_notes).where(_notes.c.workspace == workspace)
             rows = connection.execute(asked).all()
         return {row.speaker: Note(at=row.at, text=row.text) for row in rows}
+
+    def _put(self, table: sa.Table, values: Mapping[str, object]) -> None:
+        added = insert(table).values(values)
+        with self._connection() as connection:
+            connection.execute(
+                added.on_conflict_do_update(index_elements=table.primary_key, set_=values)
+            )
 
     @contextmanager
     def _connection(self) -> Iterator[sa.Connection]:

@@ -1,11 +1,8 @@
 """Proposals and the log of them, in the embedded store's SQLite file, in tables of their own.
 
 What is new is decided inside one transaction that nobody else can write during, so two processes
-never keep the same proposal twice. The log only grows: the file itself refuses anything else.
-
-A proposal as a row of the store, and back: what questions ask for, and the rest as JSON.
-
-The tables of proposals in the embedded store: rows, their files, the log and open writes.
+never keep the same proposal twice. The log only grows: the file itself refuses anything else. What
+questions ask for is a column, and the rest of a proposal is JSON.
 """
 
 import json
@@ -52,25 +49,28 @@ _EDITS: Mapping[str, Callable[..., Edit]] = {
 }
 
 
+# The key in `rest` -> the field, for what is kept as it is; what came later may be missing.
+_KEYS = {
+    "title": "title",
+    "reason": "reason",
+    "baseHash": "base_hash",
+    "updatedAt": "updated_at",
+    "agentId": "agent_id",
+    "quarantineReason": "quarantine_reason",
+    "backup": "backup",
+}
+_LATER_KEYS = {"forGood": "for_good", "goal": "goal", "lesson": "lesson", "decision": "decision"}
+
+
 def columns_of(proposal: Proposal) -> dict[str, object]:
     """Return the columns of a proposal's row, but for its files."""
-    rest = {
-        "title": proposal.title,
-        "reason": proposal.reason,
+    rest = {key: getattr(proposal, name) for key, name in (_KEYS | _LATER_KEYS).items()}
+    rest |= {
         "source": proposal.source.value,
         "edit": None if proposal.edit is None else kept_parts(proposal.edit),
-        "baseHash": proposal.base_hash,
-        "updatedAt": proposal.updated_at,
-        "agentId": proposal.agent_id,
         "findings": [asdict(finding) for finding in proposal.findings],
-        "quarantineReason": proposal.quarantine_reason,
         "evidence": [asdict(one) for one in proposal.evidence],
-        "backup": proposal.backup,
-        "forGood": proposal.for_good,
         "similar": [asdict(one) for one in proposal.similar],
-        "goal": proposal.goal,
-        "lesson": proposal.lesson,
-        "decision": proposal.decision,
     }
     return {
         "id": proposal.id,
@@ -94,32 +94,19 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         KeyError, TypeError, ValueError: somebody else wrote into the row.
     """
     rest = json.loads(row["rest"])
-    session, lesson = _session_and_lesson(row["session_id"], rest)
+    same = {name: row[name] for name in ("id", "workspace", "revision", "payload", "created_at")}
+    same |= {name: rest[key] for key, name in _KEYS.items()}
+    same |= {name: rest[key] for key, name in _LATER_KEYS.items() if key in rest}
+    same["session_id"], same["lesson"] = _session_and_lesson(row["session_id"], rest)
     return Proposal(
-        id=row["id"],
-        workspace=row["workspace"],
+        **same,
         state=State(row["state"]),
-        revision=row["revision"],
-        payload=row["payload"],
-        session_id=session,
-        created_at=row["created_at"],
         change=Change(row["skill"], files),
-        title=rest["title"],
-        reason=rest["reason"],
         source=Source(rest["source"]),
         edit=_edit_of(rest["edit"]),
-        base_hash=rest["baseHash"],
-        updated_at=rest["updatedAt"],
-        agent_id=rest["agentId"],
         findings=tuple(_finding_of(finding) for finding in rest["findings"]),
-        quarantine_reason=rest["quarantineReason"],
         evidence=tuple(Evidence(**one) for one in rest["evidence"]),
-        backup=rest["backup"],
-        for_good=bool(rest.get("forGood", False)),
         similar=tuple(Similar(**one) for one in rest.get("similar", ())),
-        goal=rest.get("goal", ""),
-        lesson=lesson,
-        decision=rest.get("decision", ""),
     )
 
 
@@ -263,7 +250,10 @@ _STEP = 0.000_01
 
 
 class SqliteProposals:
-    """Proposals in one file; safe for several processes at once, opened when first used."""
+    """Proposals in one file; safe for several processes at once, opened when first used.
+
+    Every method raises `StoreError` where the file cannot be used.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -276,11 +266,7 @@ class SqliteProposals:
         self._is_ready = False
 
     def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
-        """Keep a new proposal, or return the one that is the same; the oldest above a cap go.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Keep a new proposal, or return the one that is the same; the oldest above a cap go."""
         with self._connection(writes=True) as connection:
             proposal = replace(proposal, created_at=_moment(connection, proposal))
             same = admission(proposal, _same(connection, proposal), {}).existing
@@ -298,11 +284,7 @@ class SqliteProposals:
     def change(
         self, was: Proposal, now: Proposal, kind: EventKind, note: str = "", by: By = NOBODY
     ) -> bool:
-        """Replace `was` by `now` and log it; False where it is no longer what it was.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Replace `was` by `now` and log it; False where it is no longer what it was."""
         same = sa.and_(
             PROPOSALS.c.id == was.id,
             PROPOSALS.c.workspace == was.workspace,
@@ -324,20 +306,12 @@ class SqliteProposals:
         return True
 
     def begin(self, begun: Begun) -> None:
-        """Note that the files of a skill are about to be written.
-
-        Raises:
-            StoreError: it cannot be kept, so nothing must be written.
-        """
+        """Note that the files of a skill are about to be written."""
         with self._connection(writes=True) as connection:
             connection.execute(sa.insert(BEGUN).values(columns_of_begun(begun)))
 
     def unfinished(self, workspace: str) -> tuple[Begun, ...]:
-        """Return the writes that began and did not come to an end, oldest first.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return the writes that began and did not come to an end, oldest first."""
         columns = [column for column in BEGUN.c if column.name != "number"]
         query = sa.select(*columns).where(BEGUN.c.workspace == workspace)
         with self._connection() as connection:
@@ -345,11 +319,7 @@ class SqliteProposals:
             return tuple(begun_of(row) for row in rows)
 
     def abandon(self, begun: Begun, at: float, note: str) -> None:
-        """Forget a write that did not last, and log that it was interrupted.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Forget a write that did not last, and log that it was interrupted."""
         row = {"workspace": begun.workspace, "proposal_id": begun.proposal_id, "note": note}
         row |= {"skill": begun.skill, "revision": begun.revision}
         with self._connection(writes=True) as connection:
@@ -358,48 +328,22 @@ class SqliteProposals:
                 _add_event(connection, values, ITSELF)
 
     def get(self, workspace: str, proposal_id: str) -> Proposal | None:
-        """Return one proposal of a workspace.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """Return one proposal of a workspace."""
         with self._connection() as connection:
             wanted = sa.and_(PROPOSALS.c.workspace == workspace, PROPOSALS.c.id == proposal_id)
             found = self._load(connection, wanted)
         return found[0] if found else None
 
     def listed(self, workspace: str, state: State | None = None) -> tuple[Proposal, ...]:
-        """Return the proposals of a workspace, newest first.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return the proposals of a workspace, newest first."""
         wanted = PROPOSALS.c.workspace == workspace
         if state is not None:
             wanted = sa.and_(wanted, PROPOSALS.c.state == state.value)
         with self._connection() as connection:
             return tuple(self._load(connection, wanted))
 
-    def counts(self, workspace: str) -> Mapping[State, int]:
-        """Return how many proposals there are in each state that has any.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
-        query = (
-            sa.select(PROPOSALS.c.state, sa.func.count())
-            .where(PROPOSALS.c.workspace == workspace)
-            .group_by(PROPOSALS.c.state)
-        )
-        with self._connection() as connection:
-            return {State(state): count for state, count in connection.execute(query)}
-
     def applied(self, workspace: str, skill: str) -> tuple[Proposal, ...]:
-        """Return what was applied to a skill and still is, the last one first.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return what was applied to a skill and still is, the last one first."""
         last = (
             sa.select(EVENTS.c.proposal_id, sa.func.max(EVENTS.c.sequence))
             .where(EVENTS.c.workspace == workspace, EVENTS.c.skill == skill)
@@ -420,11 +364,7 @@ class SqliteProposals:
     def events(
         self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
     ) -> tuple[Event, ...]:
-        """Return what happened after event number `after`, oldest first.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return what happened after event number `after`, oldest first."""
         query = (
             sa.select(EVENTS, ACTORS.c.actor, ACTORS.c.correlation_id)
             .outerjoin_from(EVENTS, ACTORS, EVENTS.c.sequence == ACTORS.c.sequence)

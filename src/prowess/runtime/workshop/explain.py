@@ -7,7 +7,7 @@ says so, and what would be seen then.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prowess.runtime.workshop.review import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
@@ -65,7 +65,7 @@ class Answer:
 
 def answers(seen: Situation) -> tuple[Answer, ...]:
     """Return an answer to each known symptom, in the order in which they should be looked at."""
-    return tuple(answer(seen) for answer in _SYMPTOMS)
+    return tuple(replace(explain(seen), symptom=symptom) for symptom, explain in _SYMPTOMS.items())
 
 
 def switched_off(settings: WorkshopSettings) -> str:
@@ -88,138 +88,123 @@ def to_next_review(seen: Situation) -> str:
     )
 
 
-def _unavailable(seen: Situation) -> Answer:
-    symptom = "The tool is unavailable"
+def _fine(finding: str, advice: str = "") -> Answer:
+    return Answer(symptom="", fine=True, finding=finding, advice=advice)
+
+
+def _wrong(finding: str, advice: str) -> Answer:
+    return Answer(symptom="", fine=False, finding=finding, advice=advice)
+
+
+def _explain_unavailable(seen: Situation) -> Answer:
     off = switched_off(seen.settings)
     if off:
-        return Answer(symptom=symptom, fine=False, finding=f"{off}.", advice=_ENABLE)
-    finding = f"{ENTRY}.enabled is true: agents have the tool skill_workshop from the next turn."
-    return Answer(symptom=symptom, fine=True, finding=finding)
+        return _wrong(f"{off}.", _ENABLE)
+    return _fine(
+        f"{ENTRY}.enabled is true: agents have the tool skill_workshop from the next turn."
+    )
 
 
-def _nothing_automatic(seen: Situation) -> Answer:
-    symptom = "No automatic proposal appears"
+def _explain_nothing_automatic(seen: Situation) -> Answer:
     settings = seen.settings
     off = switched_off(settings)
     if off:
-        return Answer(symptom=symptom, fine=False, finding=f"{off}.", advice=_ENABLE)
-    causes = []
-    if not settings.auto_capture:
-        causes.append("autoCapture is false")
-    if settings.review_mode is ReviewMode.OFF:
-        causes.append("reviewMode is off")
+        return _wrong(f"{off}.", _ENABLE)
+    causes = [] if settings.auto_capture else ["autoCapture is false"]
+    causes += ["reviewMode is off"] if settings.review_mode is ReviewMode.OFF else []
     if causes:
         advice = "Run `prowess workshop enable --profile review-first` (or low-cost: no model)."
-        return Answer(
-            symptom=symptom, fine=False, finding=f"{' and '.join(causes)}.", advice=advice
-        )
-    finding = f"autoCapture is true, reviewMode is {settings.review_mode.value}"
-    advice = "A correction by phrase needs no threshold; a review comes when one is reached."
-    return Answer(
-        symptom=symptom, fine=True, finding=f"{finding}; {to_next_review(seen)}.", advice=advice
+        return _wrong(f"{' and '.join(causes)}.", advice)
+    return _fine(
+        f"autoCapture is true, reviewMode is {settings.review_mode.value}; {to_next_review(seen)}.",
+        "A correction by phrase needs no threshold; a review comes when one is reached.",
     )
 
 
-def _phrase_missed(seen: Situation) -> Answer:
-    symptom = "A correction was not captured"
+def _explain_phrase(seen: Situation) -> Answer:
     settings = seen.settings
     if settings.review_mode not in _BY_PHRASE or not settings.auto_capture:
-        finding = f"phrases are not looked for: reviewMode is {settings.review_mode.value}"
-        finding += "" if settings.auto_capture else " and autoCapture is false"
         advice = "Run `prowess workshop enable --profile low-cost`, or suggest it yourself."
-        return Answer(symptom=symptom, fine=False, finding=f"{finding}.", advice=advice)
-    last = _last(seen.events, EventKind.CREATED)
+        return _wrong(f"phrases are not looked for: {_name_modes(settings)}.", advice)
+    created = [event for event in seen.events if event.kind is EventKind.CREATED]
     finding = "phrases are looked for in what users type"
-    finding += f"; the last proposal is {last.proposal_id}" if last else "; none was found yet"
-    if seen.phrase_note:
-        finding += f"; the last one refused: {seen.phrase_note}"
-    return Answer(
-        symptom=symptom, fine=not seen.phrase_note, finding=f"{finding}.", advice=_PHRASES
+    finding += (
+        f"; the last proposal is {created[-1].proposal_id}" if created else "; none was found yet"
     )
+    if seen.phrase_note:
+        return _wrong(f"{finding}; the last one refused: {seen.phrase_note}.", _PHRASES)
+    return _fine(f"{finding}.", _PHRASES)
 
 
-def _review_missed(seen: Situation) -> Answer:
-    symptom = "The reviewer made no proposal"
+def _explain_review(seen: Situation) -> Answer:
     settings = seen.settings
     if settings.review_mode not in _BY_MODEL or not settings.auto_capture:
-        finding = f"no reviews are made: reviewMode is {settings.review_mode.value}"
-        finding += "" if settings.auto_capture else " and autoCapture is false"
         advice = "Run `prowess workshop enable --profile review-first`."
-        return Answer(symptom=symptom, fine=False, finding=f"{finding}.", advice=advice)
+        return _wrong(f"no reviews are made: {_name_modes(settings)}.", advice)
     if seen.no_reviewer:
         advice = f"Set {ENTRY}.config.reviewModel or reviewCommand, or skills.model."
-        return Answer(symptom=symptom, fine=False, finding=seen.no_reviewer, advice=advice)
+        return _wrong(seen.no_reviewer, advice)
     if seen.counters.failures:
         advice = f"Raise reviewTimeoutMs ({settings.review_timeout_ms}) if it took too long."
-        finding = f"{to_next_review(seen)}; {seen.review_note or 'the log says why'}."
-        return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+        return _wrong(f"{to_next_review(seen)}; {seen.review_note or 'the log says why'}.", advice)
     before = "a review was made" if seen.counters.last_review_at else "no review was made yet"
     note = f"; it said last: {seen.review_note}" if seen.review_note else ""
     advice = "`reviewer found no update` means that it saw nothing worth keeping."
-    finding = f"{before}{note}; {to_next_review(seen)}."
-    return Answer(symptom=symptom, fine=True, finding=finding, advice=advice)
+    return _fine(f"{before}{note}; {to_next_review(seen)}.", advice)
 
 
-def _not_applied(seen: Situation) -> Answer:
-    symptom = "A proposal is not applied"
-    pending = seen.counts.get(State.PENDING, 0)
-    policy = seen.settings.approval_policy
-    finding = f"approvalPolicy is {policy.value}; {_number(pending, 'proposal')} waiting."
+def _name_modes(settings: WorkshopSettings) -> str:
+    finding = f"reviewMode is {settings.review_mode.value}"
+    return finding if settings.auto_capture else f"{finding} and autoCapture is false"
+
+
+def _explain_not_applied(seen: Situation) -> Answer:
+    pending, policy = seen.counts.get(State.PENDING, 0), seen.settings.approval_policy
+    waiting = "1 proposal is" if pending == 1 else f"{pending} proposals are"
+    finding = f"approvalPolicy is {policy.value}; {waiting} waiting."
     if not pending:
-        return Answer(symptom=symptom, fine=True, finding=finding)
+        return _fine(finding)
     advice = "`prowess workshop list`, then `show ID --diff` and `apply ID`."
     if policy is ApprovalPolicy.AUTO:
         advice += " A skill that a person wrote is never changed without being asked."
-    return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+    return _wrong(finding, advice)
 
 
-def _disappeared(seen: Situation) -> Answer:
-    symptom = "A proposal disappeared from the list"
+def _explain_disappeared(seen: Situation) -> Answer:
     pruned = [event for event in seen.events if event.kind is EventKind.PRUNED]
     gone = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.STALE)
     parts = [f"{seen.counts[state]} {state.value}" for state in gone if seen.counts.get(state)]
     if pruned:
         parts.append(f"{len(pruned)} pruned (maxPending is {seen.settings.max_pending})")
     if not parts:
-        finding = "none was decided about, quarantined or pruned."
         advice = "The same suggestion twice is one proposal: the first one is kept."
-        return Answer(symptom=symptom, fine=True, finding=finding, advice=advice)
+        return _fine("none was decided about, quarantined or pruned.", advice)
     advice = "`prowess workshop list --status STATE`, and `prowess workshop history`."
     if pruned:
         advice += f" Pruned: {_names(event.skill for event in pruned)}."
-    return Answer(symptom=symptom, fine=False, finding=f"{', '.join(parts)}.", advice=advice)
+    return _wrong(f"{', '.join(parts)}.", advice)
 
 
-def _unseen(seen: Situation) -> Answer:
-    symptom = "A skill file exists but the model misses it"
+def _explain_unseen(seen: Situation) -> Answer:
     hidden = [one for one in seen.applied if not one.visible]
     if not hidden:
         known = _names(one.skill for one in seen.applied)
-        finding = f"the agent sees {known}." if known else "no proposal was applied yet."
-        return Answer(symptom=symptom, fine=True, finding=finding)
+        return _fine(f"the agent sees {known}." if known else "no proposal was applied yet.")
     finding = "; ".join(f"{one.skill}: {one.reason}" for one in hidden[:_MOST_NAMES])
     fixes = dict.fromkeys(one.fix for one in hidden if one.fix)
     advice = " ".join((*fixes, f"`prowess why {hidden[0].skill}` says all of it."))
-    return Answer(symptom=symptom, fine=False, finding=finding, advice=advice)
+    return _wrong(finding, advice)
 
 
-_SYMPTOMS: tuple[Callable[[Situation], Answer], ...] = (
-    _unavailable,
-    _nothing_automatic,
-    _phrase_missed,
-    _review_missed,
-    _not_applied,
-    _disappeared,
-    _unseen,
-)
-
-
-def _last(events: Sequence[Event], kind: EventKind) -> Event | None:
-    return next((event for event in reversed(events) if event.kind is kind), None)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what} is" if count == 1 else f"{count} {what}s are"
+_SYMPTOMS: Mapping[str, Callable[[Situation], Answer]] = {
+    "The tool is unavailable": _explain_unavailable,
+    "No automatic proposal appears": _explain_nothing_automatic,
+    "A correction was not captured": _explain_phrase,
+    "The reviewer made no proposal": _explain_review,
+    "A proposal is not applied": _explain_not_applied,
+    "A proposal disappeared from the list": _explain_disappeared,
+    "A skill file exists but the model misses it": _explain_unseen,
+}
 
 
 def _names(skills: Iterable[str]) -> str:

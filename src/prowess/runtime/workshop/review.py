@@ -70,40 +70,24 @@ class Note:
     text: str
 
 
+class CounterStore(Protocol):
+    """Keeps the counters of each workspace; `StoreError` where it cannot be used."""
+
+    def load(self, workspace: str) -> Counters:
+        """Return the counters; those of an unknown workspace are all zero."""
+
+    def save(self, workspace: str, counters: Counters) -> None:
+        """Keep the counters in place of the ones before."""
+
+
 class NoteStore(Protocol):
     """Keeps what the phrases and the reviewer said last, for whoever asks why nothing came."""
 
     def keep(self, workspace: str, speaker: str, note: Note) -> None:
-        """Keep a note in place of the one before.
-
-        Raises:
-            StoreError: it cannot be kept.
-        """
+        """Keep a note in place of the one before."""
 
     def notes(self, workspace: str) -> Mapping[str, Note]:
-        """Return what each speaker said last.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
-
-
-class CounterStore(Protocol):
-    """Keeps the counters of each workspace."""
-
-    def load(self, workspace: str) -> Counters:
-        """Return the counters; those of an unknown workspace are all zero.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
-
-    def save(self, workspace: str, counters: Counters) -> None:
-        """Keep the counters in place of the ones before.
-
-        Raises:
-            StoreError: they cannot be kept.
-        """
+        """Return what each speaker said last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +147,8 @@ class ReviewPorts:
 class TurnReviewer:
     """Watches the turns of one workspace; threads may share it."""
 
-    def __init__(self, tools: ReviewPorts, workspace: str) -> None:
-        self._tools, self._workspace = tools, workspace
+    def __init__(self, ports: ReviewPorts, workspace: str) -> None:
+        self._ports, self._workspace = ports, workspace
         self._counting, self._reviewing = Lock(), Lock()
         # The last question, which may still wait for its answer after we gave it up.
         self._asked: Thread | None = None
@@ -178,12 +162,11 @@ class TurnReviewer:
         """
         try:
             return self._observe(turn, hit=hit)
-        # Ports reach libraries, disks and networks, and whatever breaks there is not the turn's.
-        except Exception as error:  # noqa: BLE001
+        except (ProwessError, OSError) as error:
             return _skipped(_words(error))
 
     def _observe(self, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
-        settings = self._tools.settings()
+        settings = self._ports.settings()
         if not _watches(settings, turn):
             return ReviewOutcome()
         seen = self._count(turn)
@@ -201,13 +184,13 @@ class TurnReviewer:
 
     def _count(self, turn: ObservedTurn) -> Counters:
         with self._counting:
-            before = self._tools.counters.load(self._workspace)
+            before = self._ports.counters.load(self._workspace)
             counters = replace(
                 before,
                 turns=before.turns + 1,
                 tool_calls=before.tool_calls + max(turn.tool_calls, 0),
             )
-            self._tools.counters.save(self._workspace, counters)
+            self._ports.counters.save(self._workspace, counters)
             return counters
 
     def _within(self, seconds: float, turn: ObservedTurn) -> Reading:
@@ -217,7 +200,7 @@ class TurnReviewer:
         def work() -> None:
             try:
                 readings.append(self._review(turn, max(seconds - _SPARE_S, seconds / 2)))
-            # As above: from here nobody else would hear of it.
+            # Ports reach libraries and networks, and from this thread nobody else would hear of it.
             except Exception as error:  # noqa: BLE001
                 readings.append(Unreadable(_words(error)))
 
@@ -231,10 +214,10 @@ class TurnReviewer:
 
     def _review(self, turn: ObservedTurn, seconds: float) -> Reading:
         lines = [(role, text) for role, text in turn.lines if role not in _UNHEARD]
-        skills = self._tools.nearest(topic(lines), MOST_SKILLS)
-        fence = self._tools.nonce()
+        skills = self._ports.nearest(topic(lines), MOST_SKILLS)
+        fence = self._ports.nonce()
         asked = question(transcript(lines), excerpts(skills), fence)
-        return read_reply(self._tools.reviewer.ask(instructions(fence), asked, seconds))
+        return read_reply(self._ports.reviewer.ask(instructions(fence), asked, seconds))
 
     def _concluded(self, reading: Reading, seen: Counters) -> ReviewOutcome:
         if isinstance(reading, Unreadable):
@@ -252,13 +235,13 @@ class TurnReviewer:
         """Take away what was reviewed; what was counted meanwhile stays. Return a problem."""
         try:
             with self._counting:
-                now = self._tools.counters.load(self._workspace)
+                now = self._ports.counters.load(self._workspace)
                 left = Counters(
                     turns=max(now.turns - seen.turns, 0),
                     tool_calls=max(now.tool_calls - seen.tool_calls, 0),
-                    last_review_at=self._tools.now(),
+                    last_review_at=self._ports.now(),
                 )
-                self._tools.counters.save(self._workspace, left)
+                self._ports.counters.save(self._workspace, left)
         except ProwessError as error:
             # What the model said was paid for and is not thrown away for this.
             return f"reviewer's counters are not kept: {_words(error)}"
@@ -266,7 +249,7 @@ class TurnReviewer:
 
     def _failed(self, reason: str) -> ReviewOutcome:
         with self._counting:
-            now = self._tools.counters.load(self._workspace)
+            now = self._ports.counters.load(self._workspace)
             failures = now.failures + 1
             is_last = failures > MOST_RETRIES
             left = (
@@ -274,7 +257,7 @@ class TurnReviewer:
                 if is_last
                 else replace(now, failures=failures)
             )
-            self._tools.counters.save(self._workspace, left)
+            self._ports.counters.save(self._workspace, left)
         if not is_last:
             return _skipped(reason)
         note = f"{reason} (given up after {failures} times in a row; counting begins anew)"
@@ -286,19 +269,19 @@ class Reviews:
 
     def __init__(
         self,
-        tools: Callable[[str], ReviewPorts],
+        ports: Callable[[str], ReviewPorts],
         notes: NoteStore,
         workspace: Callable[[str], str],
     ) -> None:
         # From an agent to what its reviews need, and to the folder in which it works.
-        self._tools, self._notes, self._workspace = tools, notes, workspace
+        self._ports, self._notes, self._workspace = ports, notes, workspace
         self._reviewers: dict[tuple[str, str], TurnReviewer] = {}
 
     def observe(self, agent_id: str, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
         """Count a turn, and review where it is time; never raises."""
         key = (self._workspace(agent_id), agent_id)
         if key not in self._reviewers:
-            self._reviewers[key] = TurnReviewer(self._tools(agent_id), key[0])
+            self._reviewers[key] = TurnReviewer(self._ports(agent_id), key[0])
         outcome = self._reviewers[key].observe(turn, hit=hit)
         if outcome.note:
             self.keep(agent_id, "reviewer", outcome.note)
@@ -306,23 +289,15 @@ class Reviews:
 
     def keep(self, agent_id: str, speaker: str, text: str) -> None:
         """Remember what was said about a turn from which nothing came."""
-        note = Note(at=self._tools(agent_id).now(), text=without_secrets(text))
+        note = Note(at=self._ports(agent_id).now(), text=without_secrets(text))
         self._notes.keep(self._workspace(agent_id), speaker, note)
 
     def counters(self, agent_id: str) -> Counters:
-        """Return how far the agent's workspace is from its next review.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
-        return self._tools(agent_id).counters.load(self._workspace(agent_id))
+        """Return how far the agent's workspace is from its next review."""
+        return self._ports(agent_id).counters.load(self._workspace(agent_id))
 
     def notes(self, agent_id: str) -> Mapping[str, Note]:
-        """Return what was said last about turns from which nothing came.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return what was said last about turns from which nothing came."""
         return self._notes.notes(self._workspace(agent_id))
 
 
