@@ -225,4 +225,6 @@ class _Beside(Runtime):
         self._shared = first
 
     def _open_encoder(self) -> "Encoder | None":
-        return self._shared.routing.encoder()
+        routing = self._shared.routing
+        # Where it fails it is tried again here as well; without a problem there is none to try.
+        return routing.needed_encoder() if routing.problem else routing.encoder()

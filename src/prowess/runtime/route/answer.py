@@ -90,7 +90,8 @@ class Meaning:
         """Return the encoder of the settings, not loaded yet; None where there is none."""
         wanted = self._settings().encoder
         with self._lock:
-            if self._opened_for == wanted and (self._encoder is not None or self._pausing):
+            is_settled = self._encoder is not None or not self._problem or self._pausing
+            if self._opened_for == wanted and is_settled:
                 return self._encoder
             self._encoder, self._opened_for = None, wanted
             self.worked()
@@ -312,7 +313,7 @@ def text_key(text: str) -> str:
 def _read(skill: Skill, examples: Examples) -> _Read:
     evidence = evidence_of(skill)
     more = (*examples.confirmed, *examples.generated)
-    if examples:
+    if more or examples.near_misses:
         evidence = replace(
             evidence,
             requests=tuple(dict.fromkeys((*evidence.requests, *more))),
