@@ -174,7 +174,7 @@ def _print_trash(trashed: Sequence[TrashedDraft]) -> None:
     if not trashed:
         print_text("No draft is in the trash.")
         return
-    columns = (Column("Code"), Column("RemovedDraft"), Column("What", flexible=True))
+    columns = (Column("Code"), Column("Removed"), Column("What", flexible=True))
     rows = [
         (
             Cell(one.id),
