@@ -3,8 +3,6 @@
 A draft is never shown to the model; promoting it is what a person does. A trace that was seen
 before changes nothing, whatever became of its draft since, unless somebody asks for it again.
 
-From several traces of one goal to one proposal, and never to the same one twice.
-
 A lesson is known by its procedure: more runs of the same task change its examples, not its hash. It
 is also known by its goal, which stays the same when what was constant begins to vary. So when later
 runs teach another procedure, it takes the place of what still waits for the same goal, what was
@@ -51,12 +49,11 @@ from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.safety.paths import shown
 from prowess.skills.model import Document, Severity, Tier
-from prowess.skills.model import Source as ExperienceSource
+from prowess.skills.model import Source as SkillSource
 from prowess.skills.validation import validate
 from prowess.transcripts.traces import Trace
 from prowess.workshop.edit import Create, Edit, Replace, new_skill
 from prowess.workshop.proposal import ITSELF, LESSON, Proposal, Source, State, skill_name
-from prowess.workshop.proposal import Source as Proposer
 
 _MOST_NAMES = 20
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"
@@ -65,8 +62,8 @@ _OFF = "the workshop is off: `prowess workshop enable`, then build again"
 class Lessons:
     """Proposes what several traces of one goal have in common."""
 
-    def __init__(self, tools: ExperiencePorts) -> None:
-        self._tools = tools
+    def __init__(self, ports: ExperiencePorts) -> None:
+        self._ports = ports
 
     def learn(
         self, traces: Sequence[Trace], touched: frozenset[str], agent_id: str, *, dry_run: bool
@@ -77,57 +74,57 @@ class Lessons:
             StoreError: the store cannot be used.
         """
         return tuple(
-            self._taught(aligned, skill, agent_id, dry_run=dry_run)
-            for aligned, skill in self._found(traces)
+            self._teach(aligned, skill, agent_id, dry_run=dry_run)
+            for aligned, skill in self._find_lessons(traces)
             if touched & {trace.id for trace in aligned.traces}
         )
 
-    def covered(self, traces: Sequence[Trace], agent_id: str) -> dict[str, str]:
+    def find_covered(self, traces: Sequence[Trace], agent_id: str) -> dict[str, str]:
         """Return which traces a skill was learned from that is in place, and its name.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        workspace = self._tools.workspace(agent_id)
+        workspace = self._ports.workspace(agent_id)
         applied = {
             one.payload: one.skill
-            for one in self._tools.proposed(workspace)
+            for one in self._ports.proposed(workspace)
             if one.state is State.APPLIED and one.source is Source.EXPERIENCE
         }
         return {
             trace.id: applied[skill.payload]
-            for aligned, skill in self._found(traces)
+            for aligned, skill in self._find_lessons(traces)
             if skill.payload in applied
             for trace in aligned.traces
         }
 
-    def _found(self, traces: Sequence[Trace]) -> Iterator[tuple[Aligned, LearnedSkill]]:
-        for group in group_traces(traces, likeness=self._tools.likeness):
+    def _find_lessons(self, traces: Sequence[Trace]) -> Iterator[tuple[Aligned, LearnedSkill]]:
+        for group in group_traces(traces, likeness=self._ports.likeness):
             if len(group) < FEWEST_TRACES:
                 continue
             aligned = align(group)
             if aligned is not None:
                 yield aligned, write_skill(aligned)
 
-    def _taught(
+    def _teach(
         self, aligned: Aligned, skill: LearnedSkill, agent_id: str, *, dry_run: bool
     ) -> ExperienceLesson:
         lesson = ExperienceLesson(
             aligned=aligned, skill=skill, status=LessonStatus.OFF, name=skill.name
         )
-        workspace = self._tools.workspace(agent_id)
-        others = [one for one in self._tools.proposed(workspace) if one.source is Source.EXPERIENCE]
-        known = _known(skill, others)
+        workspace = self._ports.workspace(agent_id)
+        others = [one for one in self._ports.proposed(workspace) if one.source is Source.EXPERIENCE]
+        known = _find_known(skill, others)
         if known is not None:
-            return _with(lesson, LessonStatus.KNOWN, known, f"it is {known.state} already")
-        if not self._tools.workshop_enabled():
+            return _conclude(lesson, LessonStatus.KNOWN, known, f"it is {known.state} already")
+        if not self._ports.workshop_enabled():
             return replace(lesson, reason=_OFF)
         try:
-            return self._proposed(lesson, others, workspace, agent_id, dry_run=dry_run)
+            return self._propose(lesson, others, workspace, agent_id, dry_run=dry_run)
         except ProposalError as error:
             return replace(lesson, status=LessonStatus.REFUSED, reason=str(error))
 
-    def _proposed(
+    def _propose(
         self,
         lesson: ExperienceLesson,
         others: Sequence[Proposal],
@@ -137,7 +134,7 @@ class Lessons:
         dry_run: bool,
     ) -> ExperienceLesson:
         skill = lesson.skill
-        name, edit = self._place(skill, others, workspace, agent_id)
+        name, edit = self._choose_place(skill, others, workspace, agent_id)
         draft = Draft(
             skill=name,
             title=skill.title,
@@ -146,22 +143,22 @@ class Lessons:
             edit=edit,
             evidence=skill.evidence,
             agent_id=agent_id,
-            lesson=_lesson_of(skill),
+            lesson=_make_lesson_id(skill),
             payload=skill.payload,
         )
-        found = self._tools.proposals.propose(workspace, draft)
+        found = self._ports.proposals.propose(workspace, draft)
         proposal = found.proposal
         if proposal.state is State.QUARANTINED:
             why = proposal.quarantine_reason
-            return _with(lesson, LessonStatus.REFUSED, proposal, why)
+            return _conclude(lesson, LessonStatus.REFUSED, proposal, why)
         if dry_run:
-            would = _with(lesson, LessonStatus.WOULD_PROPOSE, proposal)
+            would = _conclude(lesson, LessonStatus.WOULD_PROPOSE, proposal)
             return replace(would, proposal=None)
-        self._supersede(_of_goal(skill, others), proposal)
-        decided = self._tools.proposals.decide(proposal)
-        return _with(lesson, LessonStatus.PROPOSED, decided)
+        self._supersede(_find_same_goal(skill, others), proposal)
+        decided = self._ports.proposals.decide(proposal)
+        return _conclude(lesson, LessonStatus.PROPOSED, decided)
 
-    def _place(
+    def _choose_place(
         self, skill: LearnedSkill, others: Sequence[Proposal], workspace: str, agent_id: str
     ) -> tuple[str, Edit]:
         """Return the name under which a lesson is kept, and what it changes there.
@@ -170,16 +167,16 @@ class Lessons:
             ProposalError: the folder cannot be read, or every name is taken.
         """
         new = Create(description=skill.description, body=skill.body)
-        learned = _of_goal(skill, others)
+        learned = _find_same_goal(skill, others)
         for applied in (one for one in learned if one.state is State.APPLIED):
-            old = _text_of(applied.edit)
-            current = self._tools.proposals.current(workspace, applied.skill)
+            old = _read_text(applied.edit)
+            current = self._ports.proposals.current(workspace, applied.skill)
             page = current.get(SKILL_FILE, b"").decode(errors="replace")
             if old and old in page:
                 return applied.skill, Replace(old_text=old, new_text=skill.body.strip())
-        for name in _names(skill.name):
-            taken = self._tools.proposals.current(workspace, name)
-            if not taken and not self._tools.elsewhere(name, agent_id):
+        for name in _try_names(skill.name):
+            taken = self._ports.proposals.current(workspace, name)
+            if not taken and not self._ports.elsewhere(name, agent_id):
                 return name, new
         raise ProposalError(f"every name from {skill.name} on is taken: rename some skills")
 
@@ -188,29 +185,29 @@ class Lessons:
         for old in others:
             if old.id != new.id and old.state is State.PENDING:
                 note = f"learned anew from more runs: {new.id}"
-                self._tools.proposals.reject(old, note=note, by=ITSELF)
+                self._ports.proposals.reject(old, note=note, by=ITSELF)
 
 
-def _known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
+def _find_known(skill: LearnedSkill, others: Sequence[Proposal]) -> Proposal | None:
     """Return the proposal by which this very lesson is known; one that is gone stale is none."""
     same = [one for one in others if one.payload == skill.payload and one.state is not State.STALE]
     # Whatever the words: a person has said no to this goal, and for good.
-    same += [one for one in _of_goal(skill, others) if one.for_good]
+    same += [one for one in _find_same_goal(skill, others) if one.for_good]
     order: Mapping[State, int] = {State.APPLIED: 0, State.PENDING: 1}
     return min(same, key=lambda one: order.get(one.state, len(order)), default=None)
 
 
-def _lesson_of(skill: LearnedSkill) -> str:
+def _make_lesson_id(skill: LearnedSkill) -> str:
     """Return what all proposals of one goal have in common, whatever they are called."""
     return f"{LESSON}{skill.goal_key[:16]}"
 
 
-def _of_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
+def _find_same_goal(skill: LearnedSkill, others: Sequence[Proposal]) -> list[Proposal]:
     """Return what was proposed for the same goal: known by what it does, or by what it is called.
 
     A step that is new changes the first, a value that begins to vary the second.
     """
-    lesson = _lesson_of(skill)
+    lesson = _make_lesson_id(skill)
     return [one for one in others if one.lesson == lesson or _is_called(one, skill.name)]
 
 
@@ -219,20 +216,20 @@ def _is_called(one: Proposal, name: str) -> bool:
     return one.skill == name and bool(one.lesson)
 
 
-def _with(
+def _conclude(
     lesson: ExperienceLesson, status: LessonStatus, proposal: Proposal | None, reason: str = ""
 ) -> ExperienceLesson:
     name = lesson.name if proposal is None else proposal.skill
     return replace(lesson, status=status, proposal=proposal, reason=reason, name=name)
 
 
-def _text_of(edit: Edit | None) -> str:
+def _read_text(edit: Edit | None) -> str:
     if isinstance(edit, Create):
         return edit.body.strip()
     return edit.new_text.strip() if isinstance(edit, Replace) else ""
 
 
-def _names(name: str) -> Iterator[str]:
+def _try_names(name: str) -> Iterator[str]:
     yield name
     for number in range(2, _MOST_NAMES):
         yield f"{name[:60]}-{number}"
@@ -245,9 +242,9 @@ WITH_DRAFT = "its draft goes"
 class ExperienceService:
     """Makes drafts and lessons of traces, for every agent."""
 
-    def __init__(self, tools: ExperiencePorts) -> None:
-        self._tools = tools
-        self._lessons = Lessons(tools)
+    def __init__(self, ports: ExperiencePorts) -> None:
+        self._ports = ports
+        self._lessons = Lessons(ports)
 
     def build(
         self,
@@ -271,23 +268,23 @@ class ExperienceService:
             PathError: drafts cannot be read or written there.
             StoreError: the store cannot be used.
         """
-        if not self._tools.enabled():
+        if not self._ports.enabled():
             return BuiltExperience(enabled=False)
-        workspace = self._tools.workspace(agent_id)
-        memory, shelf = self._tools.memory(workspace), self._tools.shelf(workspace)
+        workspace = self._ports.workspace(agent_id)
+        memory, shelf = self._ports.memory(workspace), self._ports.shelf(workspace)
         known = {trace.id: trace for trace in memory.all()}
         seen = frozenset[str]() if again else frozenset(known)
         with shelf.lock():
-            maker = DraftMaker(self._tools, shelf, seen=seen, dry_run=dry_run)
-            drafts = maker.made(_usable(traces), progress)
+            maker = DraftMaker(self._ports, shelf, seen=seen, dry_run=dry_run)
+            drafts = maker.make_drafts(_find_usable(traces), progress)
         learned = {d.trace.id: d.trace for d in drafts if d.status is not DraftStatus.REFUSED}
         for trace in () if dry_run else learned.values():
             memory.add(trace)
-        with self._acting(dry_run=dry_run) as tools:
+        with self._open_ports(dry_run=dry_run) as ports:
             heap = list({**known, **learned}.values())
-            lessons = Lessons(tools).learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
+            lessons = Lessons(ports).learn(heap, frozenset(learned), agent_id, dry_run=dry_run)
         if not dry_run:
-            self._tools.refresh()
+            self._ports.refresh()
         return BuiltExperience(enabled=True, drafts=drafts, lessons=lessons)
 
     def list(self, *, agent_id: str = "") -> Drafts:
@@ -296,8 +293,8 @@ class ExperienceService:
         Raises:
             PathError: they cannot be read.
         """
-        shelf = self._tools.shelf(self._tools.workspace(agent_id))
-        known = tuple(_known_experience(draft) for draft in shelf.listed())
+        shelf = self._ports.shelf(self._ports.workspace(agent_id))
+        known = tuple(_describe(draft) for draft in shelf.listed())
         return Drafts(known=known, problems=tuple(shelf.problems))
 
     def promote(
@@ -313,14 +310,14 @@ class ExperienceService:
             PathError: it cannot be read.
             StoreError: the store cannot be used.
         """
-        workspace = self._tools.workspace(agent_id)
-        shelf = self._tools.shelf(workspace)
+        workspace = self._ports.workspace(agent_id)
+        shelf = self._ports.shelf(workspace)
         with shelf.lock():
-            found = _find(shelf.listed(), draft_id)
-            draft = self._wished(found, name, agent_id)
+            found = _find_draft(shelf.listed(), draft_id)
+            draft = self._draft_skill(found, name, agent_id)
             self._refuse_taken(workspace, draft.skill, agent_id)
-            with self._acting(dry_run=dry_run) as tools:
-                made = tools.proposals.propose(workspace, draft).proposal
+            with self._open_ports(dry_run=dry_run) as ports:
+                made = ports.proposals.propose(workspace, draft).proposal
             if made.state is State.QUARANTINED:
                 why = made.quarantine_reason
                 raise DraftError(f"{found.stem} was not promoted: the scanner refuses it: {why}")
@@ -328,14 +325,14 @@ class ExperienceService:
             answer = Promoted(draft=found.stem, skill=draft.skill, path=path, dry_run=dry_run)
             if dry_run:
                 return answer
-            applied = self._tools.proposals.apply(made)
-            trash = shelf.remove(found, now=self._tools.now())
-        self._tools.refresh()
+            applied = self._ports.proposals.apply(made)
+            trash = shelf.remove(found, now=self._ports.now())
+        self._ports.refresh()
         return replace(answer, proposal=applied, trash=trash)
 
-    def _acting(self, *, dry_run: bool) -> AbstractContextManager[ExperiencePorts]:
+    def _open_ports(self, *, dry_run: bool) -> AbstractContextManager[ExperiencePorts]:
         """Return the world to propose in: a dry run keeps nothing, whoever asks for it."""
-        return self._tools.rehearse() if dry_run else nullcontext(self._tools)
+        return self._ports.rehearse() if dry_run else nullcontext(self._ports)
 
     def _refuse_taken(self, workspace: str, name: str, agent_id: str) -> None:
         """Refuse a name that another skill has, wherever it lies: it would be hidden by this one.
@@ -343,12 +340,12 @@ class ExperienceService:
         Raises:
             DraftError: it is taken.
         """
-        there = self._tools.proposals.current(workspace, name)
-        other = "this workspace" if there else self._tools.elsewhere(name, agent_id)
+        there = self._ports.proposals.current(workspace, name)
+        other = "this workspace" if there else self._ports.elsewhere(name, agent_id)
         if other:
             raise DraftError(f"there is a skill {name} already ({other}): choose another --name")
 
-    def _wished(self, found: ShelvedDraft, name: str | None, agent_id: str) -> Draft:
+    def _draft_skill(self, found: ShelvedDraft, name: str | None, agent_id: str) -> Draft:
         task = read_shelved_facts(found).task
         skill = skill_name(make_strict_slug(task) if name is None else name, task)
         if name is not None and skill != name.strip().lower():
@@ -360,7 +357,7 @@ class ExperienceService:
             skill=skill,
             title=f"Promoted: {task}"[:_MOST_TITLE],
             reason=f"A person promoted the draft {found.stem}",
-            source=Proposer.EXPERIENCE,
+            source=Source.EXPERIENCE,
             edit=Create(description=description, body=body),
             files={replay: found.script_text.encode()} if replay else {},
             agent_id=agent_id,
@@ -377,14 +374,14 @@ class ExperienceService:
             PathError: something cannot be read or moved.
             StoreError: the store cannot be read.
         """
-        workspace = self._tools.workspace(agent_id)
-        shelf = self._tools.shelf(workspace)
-        covered = self._lessons.covered(self._tools.memory(workspace).all(), agent_id)
+        workspace = self._ports.workspace(agent_id)
+        shelf = self._ports.shelf(workspace)
+        covered = self._lessons.find_covered(self._ports.memory(workspace).all(), agent_id)
         with shelf.lock():
-            gone = tuple(_unneeded(shelf.listed(), covered))
+            gone = tuple(_find_unneeded(shelf.listed(), covered))
             drafts, scripts = [], []
             for draft, why in gone:
-                trash = "" if dry_run else shelf.remove(draft, now=self._tools.now())
+                trash = "" if dry_run else shelf.remove(draft, now=self._ports.now())
                 drafts.append(RemovedDraft(id=draft.stem, path=draft.path, why=why, trash=trash))
                 if draft.script:
                     beside = RemovedDraft(
@@ -392,17 +389,17 @@ class ExperienceService:
                     )
                     scripts.append(beside)
             names = frozenset(draft.stem for draft, _ in gone)
-            scripts += self._without_draft(shelf, names, dry_run=dry_run)
+            scripts += self._remove_orphans(shelf, names, dry_run=dry_run)
         return Cleaned(dry_run=dry_run, drafts=tuple(drafts), scripts=tuple(scripts))
 
-    def _without_draft(
+    def _remove_orphans(
         self, shelf: DraftFolder, going: frozenset[str], *, dry_run: bool
     ) -> Iterator[RemovedDraft]:
         """Remove the scripts whose draft was gone before."""
         for path in shelf.orphan_scripts():
             name = path.rpartition("/")[2].removesuffix(".sh")
             if name not in going:
-                trash = "" if dry_run else shelf.remove_script(path, now=self._tools.now())
+                trash = "" if dry_run else shelf.remove_script(path, now=self._ports.now())
                 yield RemovedDraft(id=name, path=path, why="its draft is gone", trash=trash)
 
     def trashed(self, *, agent_id: str = "") -> Sequence[TrashedDraft]:
@@ -411,7 +408,7 @@ class ExperienceService:
         Raises:
             PathError: the trash cannot be read.
         """
-        return self._tools.shelf(self._tools.workspace(agent_id)).trashed()
+        return self._ports.shelf(self._ports.workspace(agent_id)).trashed()
 
     def restore(self, trash_id: str, *, agent_id: str = "") -> str:
         """Bring back what was removed, over nothing, and return where it is.
@@ -420,7 +417,7 @@ class ExperienceService:
             PathError: it cannot be brought back.
             RemovalError: nothing of that id is in the trash.
         """
-        shelf = self._tools.shelf(self._tools.workspace(agent_id))
+        shelf = self._ports.shelf(self._ports.workspace(agent_id))
         with shelf.lock():
             return shelf.restore(trash_id)
 
@@ -433,7 +430,7 @@ def _check_standard(name: str, description: str, body: str) -> None:
     """
     path = f"/{name}/{SKILL_FILE}"
     document = Document(
-        source=ExperienceSource(tier=Tier.WORKSPACE, root="/"),
+        source=SkillSource(tier=Tier.WORKSPACE, root="/"),
         path=path,
         folder=f"/{name}",
         content=new_skill(name, description, body),
@@ -443,13 +440,13 @@ def _check_standard(name: str, description: str, body: str) -> None:
         raise DraftError(f"{name} would be no valid skill ({wrong[0].message}): {wrong[0].fix}")
 
 
-def _usable(traces: Sequence[Trace]) -> list[Trace]:
+def _find_usable(traces: Sequence[Trace]) -> list[Trace]:
     """Return the traces that something can be learned from, each once and without secrets."""
     found = (remove_secrets(trace) for trace in traces if trace.ok and trace.steps)
     return list({trace.id: trace for trace in found}.values())
 
 
-def _known_experience(draft: ShelvedDraft) -> KnownDraft:
+def _describe(draft: ShelvedDraft) -> KnownDraft:
     return KnownDraft(
         id=draft.stem,
         path=draft.path,
@@ -459,7 +456,7 @@ def _known_experience(draft: ShelvedDraft) -> KnownDraft:
     )
 
 
-def _find(drafts: Sequence[ShelvedDraft], word: str) -> ShelvedDraft:
+def _find_draft(drafts: Sequence[ShelvedDraft], word: str) -> ShelvedDraft:
     """Return the draft of that id, or the only one whose id begins or ends so."""
     exact = [draft for draft in drafts if draft.stem == word]
     near = [d for d in drafts if word and (d.stem.startswith(word) or d.stem.endswith(f"-{word}"))]
@@ -472,7 +469,7 @@ def _find(drafts: Sequence[ShelvedDraft], word: str) -> ShelvedDraft:
     raise DraftError(f"{word} could be {names}: give more of the name")
 
 
-def _unneeded(
+def _find_unneeded(
     drafts: Sequence[ShelvedDraft], covered: Mapping[str, str]
 ) -> Iterator[tuple[ShelvedDraft, str]]:
     """Yield the drafts that nobody needs and why; of copies an edited one stays, else the newest.

@@ -2,8 +2,7 @@
 
 A draft that a person has edited is never replaced: it is their work by then. What is replaced goes
 to the trash after its successor is written, so that a cut in between leaves one too many, not none.
-
-What learning from traces needs from the world, and what it answers with.
+What learning from traces needs from the world, and what it answers with, stands here as well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -284,7 +283,7 @@ _MOST_SECONDS = 3_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Text:
+class _NewDraft:
     """A draft before it is written."""
 
     name: str
@@ -301,7 +300,7 @@ class _Text:
         return {**page, REPLAY_FILE: self.script.encode()} if self.script else page
 
 
-class _Known:
+class _DraftIndex:
     """The drafts that are there and those that this build made, found by what makes two the same.
 
     A draft that is made now has no place yet where it could be removed from: it stands for itself.
@@ -318,7 +317,7 @@ class _Known:
 
     def add(self, facts: DraftFacts, draft: ShelvedDraft | None = None) -> None:
         """Remember a draft."""
-        for mark in _marks(facts):
+        for mark in _list_marks(facts):
             self._by_mark.setdefault(mark, []).append((draft, facts))
 
     def forget(self, draft: ShelvedDraft) -> None:
@@ -326,14 +325,14 @@ class _Known:
         for rows in self._by_mark.values():
             rows[:] = [row for row in rows if row[0] is not draft]
 
-    def same(self, facts: DraftFacts) -> list[ShelvedDraft | None]:
+    def find_same(self, facts: DraftFacts) -> list[ShelvedDraft | None]:
         """Return the drafts of the same work, each once; None for one of this build."""
-        rows = [row for mark in _marks(facts) for row in self._by_mark.get(mark, ())]
+        rows = [row for mark in _list_marks(facts) for row in self._by_mark.get(mark, ())]
         found = {id(old): draft for draft, old in rows if compare_drafts(facts, old)}
         return list(found.values())
 
 
-def _marks(facts: DraftFacts) -> tuple[str, ...]:
+def _list_marks(facts: DraftFacts) -> tuple[str, ...]:
     """Return what two drafts of the same work share at least one of."""
     marks = {"flow": facts.flow, "way": facts.behaviour, "slug": make_mixed_slug(facts.task)}
     return tuple(f"{kind} {mark}" for kind, mark in marks.items() if mark)
@@ -343,15 +342,15 @@ class DraftMaker:
     """Makes the drafts of one heap of traces; the shelf is locked by the caller."""
 
     def __init__(
-        self, tools: ExperiencePorts, shelf: DraftFolder, *, seen: frozenset[str], dry_run: bool
+        self, ports: ExperiencePorts, shelf: DraftFolder, *, seen: frozenset[str], dry_run: bool
     ) -> None:
-        self._tools, self._shelf, self._seen, self._dry_run = tools, shelf, seen, dry_run
-        self._strict = tools.spec_mode() is SpecMode.STRICT
+        self._ports, self._shelf, self._seen, self._dry_run = ports, shelf, seen, dry_run
+        self._strict = ports.spec_mode() is SpecMode.STRICT
         drafts = shelf.listed()
-        self._known = _Known(drafts)
+        self._known = _DraftIndex(drafts)
         self._names = {draft.stem for draft in drafts}
 
-    def made(self, traces: Sequence[Trace], progress: Progress) -> tuple[DraftOutcome, ...]:
+    def make_drafts(self, traces: Sequence[Trace], progress: Progress) -> tuple[DraftOutcome, ...]:
         """Return what becomes of each trace; the last of several copies stands for all of them.
 
         Raises:
@@ -361,22 +360,22 @@ class DraftMaker:
         # From the last to the first: whatever is refused leaves its place to an earlier copy.
         for done, trace in enumerate(reversed(traces)):
             progress("drafting", done, len(traces))
-            outcomes.append(self._made(trace))
+            outcomes.append(self._make(trace))
         return tuple(reversed(outcomes))
 
-    def _made(self, trace: Trace) -> DraftOutcome:
+    def _make(self, trace: Trace) -> DraftOutcome:
         own = self._known.traces.get(trace.id)
         facts = trace_facts(trace, generated_at="") if own is None else read_shelved_facts(own)
         outcome = DraftOutcome(trace=trace, status=DraftStatus.UNCHANGED, facts=facts)
         found = None if own is None else (own, "it has a draft already")
-        unchanged = found or self._unchanged(trace, facts)
+        unchanged = found or self._find_unchanged(trace, facts)
         if unchanged is not None:
             there, reason = unchanged
             if there is None:
                 return replace(outcome, reason=reason)
             at = replace(outcome, id=there.stem, path=there.path, script=there.script)
             return replace(at, facts=read_shelved_facts(there), reason=reason)
-        text, report = self._scanned(trace, self._text(trace))
+        text, report = self._scan(trace, self._write(trace))
         why = refusal_of(report)
         outcome = replace(
             outcome, facts=text.facts, reason=why or text.problem, findings=report.findings
@@ -389,9 +388,11 @@ class DraftMaker:
             # One that cannot be written must not keep the others from it.
             return replace(outcome, status=DraftStatus.REFUSED, reason=str(error))
 
-    def _unchanged(self, trace: Trace, facts: DraftFacts) -> tuple[ShelvedDraft | None, str] | None:
+    def _find_unchanged(
+        self, trace: Trace, facts: DraftFacts
+    ) -> tuple[ShelvedDraft | None, str] | None:
         """Return the draft that stands for a trace already, if any, and why; None for a new one."""
-        copies = self._known.same(facts)
+        copies = self._known.find_same(facts)
         there = [draft for draft in copies if draft is not None]
         edited = next((draft for draft in there if not is_untouched(draft.text)), None)
         if edited is not None:
@@ -404,16 +405,16 @@ class DraftMaker:
             return None, "it was seen before, and its draft was promoted or removed"
         return None
 
-    def _text(self, trace: Trace, name: str = "", *, scripted: bool = True) -> _Text:
-        at = self._tools.now()
+    def _write(self, trace: Trace, name: str = "", *, scripted: bool = True) -> _NewDraft:
+        at = self._ports.now()
         slug = make_strict_slug(trace.task) if self._strict else make_mixed_slug(trace.task)
-        name = name or self._free(at, slug)
+        name = name or self._choose_name(at, slug)
         script = (write_replay_script(trace, name=name) or "") if scripted else ""
-        wrong = self._wrong(script) if script else ""
+        wrong = self._check_script(script) if script else ""
         text = write_draft(
             trace,
             stem=name,
-            generated_at=self._tools.moment(at),
+            generated_at=self._ports.moment(at),
             script=f"scripts/auto/{name}.sh" if script and not wrong else "",
             strict=self._strict,
         )
@@ -421,37 +422,37 @@ class DraftMaker:
         if facts is None:
             raise DraftError(f"the draft {name} cannot be read back: this is a fault of Prowess")
         problem = f"no replay script: {wrong}" if wrong else ""
-        return _Text(
+        return _NewDraft(
             name=name, text=text, facts=facts, script="" if wrong else script, problem=problem
         )
 
-    def _wrong(self, script: str) -> str:
+    def _check_script(self, script: str) -> str:
         if len(script.encode()) > MOST_SCRIPT:
             return f"it would be larger than {MOST_SCRIPT} bytes"
-        return self._tools.check_script(script)
+        return self._ports.check_script(script)
 
-    def _free(self, at: float, slug: str) -> str:
+    def _choose_name(self, at: float, slug: str) -> str:
         """Return the first name from a moment on that nobody has."""
-        for name in _names(self._tools, at, slug):
+        for name in _try_names(self._ports, at, slug):
             if name not in self._names:
                 self._names.add(name)
                 return name
         raise DraftError(f"too many drafts are called {slug}: run `prowess experience clean`")
 
-    def _scanned(self, trace: Trace, text: _Text) -> tuple[_Text, ScanReport]:
+    def _scan(self, trace: Trace, text: _NewDraft) -> tuple[_NewDraft, ScanReport]:
         """Scan a draft; where only its script is refused, it goes without one."""
-        report = self._tools.scan(text.name, text.files)
+        report = self._ports.scan(text.name, text.files)
         why = refusal_of(report)
         if not why or not text.script:
             return text, report
-        bare = self._text(trace, text.name, scripted=False)
-        alone = self._tools.scan(bare.name, bare.files)
+        bare = self._write(trace, text.name, scripted=False)
+        alone = self._ports.scan(bare.name, bare.files)
         if refusal_of(alone):
             return text, report
         return replace(bare, problem=f"no replay script: the scanner refuses it: {why}"), alone
 
-    def _put(self, outcome: DraftOutcome, text: _Text) -> DraftOutcome:
-        copies = [draft for draft in self._known.same(text.facts) if draft is not None]
+    def _put(self, outcome: DraftOutcome, text: _NewDraft) -> DraftOutcome:
+        copies = [draft for draft in self._known.find_same(text.facts) if draft is not None]
         outcome = replace(outcome, id=text.name, replaced=tuple(one.stem for one in copies))
         if self._dry_run:
             self._known.add(text.facts)
@@ -464,7 +465,7 @@ class DraftMaker:
         )
         self._known.add(text.facts)
         for copy in copies:
-            self._shelf.remove(copy, now=self._tools.now())
+            self._shelf.remove(copy, now=self._ports.now())
             self._known.forget(copy)
         status = DraftStatus.REPLACED if copies else DraftStatus.WRITTEN
         return replace(outcome, status=status, path=path, script=script)
@@ -476,6 +477,6 @@ def read_shelved_facts(draft: ShelvedDraft) -> DraftFacts:
     return DraftFacts(task=draft.stem) if found is None else found
 
 
-def _names(tools: ExperiencePorts, at: float, slug: str) -> Iterator[str]:
+def _try_names(ports: ExperiencePorts, at: float, slug: str) -> Iterator[str]:
     for seconds in range(_MOST_SECONDS):
-        yield make_stem(tools.stamp(at + seconds), slug)
+        yield make_stem(ports.stamp(at + seconds), slug)

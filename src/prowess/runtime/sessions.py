@@ -2,25 +2,14 @@
 
 Routing looks at the skills as they are now: a skill that was changed since may be found where it
 was not, which is what a person wants to know. A session whose folder is gone is counted, but
-nothing can be said about what it missed.
+nothing can be said about what it missed. The last report is kept for a while, since to read and
+route takes seconds.
 
-Missed activations for people who look again and again: the last report is kept for a while.
-
-To read sessions and to route their prompts takes seconds, so one thread does it at a time, and
-whoever asks meanwhile gets the same answer.
-
-Corrections that prove that a skill was missed, as proposals that wait for a person.
-
-The person said what to do and the skill should have said it: the words go to that skill. One that
-lies where the workshop writes nothing (bundled, of another folder, of a user) stays as it is; the
-words then go to the topic's skill, as any correction does, and the reason says so. Nothing is ever
-applied from here, whatever the policy says.
-
-Trigger tests from real sessions: the very words that people used, and the skill that was meant.
-
-Certain are prompts whose skill was missed, as what followed proved, and prompts for which the agent
-took a skill by itself and nobody objected. A prompt that nods or corrects is about what came before
-it, and one that holds a secret is left out: a suite is a file that people commit.
+Corrections that prove that a skill was missed become proposals: the words go to that skill, or,
+where the workshop cannot write it, to the topic's skill. Nothing is ever applied from here,
+whatever the policy says. Trigger tests are the very words that people used, with the skill that was
+meant: prompts whose skill was missed, and prompts for which the agent took a skill by itself and
+nobody objected. One that holds a secret is left out: a suite is a file that people commit.
 """
 
 import hashlib
@@ -146,8 +135,8 @@ class _Counts:
 class SessionReports:
     """Reads sessions and says what became of skills in them."""
 
-    def __init__(self, tools: SessionPorts) -> None:
-        self._tools = tools
+    def __init__(self, ports: SessionPorts) -> None:
+        self._ports = ports
 
     def report(
         self,
@@ -166,11 +155,11 @@ class SessionReports:
             session: only the session whose id begins like this.
         """
         counts = _Counts(since_ms)
-        files = list(self._tools.files.files(since_ms, harness, session))
+        files = list(self._ports.files.files(since_ms, harness, session))
         if len(files) > MOST_FILES:
             counts.skipped[TOO_MANY_FILES] = len(files) - MOST_FILES
         found = self._read(files[:MOST_FILES])
-        sessions = _newest_of_each(
+        sessions = _keep_longest(
             [
                 one
                 for file in found
@@ -181,12 +170,12 @@ class SessionReports:
             ]
         )
         self._judge(sessions, counts)
-        return _summed(sessions, counts, tuple(file.problem for file in found if file.problem))
+        return _sum_up(sessions, counts, tuple(file.problem for file in found if file.problem))
 
     def _read(self, files: Sequence[Callable[[], SessionFile]]) -> list[SessionFile]:
         found: list[SessionFile] = []
         for done, read in enumerate(files):
-            self._tools.progress("reading sessions", done, len(files))
+            self._ports.progress("reading sessions", done, len(files))
             found.append(read())
         return found
 
@@ -197,17 +186,17 @@ class SessionReports:
             by_folder[one.cwd].append(one)
         done, total = 0, sum(len(one.turns) for one in sessions)
         for folder, group in by_folder.items():
-            snapshot = self._tools.skills_in(folder) if folder else None
+            snapshot = self._ports.skills_in(folder) if folder else None
             if snapshot is None:
                 counts.skipped[GONE] += len(group)
             names = {skill.name for skill in snapshot.usable} if snapshot else set()
             for one in group:
-                self._tools.progress("routing prompts", done, total)
-                sure = {} if snapshot is None else self._sure(one, snapshot, counts)
+                self._ports.progress("routing prompts", done, total)
+                sure = {} if snapshot is None else self._route_turns(one, snapshot, counts)
                 _count(one, sure, names, counts)
                 done += len(one.turns)
 
-    def _sure(
+    def _route_turns(
         self, session: Session, snapshot: Snapshot, counts: _Counts
     ) -> dict[int, tuple[Sure, ...]]:
         found: dict[int, tuple[Sure, ...]] = {}
@@ -219,13 +208,13 @@ class SessionReports:
                     continue
                 counts.routed += 1
                 asked = Asked(snapshot=snapshot, context=Context(loaded=loaded))
-                route = self._tools.route(turn.prompt, asked)
+                route = self._ports.route(turn.prompt, asked)
                 counts.notes.update(dict.fromkeys(route.notes))
-                found[turn.number] = tuple(self._of_route(route, session.harness))
+                found[turn.number] = tuple(self._read_route(route, session.harness))
             loaded |= {plain_name(name) for name in turn.used}
         return found
 
-    def _of_route(self, route: Route, harness: str) -> Iterator[Sure]:
+    def _read_route(self, route: Route, harness: str) -> Iterator[Sure]:
         if route.decision is not Decision.LOAD:
             return
         for match in route.matches:
@@ -234,12 +223,12 @@ class SessionReports:
                     skill=match.skill.name,
                     score=match.score,
                     why=match.reasons[0] if match.reasons else "",
-                    description=_shown_description(match.skill),
-                    in_folders=self._tools.in_folders(match.skill.source.root, harness),
+                    description=_join_description(match.skill),
+                    in_folders=self._ports.in_folders(match.skill.source.root, harness),
                 )
 
 
-def _summed(
+def _sum_up(
     sessions: Sequence[Session], counts: _Counts, problems: tuple[str, ...]
 ) -> SessionsReport:
     """Return the report of what was counted."""
@@ -251,7 +240,7 @@ def _summed(
     return SessionsReport(
         since_ms=counts.since_ms,
         sessions=tuple(sessions),
-        skills=tuple(sorted(counts.skills.values(), key=_worth)),
+        skills=tuple(sorted(counts.skills.values(), key=_rank)),
         missed=tuple(sorted(counts.missed, key=lambda one: (_ORDER[one.kind], -one.turn.at_ms))),
         skipped=dict(counts.skipped),
         problems=problems,
@@ -259,7 +248,7 @@ def _summed(
     )
 
 
-def _shown_description(skill: Skill) -> str:
+def _join_description(skill: Skill) -> str:
     return f"{skill.description} {skill.when_to_use}".strip()
 
 
@@ -287,12 +276,12 @@ def _count(
             counts.of(miss.skill).probable += not is_proved
 
 
-def _worth(one: SkillNumbers) -> tuple[int, int, int, str]:
+def _rank(one: SkillNumbers) -> tuple[int, int, int, str]:
     """Put first what somebody should look at."""
     return (-one.missed, -one.used, -one.routed, one.name)
 
 
-def _newest_of_each(sessions: Sequence[Session]) -> list[Session]:
+def _keep_longest(sessions: Sequence[Session]) -> list[Session]:
     """Return each session once, the newest first: one that is resumed is copied to another file."""
     kept: dict[tuple[str, str], Session] = {}
     for one in sessions:
@@ -379,10 +368,10 @@ def find_lessons(misses: Sequence[Missed]) -> Iterator[MissedLesson]:
 class MissedCorrections:
     """Proposes what missed skills should have said."""
 
-    def __init__(self, tools: WorkshopPorts, agent_id: str) -> None:
-        self._tools, self._agent_id = tools, agent_id
-        self._proposals = Proposals(tools)
-        self._writable = {one.name for one in tools.neighbours(agent_id)}
+    def __init__(self, ports: WorkshopPorts, agent_id: str) -> None:
+        self._ports, self._agent_id = ports, agent_id
+        self._proposals = Proposals(ports)
+        self._writable = {one.name for one in ports.neighbours(agent_id)}
 
     def propose(self, one: MissedLesson) -> tuple[Proposal | None, bool]:
         """Return the proposal that waits for a person now, and whether it is new.
@@ -393,7 +382,7 @@ class MissedCorrections:
             ProposalError: it cannot be proposed; nothing was stored.
             StoreError: the store cannot be used.
         """
-        workspace = self._tools.workspace(self._agent_id)
+        workspace = self._ports.workspace(self._agent_id)
         proposed = self._proposals.propose(workspace, self._draft(one))
         waits = proposed.is_new or proposed.proposal.state in _WAITING
         return (proposed.proposal if waits else None), proposed.is_new
@@ -412,26 +401,21 @@ class MissedCorrections:
             agent_id=self._agent_id,
             session_id=one.missed.session.id,
             # The same words are the same wish, whichever skill they would go to by now.
-            payload=_words_hash(one.found.instruction),
+            payload=_hash_words(one.found.instruction),
             compare=False,
         )
         if skill in self._writable:
             return draft
-        where = self._tools.elsewhere(skill, self._agent_id)
+        where = self._ports.elsewhere(skill, self._agent_id)
         lies = f", which lies at {one_line(where)[:_MOST_PATH]}," if where else ""
         # Among the words of others, these have to say what they are about.
         found = replace(one.found, instruction=f"{skill}: {one.found.instruction}")
-        return Draft(
+        return replace(
+            draft,
             skill=topic.skill,
             title=topic.title,
             reason=f"{reason}; {skill}{lies} is not changed from here",
-            source=draft.source,
             edit=Create(description=found.description, body=found.body),
-            evidence=draft.evidence,
-            agent_id=draft.agent_id,
-            session_id=draft.session_id,
-            payload=draft.payload,
-            compare=False,
         )
 
 
@@ -445,7 +429,7 @@ def _evidence(one: MissedLesson) -> tuple[Evidence, ...]:
     )
 
 
-def _words_hash(instruction: str) -> str:
+def _hash_words(instruction: str) -> str:
     words = f"correction\0{instruction}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(words).hexdigest()
 
@@ -468,12 +452,12 @@ class TriggerCases(NamedTuple):
     with_secrets: int
 
 
-def trigger_cases(report: SessionsReport) -> TriggerCases:
+def make_trigger_cases(report: SessionsReport) -> TriggerCases:
     """Return the cases of a report, each prompt once."""
     known = {one.name for one in report.skills}
     found: dict[str, dict[str, None]] = {}
     with_secrets: set[str] = set()
-    for prompt, skill in _pairs(report):
+    for prompt, skill in _find_pairs(report):
         if skill not in known or not _stands_alone(prompt):
             continue
         if hidden_in(prompt).text != prompt:
@@ -489,15 +473,15 @@ def _stands_alone(prompt: str) -> bool:
     return is_long and not is_follow_up(prompt) and not corrects(prompt)
 
 
-def _pairs(report: SessionsReport) -> Iterator[tuple[str, str]]:
+def _find_pairs(report: SessionsReport) -> Iterator[tuple[str, str]]:
     for miss in report.missed:
         if miss.kind is MissKind.MISSED:
             yield miss.turn.prompt, miss.skill
     for session in report.sessions:
-        yield from _taken(session, report.since_ms)
+        yield from _find_taken(session, report.since_ms)
 
 
-def _taken(session: Session, since_ms: int) -> Iterator[tuple[str, str]]:
+def _find_taken(session: Session, since_ms: int) -> Iterator[tuple[str, str]]:
     """Yield the prompts for which the agent first took a skill, unless it was told otherwise."""
     before: set[str] = set()
     for turn in session.turns:

@@ -323,6 +323,14 @@ def test_lines_without_ids_are_read_in_their_order() -> None:
     assert [(trace.ok, len(trace.steps)) for trace in _read(lines).traces] == [(True, 1)]
 
 
+def test_a_block_whose_type_is_no_text_is_passed_over() -> None:
+    log = Log()
+    log.user("Count the files")
+    log.agent({"type": ["tool_use"]}, {"type": {}}, _text("There are three."))
+
+    assert _only(log).final_message == "There are three."
+
+
 def test_the_work_of_a_sub_agent_is_no_task() -> None:
     log = Log()
     log.user("look around", isSidechain=True)

@@ -184,9 +184,9 @@ def _code(found: "SessionsReport", session: str, *, only_missed: bool) -> int:
 
 
 def _export(found: "SessionsReport", target: str) -> "TriggerCases":
-    from prowess.runtime.sessions import trigger_cases
+    from prowess.runtime.sessions import make_trigger_cases
 
-    made = trigger_cases(found)
+    made = make_trigger_cases(found)
     if target.lower().endswith(".jsonl"):
         lines = [json.dumps(wire_sessions.case(one), ensure_ascii=False) for one in made.cases]
         text = "".join(f"{line}\n" for line in lines)
