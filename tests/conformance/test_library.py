@@ -7,7 +7,7 @@ import pytest
 
 import prowess
 from prowess.skills.model import Tier
-from prowess.skills.sections import sections
+from prowess.skills.sections import split_sections
 from prowess.testing import make_skill, open_memory
 
 from .world import NO_SUCH_BIN, World, openclaw
@@ -91,7 +91,7 @@ def test_the_body_is_mapped_to_the_lines_of_the_file(world: World) -> None:
     body = "Before.\n\n# One\n\nText.\n\n```\n# not a heading\n```\n\n## Two\n\nMore.\n"
     path = world.skill("alpha", body=body)
 
-    found = sections(world.open().skills.find("alpha").skill)
+    found = split_sections(world.open().skills.find("alpha").skill)
 
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [(part.title, part.level) for part in found] == [("", 0), ("One", 1), ("Two", 2)]

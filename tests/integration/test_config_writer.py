@@ -9,7 +9,8 @@ from tests.rows import each_row
 
 from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
 from prowess.host.config.file import ConfigFile
-from prowess.host.config.writer import REDACTED, check_value, is_known, redacted, split_key, write
+from prowess.host.config.writer import check_value, is_known, split_key, write
+from prowess.runtime.config.redaction import REDACTED, redact
 
 PINNED = ("skills", "pinned")
 
@@ -141,7 +142,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_what_may_be_a_secret_is_never_shown() -> None:
-    shown = redacted(
+    shown = redact(
         {
             "skills": {"entries": {"x": {"apiKey": "s1", "env": {"A": "s2", "EMPTY": ""}}}},
             "auth": {"mode": "s3"},

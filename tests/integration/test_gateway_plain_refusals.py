@@ -9,7 +9,7 @@ from tests.integration.gateway_world import TOKEN, Peer, ask
 from tests.integration.house_world import House, inhabited, visited
 
 from prowess.gateway.calls import Json
-from prowess.gateway.gate import HostRules, Knock, refusal
+from prowess.gateway.gate import HostRules, Knock, find_refusal
 
 MANAGED, WORKSPACE = "openclaw-managed", "openclaw-workspace"
 OPEN = HostRules(loopback_only=False)
@@ -69,7 +69,7 @@ def test_a_right_of_another_role_is_refused_with_the_role(house: House) -> None:
     ],
 )
 def test_who_is_turned_away_is_told_which_setting_lets_them_in(knock: Knock, setting: str) -> None:
-    found = refusal(knock, OPEN)
+    found = find_refusal(knock, OPEN)
 
     assert found is not None
     assert setting in found

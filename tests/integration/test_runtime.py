@@ -9,7 +9,7 @@ import pytest
 import prowess
 from prowess.host.sources.roots import named
 from prowess.settings import Limits, SpecMode
-from prowess.skills.sections import sections
+from prowess.skills.sections import split_sections
 from prowess.skills.validation import plan
 from prowess.wiring import Runtime
 
@@ -80,7 +80,7 @@ def test_the_last_section_ends_with_the_file(tmp_path: Path, runtime: Runtime) -
         tmp_path / "work/skills/one", "name: one\ndescription: x", "# A\n\ntext\n\n## B\nend\n"
     )
 
-    found = sections(runtime.skills.find("one").skill)
+    found = split_sections(runtime.skills.find("one").skill)
 
     assert [(part.title, part.line, part.last_line) for part in found] == [
         ("A", 5, 8),

@@ -25,9 +25,10 @@ from prowess.cli.render import (
     print_text,
 )
 from prowess.errors import ConfigKeyError
-from prowess.host.config.writer import check_value, is_known, is_text, shown, split_key, write
+from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
 from prowess.host.sources.discovery import plugin_sources
 from prowess.host.sources.roots import expand
+from prowess.runtime.config.redaction import show_config
 from prowess.skills.model import Tier
 from prowess.wiring import Runtime, open_runtime
 
@@ -71,7 +72,7 @@ def path_command(*, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def get_command(key: str | None, *, as_json: bool) -> int:
     """Print the config, or the value of one dotted KEY. Secrets are replaced by a marker."""
-    found = shown(open_runtime().config.values())
+    found: object = show_config(open_runtime().config.values())
     for part in [] if key is None else split_key(key):
         if not isinstance(found, dict) or part not in found:
             raise ConfigKeyError(str(key), "is not set; `prowess config get` prints all that is.")

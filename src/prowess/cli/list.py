@@ -17,7 +17,7 @@ from prowess.cli.render import (
 from prowess.runtime.service import SkillStatus, StatusReport
 from prowess.skills.eligibility import missing_text
 from prowess.skills.model import Diagnostic, Severity
-from prowess.skills.prompt import short_path
+from prowess.skills.prompt import shorten_path
 from prowess.wire import skills as wire
 from prowess.wiring import open_runtime
 
@@ -125,7 +125,7 @@ def _print_problems(report: StatusReport, homes: Sequence[str]) -> None:
 
 def problem_line(problem: Diagnostic, homes: Sequence[str] = ()) -> str:
     """Return a diagnostic as one line: place, code, message and what to do."""
-    place = short_path(problem.path, homes)
+    place = shorten_path(problem.path, homes)
     if problem.line is not None:
         place += f":{problem.line}"
     return f"{place}: {problem.code}: {problem.message}. {problem.fix}"

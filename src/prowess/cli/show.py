@@ -9,7 +9,7 @@ from prowess.cli.options import common, complete_skill
 from prowess.cli.render import print_json, print_text
 from prowess.runtime.service import SkillStatus
 from prowess.skills.explanation import Explanation
-from prowess.skills.sections import sections
+from prowess.skills.sections import split_sections
 from prowess.skills.text import clean
 from prowess.wire import skills as wire
 from prowess.wiring import open_runtime
@@ -34,7 +34,7 @@ def show_command(name: str, workspace: str | None, agent: str | None, *, as_json
 def _sections(status: SkillStatus) -> list[wire.Json]:
     return [
         {"title": clean(part.title), "level": part.level, "line": part.line}
-        for part in sections(status.skill)
+        for part in split_sections(status.skill)
     ]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing.words import words_of
+from prowess.routing.words import split_words
 from prowess.skills.model import Skill
 
 Encode: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -162,7 +162,7 @@ class Bm25Baseline:
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    words = words_of(text)
+    words = split_words(text)
     return words.running + words.grams
 
 

@@ -226,7 +226,7 @@ def read_scenario(name: str, text: str) -> Scenario | Broken:
     if loaded.problems:
         found = [Problem(one.line, f"is not YAML: {one.message}") for one in loaded.problems]
         return Broken(name=name, problems=tuple(found))
-    locate = yaml_text.locator(text)
+    locate = yaml_text.make_locator(text)
     try:
         document = _Document.model_validate(loaded.root)
     except ValidationError as error:

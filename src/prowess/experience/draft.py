@@ -405,12 +405,12 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
         said["triggers"] = {"any": [task]}
     about = f"Auto-generated draft for: {(task or _NO_TASK).translate(_ANGLES)}"
     yield "---"
-    yield f"name: {yaml_text.quoted(name)}"
-    yield f"description: {yaml_text.quoted(f'{about} (review it before use)')}"
+    yield f"name: {yaml_text.quote(name)}"
+    yield f"description: {yaml_text.quote(f'{about} (review it before use)')}"
     if not strict:
         yield "disable-model-invocation: true"
     yield "metadata:"
-    yield f"  openclaw: {yaml_text.quoted(json.dumps(said, ensure_ascii=False))}"
+    yield f"  openclaw: {yaml_text.quote(json.dumps(said, ensure_ascii=False))}"
     yield "---"
 
 

@@ -21,7 +21,7 @@ from prowess.experience.fingerprint import COARSE_STEPS, hash_behaviour, hash_fl
 from prowess.experience.redaction import HIDDEN, remove_secrets
 from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter
-from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, mapping
+from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, read_mapping
 from prowess.skills.metadata import resolve
 from prowess.skills.model import Value
 from prowess.skills.text import clean, one_line
@@ -350,7 +350,7 @@ def normalize_lines(text: str) -> str:
 def _generated(reader: FieldReader) -> Mapping[str, Value]:
     raw = resolve(reader).raw
     try:
-        return mapping(mapping(raw.get("openclaw")).get("generated"))
+        return read_mapping(read_mapping(raw.get("openclaw")).get("generated"))
     except UnreadableError:
         # Whatever it is, it is not what a draft says.
         return {}

@@ -46,7 +46,7 @@ class HostRules:
     loopback_only: bool = True
 
 
-def refusal(knock: Knock, admission: HostRules) -> str | None:
+def find_refusal(knock: Knock, admission: HostRules) -> str | None:
     """Return why a request is turned away, or None."""
     if admission.loopback_only and not is_loopback(knock.peer):
         return "this gateway serves its own machine only: start it with a token to serve others"
@@ -157,7 +157,7 @@ class GateMiddleware:
             await self._app(scope, receive, send)
             return
         answers = _Answers(scope, send)
-        problem = refusal(_knock(scope), self._admission)
+        problem = find_refusal(_knock(scope), self._admission)
         if problem is not None:
             await deny(scope, receive, answers, problem_answer(403, Code.FORBIDDEN, problem))
             return

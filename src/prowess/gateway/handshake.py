@@ -125,7 +125,7 @@ def common_protocol(oldest: int, newest: int) -> int | None:
     return protocol if protocol >= max(oldest, OLDEST_PROTOCOL) else None
 
 
-def granted(role: str, asked: Iterable[str] | None) -> frozenset[ClientScope]:
+def grant_scopes(role: str, asked: Iterable[str] | None) -> frozenset[ClientScope]:
     """Return the rights of a client that asked for these; the unknown ones are passed over."""
     if role == NODE:
         return frozenset({ClientScope.NODE})
@@ -137,9 +137,9 @@ def granted(role: str, asked: Iterable[str] | None) -> frozenset[ClientScope]:
     )
 
 
-def owner(connection_id: str, name: str) -> Client:
+def make_owner(connection_id: str, name: str) -> Client:
     """Return a client of one call with every right, as who sends the token in a header is."""
-    rights = granted(OPERATOR, None)
+    rights = grant_scopes(OPERATOR, None)
     return Client(id=connection_id, role=OPERATOR, scopes=rights, name=name, stays=False)
 
 
@@ -184,7 +184,7 @@ def _client(said: ConnectParams, role: str, visit: Visit) -> Client:
     return Client(
         id=visit.connection_id,
         role=role,
-        scopes=granted(role, said.scopes),
+        scopes=grant_scopes(role, said.scopes),
         name=_shown(said.client.display_name or said.client.id),
         platform=_shown(said.client.platform or ""),
     )

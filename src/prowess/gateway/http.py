@@ -35,7 +35,7 @@ from prowess.gateway.frames import (
     too_large,
 )
 from prowess.gateway.gate import problem_answer
-from prowess.gateway.handshake import Rejected, owner
+from prowess.gateway.handshake import Rejected, make_owner
 from prowess.gateway.workers import Lane
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -159,7 +159,7 @@ class Web:
         return await self._call(found, http.client.host if http.client else "")
 
     async def _call(self, request: RequestFrame, peer: str) -> Response:
-        client = owner(f"rpc-{secrets.token_hex(4)}", "rpc")
+        client = make_owner(f"rpc-{secrets.token_hex(4)}", "rpc")
         hub, answering = self._gateway.hub, self._gateway.answering
         # A call goes on when the one who asked is gone: no write is cut.
         task = hub.start(

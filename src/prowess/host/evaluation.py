@@ -25,7 +25,7 @@ from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.settings import Limits
 from prowess.skills import frontmatter, yaml_text
-from prowess.skills.json_text import RepeatedKeyError, relaxed, strict_loads
+from prowess.skills.json_text import RepeatedKeyError, relax, strict_loads
 from prowess.skills.text import plain_name
 
 _MAX_MEMORY = 100_000_000
@@ -273,7 +273,7 @@ def _json(text: str, shown: str) -> object:
         return _loads(text)
     except json.JSONDecodeError as error:
         try:
-            return _loads(relaxed(text))
+            return _loads(relax(text))
         except ValueError:
             raise SuiteError(f"{shown}:{error.lineno}", f"is not JSON: {error.msg}.") from error
     except ValueError as error:

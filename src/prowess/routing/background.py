@@ -67,6 +67,6 @@ def read_messages() -> Messages:
     return Messages(*(tuple(table[side].strip().splitlines()) for side in Messages._fields))
 
 
-def texts() -> tuple[str, ...]:
+def list_messages() -> tuple[str, ...]:
     """Return every text whose vector is needed to draw the line."""
     return (*read_messages().errands, *read_messages().everyday)

@@ -125,7 +125,7 @@ def cosines(rows: Floats, message: Floats) -> Floats:
     return near
 
 
-def texts_of(skill: SkillEvidence) -> Iterator[str]:
+def list_texts(skill: SkillEvidence) -> Iterator[str]:
     """Yield every text of a skill whose vector is needed."""
     yield skill.text
     if skill.opening:

@@ -99,7 +99,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s")
 _EDGE_CHARS = " \t\r\n,;:-—\u2013(*_"
 
 
-def split(text: str, *, own_name: str = "") -> Split:
+def split_roles(text: str, *, own_name: str = "") -> Split:
     """Take `text` apart by role; `own_name` is a skill's name, which is no hand-off."""
     masked = _QUOTED.sub(lambda match: '"' + "x" * (len(match.group()) - 2) + '"', text)
     cuts: list[_Span] = []
@@ -125,7 +125,7 @@ def split(text: str, *, own_name: str = "") -> Split:
     return Split(positive or " ".join(text.split()), negatives, tuple(dict.fromkeys(handoffs)))
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of `text`, in order."""
     return tuple(text[span.start : span.end].strip() for span in _sentences(text))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from prowess.routing import background as everyday
 from prowess.routing.background import Everyday
 from prowess.routing.breadth import Breadth, measure_meaning, measure_words
-from prowess.routing.dense import DenseIndex, PhraseGroup, texts_of
+from prowess.routing.dense import DenseIndex, PhraseGroup, list_texts
 from prowess.routing.handoffs import Handoff
 from prowess.routing.lexical import LexicalIndex, Postings
 from prowess.routing.passages import SkillEvidence
@@ -68,7 +68,9 @@ class SkillIndex:
         if encoded is not None:
             dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
             line = Everyday.between(encoded.vectors, dense.whole)
-            strangers = np.array([encoded.vectors[text] for text in everyday.texts()], np.float32)
+            strangers = np.array(
+                [encoded.vectors[text] for text in everyday.list_messages()], np.float32
+            )
             meaning = measure_meaning(dense, strangers)
         return cls(
             skills=tuple(skills),
@@ -78,21 +80,21 @@ class SkillIndex:
             lexical=lexical,
             hints=HintIndex(skills),
             dense=dense,
-            breadth=Breadth(meaning, measure_words(lexical, everyday.texts())),
+            breadth=Breadth(meaning, measure_words(lexical, everyday.list_messages())),
             everyday=line,
             english_only=encoded is not None and encoded.english_only,
             encoder_id="" if encoded is None else encoded.encoder_id,
         )
 
 
-def needed_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
+def list_index_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
     """Yield every text whose vector is needed, some of them more than once."""
-    yield from everyday.texts()
+    yield from everyday.list_messages()
     for one in evidence:
-        yield from texts_of(one)
+        yield from list_texts(one)
 
 
-def with_handoffs(evidence: Sequence[SkillEvidence]) -> list[SkillEvidence]:
+def add_handoffs(evidence: Sequence[SkillEvidence]) -> list[SkillEvidence]:
     """Give each skill the requests that others hand to it: "for slides use deck-maker"."""
     places = {one.name.casefold(): index for index, one in enumerate(evidence)}
     handed: dict[int, list[str]] = {}
@@ -130,7 +132,7 @@ _KINDS: Mapping[str, type] = {
 _FRESH = frozenset(("skills", "hints"))
 
 
-def packed(index: SkillIndex) -> bytes:
+def pack_index(index: SkillIndex) -> bytes:
     """Return `index` as bytes."""
     arrays: list[_Array] = []
     tree = {
@@ -146,7 +148,7 @@ def packed(index: SkillIndex) -> bytes:
     return _MAGIC + _number(zlib.crc32(body)) + body
 
 
-def unpacked(raw: bytes, skills: Sequence[Skill]) -> SkillIndex | None:
+def unpack_index(raw: bytes, skills: Sequence[Skill]) -> SkillIndex | None:
     """Return the index of `skills` that was packed; None where the bytes hold none."""
     start = len(_MAGIC) + _NUMBER
     if not raw.startswith(_MAGIC) or raw[len(_MAGIC) : start] != _number(zlib.crc32(raw[start:])):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prowess.routing.passages import SkillEvidence
-from prowess.routing.words import Words, spellings, words_of
+from prowess.routing.words import Words, find_spellings, split_words
 
 Floats: TypeAlias = NDArray[np.float32]
 _Ids: TypeAlias = NDArray[np.int64]
@@ -39,13 +39,13 @@ class Terms(NamedTuple):
 _FIELD_WEIGHTS = (3.0, 2.0, 2.0, 0.7)
 
 
-def terms_of(evidence: SkillEvidence) -> Terms:
+def read_terms(evidence: SkillEvidence) -> Terms:
     """Return the words by which a message can find the skill."""
     return Terms(
-        name=words_of(evidence.name),
-        description=words_of(evidence.positive),
-        requests=words_of("\n".join(evidence.requests)),
-        body=words_of(evidence.body),
+        name=split_words(evidence.name),
+        description=split_words(evidence.positive),
+        requests=split_words("\n".join(evidence.requests)),
+        body=split_words(evidence.body),
     )
 
 
@@ -133,7 +133,7 @@ class LexicalIndex:
 
     def score(self, message: str) -> LexicalScores:
         """Score every skill; a long message should be cut to its asking part before."""
-        query = self._query(words_of(message))
+        query = self._query(split_words(message))
         scores, coverage, names = (np.zeros(self.size, np.float32) for _ in range(3))
         for term in query.words:
             idf, at = self._words.idf[term], self._words.of(term)
@@ -157,7 +157,7 @@ class LexicalIndex:
     def matched_words(self, message: str, skill: int, most: int = 5) -> tuple[str, ...]:
         """Return the words of `message` that speak most for the skill, as they are written."""
         worth: dict[str, float] = {}
-        for word, written in spellings(message).items():
+        for word, written in find_spellings(message).items():
             term = self._vocabulary.get(word)
             if term is None:
                 continue

@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
-from prowess.routing.handoffs import Handoff, is_exclusion, sentences, split
+from prowess.routing.handoffs import Handoff, is_exclusion, split_roles, split_sentences
 from prowess.skills.model import Skill, Value
 
 _MOST_PHRASES, _MOST_FOUND = 24, 4
@@ -100,10 +100,10 @@ class SkillEvidence:
         return " ".join(_NAME_SEPARATORS.split(self.name)).strip()
 
 
-def evidence_of(skill: Skill) -> SkillEvidence:
+def read_evidence(skill: Skill) -> SkillEvidence:
     """Take the skill's text apart by what each part says about when it is meant."""
-    described = split(skill.description[:_LONGEST_DESCRIPTION], own_name=skill.name)
-    when = split(skill.when_to_use[:_LONGEST_DESCRIPTION], own_name=skill.name)
+    described = split_roles(skill.description[:_LONGEST_DESCRIPTION], own_name=skill.name)
+    when = split_roles(skill.when_to_use[:_LONGEST_DESCRIPTION], own_name=skill.name)
     positive = f"{described.positive} {when.positive}".strip()
     body = _read(skill.body[:_LONGEST_BODY])
     requests = _cleaned(_authored(skill))
@@ -185,7 +185,7 @@ def _spoken(text: str) -> Iterator[str]:
     unquoted = _QUOTED.sub("", text)
     for match in _USE_WHEN.finditer(unquoted):
         yield _DANGLING.sub("", match.group("clause"))
-    yield from sentences(text)
+    yield from split_sentences(text)
 
 
 def _quotes(text: str) -> Iterator[str]:

@@ -16,8 +16,8 @@ from prowess.routing.decision import DEFAULT, Scale
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.triggers import Hints, Named, folded, is_called, is_follow_up
-from prowess.routing.words import asking_part, shape_of
+from prowess.routing.triggers import Hints, Named, fold, is_called, is_follow_up
+from prowess.routing.words import find_asking_part, measure_shape
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -142,7 +142,7 @@ class Ranking:
 def read(message: str, context: Context | None = None) -> Query:
     """Prepare a message; its vector is added by whoever has an encoder."""
     text = message.replace("\0", " ")
-    return Query(message=text, ask=asking_part(text), context=context or Context())
+    return Query(message=text, ask=find_asking_part(text), context=context or Context())
 
 
 def outright(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | None:
@@ -186,7 +186,7 @@ def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route 
     if not called or choice.most < 1:
         return None
     # A name stands over the key of another skill.
-    text = folded(query.message)
+    text = fold(query.message)
     skills = [index.skills[place] for place in called]
     skill = next((skill for skill in skills if is_called(text, skill.name)), skills[0])
     match = Match(skill=skill, score=1.0, signals={"named": 1.0}, reasons=(CALLED,))
@@ -204,7 +204,7 @@ def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route 
 def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking:
     """Score every skill for the message."""
     lexical = index.lexical.score(query.ask)
-    shape = shape_of(query.ask)
+    shape = measure_shape(query.ask)
     words = index.lexical.words_per_skill
     weight, dense, leaning = 0.0, None, 0.0
     if index.dense is not None and query.vector is not None:

@@ -71,7 +71,7 @@ class Hints(NamedTuple):
     path: str = ""
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return `text` as phrases are compared: compatible characters equal, case and spaces apart."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -91,7 +91,7 @@ def _follow_ups() -> re.Pattern[str]:
     return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)
 
 
-def paths_in(message: str) -> tuple[str, ...]:
+def find_paths(message: str) -> tuple[str, ...]:
     """Return what looks like a path or a file in `message`."""
     words = (word for word in message.split() if len(word) <= _LONGEST_PATH)
     plain = (word.lstrip(_OPENING).rstrip(_CLOSING).removeprefix("./") for word in words)
@@ -104,7 +104,7 @@ class _Phrase:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._wanted = folded(text)
+        self._wanted = fold(text)
         self._pattern: re.Pattern[str] | None = None
 
     def is_in(self, message: str) -> bool:
@@ -146,7 +146,7 @@ class HintIndex:
         self._names: dict[str, list[tuple[int, str]]] = {}
         self._triggers: dict[int, _Triggers] = {}
         for index, skill in enumerate(skills):
-            for name in {folded(skill.name), folded(skill.key)} - {""}:
+            for name in {fold(skill.name), fold(skill.key)} - {""}:
                 first = _WORD.search(name)
                 word = _ODD if first is None else first.group()
                 self._names.setdefault(word, []).append((index, name))
@@ -163,7 +163,7 @@ class HintIndex:
 
     def of(self, message: str, paths: Sequence[str] = ()) -> dict[int, Hints]:
         """Return what `message` and the files at hand say outright, for the skills concerned."""
-        text = folded(message)
+        text = fold(message)
         found: dict[int, Hints] = {}
         for word in dict.fromkeys((_ODD, *_WORD.findall(text))):
             for index, name in self._names.get(word, ()):
@@ -175,7 +175,7 @@ class HintIndex:
                 trigger=triggers.found_in(text),
                 veto=next((phrase.text for phrase in triggers.none if phrase.is_in(text)), ""),
             )
-        here = (*paths, *paths_in(message))
+        here = (*paths, *find_paths(message))
         for index, globs in self._globs.items() if here else ():
             path = next((path for path in here if _matches(path, globs)), "")
             found[index] = found.get(index, Hints())._replace(path=path)
@@ -189,7 +189,7 @@ def contains(message: str, phrase: str) -> bool:
 
 def is_called(message: str, name: str) -> bool:
     """True where the folded `message` is this name, or begins with it as a command."""
-    return _named(message, folded(name)) is Named.CALLED
+    return _named(message, fold(name)) is Named.CALLED
 
 
 def _named(message: str, name: str) -> Named:

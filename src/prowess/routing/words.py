@@ -104,11 +104,11 @@ def is_foreign(text: str) -> bool:
     """True where most letters of `text` are of a script that an English encoder cannot read."""
     if text.isascii():
         return False
-    shape = shape_of(text)
+    shape = measure_shape(text)
     return max(shape.dense_script, shape.non_latin) > _MOST_LETTERS
 
 
-def words_of(text: str) -> Words:
+def split_words(text: str) -> Words:
     """Return the words of `text`: folded, split, stemmed, without stop words."""
     running: list[str] = []
     joined: list[str] = []
@@ -123,7 +123,7 @@ def words_of(text: str) -> Words:
     return Words(tuple(running), tuple(joined), tuple(grams))
 
 
-def spellings(text: str) -> dict[str, str]:
+def find_spellings(text: str) -> dict[str, str]:
     """Return how each word that `words_of` finds in `text` is written there."""
     found: dict[str, str] = {}
     for token in _tokens(text):
@@ -137,7 +137,7 @@ def spellings(text: str) -> dict[str, str]:
     return found
 
 
-def asking_part(message: str) -> str:
+def find_asking_part(message: str) -> str:
     """Return the part of `message` that asks, at most about 2,000 characters: its prose.
 
     Code, logs and quotes are many words about something else, so they speak only where the
@@ -147,16 +147,16 @@ def asking_part(message: str) -> str:
         return message
     if len(message) > 2 * _WINDOW:
         message = f"{message[:_WINDOW]}\n{message[-_WINDOW:]}"
-    prose, pasted = _told_apart(message)
+    prose, pasted = _part_pasted(message)
     asked = _ends(prose, _LONGEST_ASK)
-    said = shape_of(asked).content_words
+    said = measure_shape(asked).content_words
     if said >= _ENOUGH_WORDS or not pasted:
         return asked or _ends(message, _LONGEST_ASK)
     some = _ends(pasted, _LONGEST_PASTE if said else _LONGEST_ASK)
     return _ends(f"{asked}\n{some}".strip(), _LONGEST_ASK)
 
 
-def _told_apart(message: str) -> tuple[str, str]:
+def _part_pasted(message: str) -> tuple[str, str]:
     """Return what a person wrote in `message` and what was pasted into it: code, logs, quotes."""
     prose: list[str] = []
     pasted: list[str] = []
@@ -176,9 +176,9 @@ def _ends(text: str, most: int) -> str:
     return f"{text[:first]}\n{text[first - most + 1 :]}"
 
 
-def shape_of(text: str) -> MessageShape:
+def measure_shape(text: str) -> MessageShape:
     """Return the statistics of `text` that tell which signals can be trusted on it."""
-    folded = _folded(text)
+    folded = _fold(text)
     letters = max(_letter_count(_LETTERS, folded), 1)
     dense = _letter_count(_DENSE_RUN, folded)
     tokens = [token for token in _tokens(text) if not _is_dense(token)]
@@ -204,7 +204,7 @@ def _is_identifier(token: str) -> bool:
 
 def _tokens(text: str) -> Iterator[str]:
     """Yield the tokens of `text`, but for endless ones: nobody asks in base64."""
-    for token in _TOKEN.findall(_folded(text)):
+    for token in _TOKEN.findall(_fold(text)):
         if len(token) <= _LONGEST_TOKEN or _is_dense(token):
             yield token
 
@@ -236,7 +236,7 @@ def _letter_count(pattern: re.Pattern[str], text: str) -> int:
     return sum(len(run) for run in pattern.findall(text))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Return `text` with compatible characters made equal and accents removed."""
     if text.isascii():
         return text

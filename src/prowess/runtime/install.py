@@ -23,7 +23,7 @@ from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name,
 from prowess.settings import Settings
 from prowess.skills.catalog import owners
 from prowess.skills.eligibility import missing_text
-from prowess.skills.metadata import offered, platform_name
+from prowess.skills.metadata import offer_options, platform_name
 from prowess.skills.model import InstallSpec, Skill
 from prowess.skills.text import one_line
 
@@ -56,7 +56,7 @@ def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[Ins
     first = {option.id for option in status.verdict.install}
     found = []
     for spec in status.skill.metadata.install:
-        (option,) = offered((spec,), available=frozenset(), settings=settings.skills.install)
+        (option,) = offer_options((spec,), available=frozenset(), settings=settings.skills.install)
         fits = _fits(spec, platform) and not _wrong_system(status.skill, platform)
         found.append(
             InstallChoice(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prowess.settings import EntrySettings, NodeSettings, Settings
-from prowess.skills.metadata import InstallOption, offered, platform_name
+from prowess.skills.metadata import InstallOption, offer_options, platform_name
 from prowess.skills.model import Requirements, Skill
 
 # OpenClaw switches these on by default, and skills written for it rely on that.
@@ -152,7 +152,7 @@ def _install(skill: Skill, facts: HostFacts, settings: Settings) -> tuple[Instal
         for spec in skill.metadata.install
         if not spec.os or facts.platform in {platform_name(name) for name in spec.os}
     ]
-    return offered(specs, available=facts.bins, settings=settings.skills.install)
+    return offer_options(specs, available=facts.bins, settings=settings.skills.install)
 
 
 def missing_text(missing: Requirements) -> str:

@@ -318,7 +318,7 @@ class FieldReader:
     def words(self, *names: str) -> tuple[str, ...]:
         """Return a list, or a comma-separated string as a list; other shapes are empty."""
         try:
-            return strings(self.value(*names))
+            return read_strings(self.value(*names))
         except UnreadableError:
             return ()
 
@@ -345,7 +345,7 @@ def as_flag(value: Value, *, default: bool) -> bool:
     return False if word in _FALSE else default
 
 
-def strings(value: Value, *, split: str = ",") -> tuple[str, ...]:
+def read_strings(value: Value, *, split: str = ",") -> tuple[str, ...]:
     """Return a list of strings, in order and without blanks or repetitions.
 
     Raises:
@@ -372,7 +372,7 @@ def _scalar(value: Value) -> str:
     return as_text(value)
 
 
-def keyed(value: Fields) -> Fields:
+def read_keys(value: Fields) -> Fields:
     """Return a map with its keys squeezed, for look-ups that forgive spelling.
 
     Raises:
@@ -384,7 +384,7 @@ def keyed(value: Fields) -> Fields:
     return found
 
 
-def mapping(value: Value) -> Fields:
+def read_mapping(value: Value) -> Fields:
     """Return a map, also one that is written as a JSON string; absent is empty.
 
     Raises:

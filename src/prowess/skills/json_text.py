@@ -37,7 +37,7 @@ def read_object(text: str) -> dict[str, Value] | None:
 
 # JSON can be anything until it is looked at; the same below.
 def _read(text: str) -> Any:  # noqa: ANN401
-    for attempt in (text, relaxed(text)):
+    for attempt in (text, relax(text)):
         try:
             return strict_loads(attempt)
         except RepeatedKeyError:
@@ -79,7 +79,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def relaxed(text: str) -> str:
+def relax(text: str) -> str:
     """Return JSON5 as plain JSON, as far as that goes without reading it."""
     return _RELAXED.sub(_as_json, text)
 

@@ -16,9 +16,9 @@ from prowess.skills.frontmatter import (
     FieldReader,
     UnreadableError,
     as_text,
-    keyed,
-    mapping,
-    strings,
+    read_keys,
+    read_mapping,
+    read_strings,
 )
 from prowess.skills.json_text import read_object
 from prowess.skills.model import (
@@ -94,12 +94,12 @@ def _spec(entry: Value, index: int) -> InstallSpec | str:
     if sha256 and not re.fullmatch(_SHA256, sha256):
         return "sha256 is not 64 hexadecimal characters"
     try:
-        return _filled(entry, InstallSpec(kind=kind, target=target, cask=key == "cask"), index)
+        return _fill_spec(entry, InstallSpec(kind=kind, target=target, cask=key == "cask"), index)
     except UnreadableError:
         return "bins or os is not a list of names"
 
 
-def _filled(entry: Fields, spec: InstallSpec, index: int) -> InstallSpec:
+def _fill_spec(entry: Fields, spec: InstallSpec, index: int) -> InstallSpec:
     extract, strip = entry.get("extract"), entry.get("stripComponents")
     return InstallSpec(
         kind=spec.kind,
@@ -108,8 +108,8 @@ def _filled(entry: Fields, spec: InstallSpec, index: int) -> InstallSpec:
         # Numbered before any filtering: the same id must mean the same entry on every host.
         id=as_text(entry.get("id")) or f"{spec.kind}-{index}",
         label=as_text(entry.get("label")),
-        bins=strings(entry.get("bins")),
-        os=strings(entry.get("os"), split=r",\s"),
+        bins=read_strings(entry.get("bins")),
+        os=read_strings(entry.get("os"), split=r",\s"),
         archive=as_text(entry.get("archive")),
         extract=extract if isinstance(extract, bool) else None,
         strip_components=max(strip, 0) if isinstance(strip, int) else 0,
@@ -118,7 +118,7 @@ def _filled(entry: Fields, spec: InstallSpec, index: int) -> InstallSpec:
     )
 
 
-def offered(
+def offer_options(
     specs: Sequence[InstallSpec], *, available: frozenset[str], settings: InstallSettings
 ) -> tuple[InstallOption, ...]:
     """Return what a person is offered: all of them if all are downloads, else the best one."""
@@ -205,7 +205,7 @@ def _raw(reader: FieldReader) -> Fields:
         value = read_object(reader.front.texts.get("metadata", ""))
         if value is None:
             raise UnreadableError
-    return mapping(value)
+    return read_mapping(value)
 
 
 def _is_squashed(value: Fields) -> bool:
@@ -223,11 +223,11 @@ def _is_squashed(value: Fields) -> bool:
 
 
 def _block(raw: Fields) -> tuple[str, Fields]:
-    names = keyed(raw)
+    names = read_keys(raw)
     for namespace in ("openclaw", "clawdbot"):
         value = names.get(namespace)
         if isinstance(value, dict) or (isinstance(value, str) and read_object(value) is not None):
-            return namespace, keyed(mapping(value))
+            return namespace, read_keys(read_mapping(value))
     if names.get("openclaw") is not None or names.get("clawdbot") is not None:
         raise UnreadableError
     return "", {}
@@ -238,7 +238,7 @@ def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnosti
         # A requirement one level too high: most likely the indentation slipped.
         raise UnreadableError
     wanted = [block.get(key) for key in ("requires", "require", "requirements")]
-    requires = keyed(mapping(next((value for value in wanted if value is not None), None)))
+    requires = read_keys(read_mapping(next((value for value in wanted if value is not None), None)))
     install, found = read_install(block.get("install"), line)
     unknown = sorted(set(requires) - _REQUIREMENT_KEYS)
     if unknown:
@@ -266,12 +266,14 @@ def _openclaw(block: Fields, line: int | None) -> tuple[Metadata, list[Diagnosti
 def _names(requires: Fields, *keys: str) -> tuple[str, ...]:
     """Return the names of one kind of requirement; a slip in its number is forgiven."""
     return tuple(
-        dict.fromkeys(name for key in keys for name in strings(requires.get(key), split=r",\s"))
+        dict.fromkeys(
+            name for key in keys for name in read_strings(requires.get(key), split=r",\s")
+        )
     )
 
 
 def _platforms(value: Value) -> tuple[str, ...]:
-    names = strings(value, split=r",\s")
+    names = read_strings(value, split=r",\s")
     return tuple(dict.fromkeys(platform_name(name) for name in names))
 
 
@@ -280,11 +282,11 @@ def _triggers(value: Value) -> Triggers:
         return Triggers()
     if isinstance(value, dict):
         return Triggers(
-            any=strings(value.get("any")),
-            all=strings(value.get("all")),
-            none=strings(value.get("none")),
+            any=read_strings(value.get("any")),
+            all=read_strings(value.get("all")),
+            none=read_strings(value.get("none")),
         )
-    return Triggers(any=strings(value, split=",|"))
+    return Triggers(any=read_strings(value, split=",|"))
 
 
 def _with_dialects(
@@ -332,6 +334,6 @@ def _loose_triggers(raw: Fields, reader: FieldReader) -> Triggers:
 
 def _required_variables(value: Value) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
-        return strings(value, split=r",\s")
+        return read_strings(value, split=r",\s")
     names = [item.get("name") if isinstance(item, dict) else item for item in value]
-    return strings(names)
+    return read_strings(names)

@@ -15,7 +15,13 @@ from typing import NamedTuple
 from prowess.settings import SpecMode
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.frontmatter import FieldReader, Frontmatter, UnreadableError, as_flag, mapping
+from prowess.skills.frontmatter import (
+    FieldReader,
+    Frontmatter,
+    UnreadableError,
+    as_flag,
+    read_mapping,
+)
 from prowess.skills.metadata import Resolved, resolve
 from prowess.skills.model import (
     DRAFTS,
@@ -39,7 +45,7 @@ MAX_COMPATIBILITY = 500
 _DIR = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """Return `text` as a name: lower case, other characters as single inner hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.strip().lower()).strip("-")
 
@@ -78,7 +84,7 @@ def _is_folder_name(folder: str) -> bool:
 
 
 def _identity(reader: FieldReader, folder: str | None) -> list[Diagnostic]:
-    found = required(reader)
+    found = find_missing(reader)
     name, line = reader.text("name"), reader.line("name")
     if name and not is_name(name):
         found.append(
@@ -94,7 +100,7 @@ def _identity(reader: FieldReader, folder: str | None) -> list[Diagnostic]:
     return found
 
 
-def required(reader: FieldReader) -> list[Diagnostic]:
+def find_missing(reader: FieldReader) -> list[Diagnostic]:
     """Return what is missing of the two required keys."""
     found = []
     if not reader.text("name"):
@@ -109,7 +115,7 @@ def _same(name: str, folder: str) -> bool:
     if not name.isascii():
         return unicodedata.normalize("NFKC", name) == unicodedata.normalize("NFKC", folder)
     # Through the slug, so that a name that is wrong only in case is reported once, as invalid.
-    return slug(name) == folder
+    return make_slug(name) == folder
 
 
 def _fields(reader: FieldReader) -> list[Diagnostic]:
@@ -164,21 +170,21 @@ def parse(document: Document, mode: SpecMode) -> Parsed:
     """Parse `document`; the diagnostics carry its path."""
     text = frontmatter.decode(document.content)
     if text.diagnostic is not None:
-        return _rejected(document, [text.diagnostic])
+        return _reject(document, [text.diagnostic])
     front = frontmatter.read(text.text, mode)
     found = list(front.diagnostics)
     if not front.readable:
-        return _rejected(document, found)
+        return _reject(document, found)
     if mode is SpecMode.STRICT:
         found += check(front, document.path, is_skill_file=document.is_skill_file)
         if any(problem.severity is Severity.ERROR for problem in found):
-            return _rejected(document, found)
+            return _reject(document, found)
     reader = FieldReader(front)
     lenient = _is_lenient(document, mode)
-    identity = _identity_parse(document, front, reader, lenient=lenient)
+    identity = _find_identity(document, front, reader, lenient=lenient)
     if isinstance(identity, Diagnostic):
-        return _rejected(document, [*found, identity])
-    parsed = _accepted(document, reader, identity, found)
+        return _reject(document, [*found, identity])
+    parsed = _accept(document, reader, identity, found)
     if mode is SpecMode.STRICT and any(d.severity is Severity.ERROR for d in parsed.diagnostics):
         return Parsed(skill=None, diagnostics=parsed.diagnostics)
     return parsed
@@ -190,20 +196,20 @@ class _Identity(NamedTuple):
     description: str
 
 
-def _rejected(document: Document, found: list[Diagnostic]) -> Parsed:
-    return Parsed(skill=None, diagnostics=_placed(document, found))
+def _reject(document: Document, found: list[Diagnostic]) -> Parsed:
+    return Parsed(skill=None, diagnostics=_place(document, found))
 
 
-def _placed(document: Document, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _place(document: Document, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(replace(problem, path=document.path) for problem in found)
 
 
-def _accepted(
+def _accept(
     document: Document, reader: FieldReader, identity: _Identity, found: list[Diagnostic]
 ) -> Parsed:
     resolved = resolve(reader)
     invocation, more = _invocation(document, reader)
-    diagnostics = _placed(document, [*found, *resolved.diagnostics, *more])
+    diagnostics = _place(document, [*found, *resolved.diagnostics, *more])
     skill = Skill(
         name=identity.name,
         description=identity.description,
@@ -233,7 +239,7 @@ def _is_lenient(document: Document, mode: SpecMode) -> bool:
     return mode is SpecMode.LEGACY or not document.is_skill_file
 
 
-def _identity_parse(
+def _find_identity(
     document: Document, front: Frontmatter, reader: FieldReader, *, lenient: bool
 ) -> _Identity | Diagnostic:
     name, description = plain_name(reader.text("name")), reader.text("description")
@@ -290,7 +296,7 @@ def _first_line(body: str) -> str:
 
 
 def _invocation(document: Document, reader: FieldReader) -> tuple[Invocation, list[Diagnostic]]:
-    by_model, found = implicit_by_sidecar(document)
+    by_model, found = read_sidecar(document)
     dispatched = reader.text("command-dispatch").lower() == "tool"
     tool = reader.text("command-tool") if dispatched else ""
     # Claude Code keeps a command from its model unless the author described it.
@@ -341,7 +347,7 @@ def _unclear_flags(reader: FieldReader) -> list[Diagnostic]:
     ]
 
 
-def implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
+def read_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
     """Read Codex's `agents/openai.yaml`: may the model choose this skill by itself?"""
     if document.sidecar is None:
         return True, []
@@ -349,7 +355,7 @@ def implicit_by_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
     loaded = yaml_text.load(text.text)
     broken = text.diagnostic is not None or loaded.problems
     try:
-        policy = mapping(mapping([] if broken else loaded.root).get("policy"))
+        policy = read_mapping(read_mapping([] if broken else loaded.root).get("policy"))
     except UnreadableError:
         return False, [diagnose("SIDECAR_UNREADABLE", "agents/openai.yaml cannot be read")]
     return as_flag(policy.get("allow_implicit_invocation"), default=True), []

@@ -107,7 +107,7 @@ def _cut(flat: str, limit: int) -> str:
     return flat[: limit - len(_ELLIPSIS)].rstrip() + _ELLIPSIS
 
 
-def described(skill: Skill) -> str:
+def describe(skill: Skill) -> str:
     """Return the description with the author's trigger hints behind it."""
     triggers = skill.metadata.triggers
     hints = tuple(dict.fromkeys((*triggers.any, *triggers.all)))[:_MAX_HINTS]
@@ -116,7 +116,7 @@ def described(skill: Skill) -> str:
     return f"{skill.description} Trigger hints: {'; '.join(hints)}"
 
 
-def short_path(path: str, homes: Sequence[str]) -> str:
+def shorten_path(path: str, homes: Sequence[str]) -> str:
     """Write `~` for the longest of `homes` that `path` lies in."""
     inside = [root for home in homes if (root := home.rstrip("/")) and path.startswith(root + "/")]
     return "~" + path[len(max(inside, key=len)) :] if inside else path
@@ -162,8 +162,8 @@ def _entries(ranked: Sequence[Skill], homes: Sequence[str]) -> list[_Entry]:
         _Entry(
             skill,
             escape(one_line(skill.name)),
-            _cut(one_line(described(skill)), _LONGEST),
-            escape(one_line(short_path(skill.path, homes))),
+            _cut(one_line(describe(skill)), _LONGEST),
+            escape(one_line(shorten_path(skill.path, homes))),
         )
         for skill in ranked
     ]

@@ -23,7 +23,7 @@ class Section:
     text: str
 
 
-def sections(skill: Skill) -> tuple[Section, ...]:
+def split_sections(skill: Skill) -> tuple[Section, ...]:
     """Return the sections of `skill`, in order; text above the first heading has level 0."""
     # The newline that ends the file does not begin another line.
     lines = skill.body.removesuffix("\n").split("\n")

@@ -19,7 +19,7 @@ from prowess.skills.diagnostics import diagnose
 from prowess.skills.frontmatter import FieldReader, Frontmatter, quote_prose, squeeze
 from prowess.skills.metadata import resolve
 from prowess.skills.model import Diagnostic, Document, Severity
-from prowess.skills.parse import implicit_by_sidecar
+from prowess.skills.parse import read_sidecar
 
 _NAME_LINE = re.compile(r"(?<=[\r\n])[Nn]ame[ \t]*:[^\n\r]*")
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*(\r\n|\n|\r)")
@@ -181,7 +181,7 @@ def validate(document: Document, *, strict: bool, files: Iterable[str] = ()) -> 
         reader = FieldReader(front)
         found += _standard(document, front, strict=strict)
         found += resolve(reader).diagnostics if front.present else ()
-        found += implicit_by_sidecar(document)[1]
+        found += read_sidecar(document)[1]
         found += _body(front)
         found += _links(front, files) if document.is_skill_file else []
         found += _when(reader) + _portability(reader)

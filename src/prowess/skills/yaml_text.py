@@ -83,7 +83,7 @@ def load(text: str) -> Loaded:
     return Loaded(build.root, build.lines, build.texts, tuple(build.problems))
 
 
-def locator(text: str) -> Locator:
+def make_locator(text: str) -> Locator:
     """Return what says on which line a key or an item of `text` stands, which `load` has read.
 
     Of what is not there it says the line of what is around it.
@@ -111,7 +111,7 @@ def _children(node: yaml.Node | None) -> list[tuple[int, str | int, yaml.Node]]:
     return []
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return `text` as one YAML scalar on one line, which reads back as exactly this text."""
     return f'"{_ESCAPED.sub(_escape, text)}"'
 

@@ -61,7 +61,7 @@ def described(content: bytes, description: str) -> bytes:
         raise ProposalInputError(_BY_HAND, field="description")
     if FieldReader(old).text("description") == line:
         return content
-    found = _with(content.decode(), f"description: {yaml_text.quoted(line)}").encode()
+    found = _with(content.decode(), f"description: {yaml_text.quote(line)}").encode()
     new = frontmatter.read(frontmatter.decode(found).text)
     if (_others(old), old.body) != (_others(new), new.body) or _said(new) != line:
         raise ProposalInputError(_BY_HAND, field="description")
@@ -265,8 +265,8 @@ def new_skill(name: str, description: str, body: str) -> bytes:
     plain = yaml_text.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
     lines = (
         "---",
-        f"name: {name if plain else yaml_text.quoted(name)}",
-        f"description: {yaml_text.quoted(text)}",
+        f"name: {name if plain else yaml_text.quote(name)}",
+        f"description: {yaml_text.quote(text)}",
         "metadata:",
         f"  {PROVENANCE}: {WRITTEN_BY}",
         "---",

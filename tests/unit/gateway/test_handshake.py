@@ -14,8 +14,8 @@ from prowess.gateway.handshake import (
     Rejected,
     Visit,
     common_protocol,
-    granted,
-    owner,
+    grant_scopes,
+    make_owner,
 )
 from prowess.gateway.limits import FailureTable
 
@@ -131,8 +131,8 @@ def test_no_connect_crashes_the_door_or_opens_it_without_the_secret(junk: Json) 
 def test_an_operator_gets_what_it_asks_for_and_what_that_implies(
     asked: list[str] | None, scopes: set[ClientScope]
 ) -> None:
-    assert granted("operator", asked) == scopes
+    assert grant_scopes("operator", asked) == scopes
 
 
 def test_the_owner_has_every_right() -> None:
-    assert owner("r1", "rpc").scopes == set(ClientScope)
+    assert make_owner("r1", "rpc").scopes == set(ClientScope)

@@ -3,7 +3,7 @@
 import pytest
 from tests.rows import each_row
 
-from prowess.gateway.gate import HostRules, Knock, is_loopback, refusal
+from prowess.gateway.gate import HostRules, Knock, find_refusal, is_loopback
 from prowess.gateway.limits import GatewayOptions
 
 OPEN = HostRules(
@@ -17,7 +17,7 @@ def _refused(
     *, host: str = "127.0.0.1:18789", origin: str | None = None, peer: str = "127.0.0.1"
 ) -> bool:
     origins = [] if origin is None else [origin]
-    return refusal(Knock(hosts=[host], origins=origins, peer=peer), OPEN) is not None
+    return find_refusal(Knock(hosts=[host], origins=origins, peer=peer), OPEN) is not None
 
 
 @each_row(
@@ -65,10 +65,10 @@ def test_a_page_behind_a_proxy_is_its_own_origin() -> None:
 def test_headers_that_come_twice_are_refused() -> None:
     twice = ["127.0.0.1", "127.0.0.1"]
 
-    assert refusal(Knock(hosts=twice, origins=[], peer="127.0.0.1"), OPEN)
-    assert refusal(Knock(hosts=[], origins=[], peer="127.0.0.1"), OPEN)
+    assert find_refusal(Knock(hosts=twice, origins=[], peer="127.0.0.1"), OPEN)
+    assert find_refusal(Knock(hosts=[], origins=[], peer="127.0.0.1"), OPEN)
     origins = ["http://127.0.0.1", "http://127.0.0.1"]
-    assert refusal(Knock(hosts=["127.0.0.1"], origins=origins, peer="127.0.0.1"), OPEN)
+    assert find_refusal(Knock(hosts=["127.0.0.1"], origins=origins, peer="127.0.0.1"), OPEN)
 
 
 def test_a_gateway_for_its_own_machine_serves_no_other() -> None:
@@ -76,7 +76,7 @@ def test_a_gateway_for_its_own_machine_serves_no_other() -> None:
 
     for peer, served in (("127.0.0.1", True), ("::1", True), ("10.0.0.5", False), ("", False)):
         knock = Knock(hosts=["localhost"], origins=[], peer=peer)
-        assert (refusal(knock, closed) is None) is served
+        assert (find_refusal(knock, closed) is None) is served
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from prowess.settings import SpecMode
 from prowess.skills import yaml_text
 from prowess.skills.model import Document, Skill, Source, Tier
 from prowess.skills.parse import parse
-from prowess.skills.sections import Section, sections
+from prowess.skills.sections import Section, split_sections
 from prowess.workshop.edit import (
     Append,
     Create,
@@ -182,7 +182,7 @@ def test_an_append_never_changes_a_byte_outside_its_section(
     assert result == page[:same] + added + tail
     assert end.join(body.split("\n")) in added + tail
     assert page[:same].startswith(FRONT.replace("\n", end))
-    places = [part.text for part in sections(skill_of(result.encode())) if is_workflow(part)]
+    places = [part.text for part in split_sections(skill_of(result.encode())) if is_workflow(part)]
     assert any(body in text for text in places)
 
 
@@ -251,7 +251,7 @@ def test_a_name_that_yaml_takes_for_something_else_stays_a_name(name: str) -> No
 
 @given(st.text())
 def test_any_text_comes_back_from_yaml_as_it_was(text: str) -> None:
-    assert yaml_text.load(f"description: {yaml_text.quoted(text)}").root == {"description": text}
+    assert yaml_text.load(f"description: {yaml_text.quote(text)}").root == {"description": text}
 
 
 @given(st.text(min_size=1, max_size=300))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.experience.draft_facts import MOST_SLUG, make_mixed_slug, make_stem, make_strict_slug
-from prowess.skills.parse import is_name, slug
+from prowess.skills.parse import is_name, make_slug
 
 CHINESE = "\u6253\u5f00\u8bbe\u7f6e"
 OTHER_CHINESE = "\u53d1\u9001\u90ae\u4ef6"
@@ -82,7 +82,7 @@ def test_any_task_gives_names_that_hold(task: str) -> None:
 
     assert 1 <= len(mixed) <= MOST_SLUG
     assert 1 <= len(strict) <= MOST_SLUG
-    assert strict == slug(strict)
+    assert strict == make_slug(strict)
     assert is_name(make_stem("20250102-030405", strict))
     assert mixed == mixed.strip("-") == make_mixed_slug(mixed)
     assert not set(mixed) & set("/\\.\0 \n")

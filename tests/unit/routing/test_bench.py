@@ -3,7 +3,7 @@ import pytest
 from prowess.errors import SuiteError
 from prowess.evaluation.bench import Bench, Lines, read_bench
 from prowess.evaluation.suites import Case
-from prowess.routing.passages import evidence_of
+from prowess.routing.passages import read_evidence
 
 
 def _lines(*rows: object) -> Lines:
@@ -53,7 +53,7 @@ def test_skills_of_different_texts_have_different_hashes() -> None:
 
 
 def test_examples_are_evidence() -> None:
-    assert evidence_of(_read().skills[2]).requests == ("a sonnet please",)
+    assert read_evidence(_read().skills[2]).requests == ("a sonnet please",)
 
 
 def test_a_query_without_a_relevant_skill_is_out_of_scope() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.dense import DenseIndex, Floats, texts_of
+from prowess.routing.dense import DenseIndex, Floats, list_texts
 from prowess.routing.passages import SkillEvidence
 
 _VECTORS: dict[str, Floats] = {
@@ -66,7 +66,7 @@ def test_how_the_body_begins_has_a_score_of_its_own() -> None:
     index = DenseIndex.build([opened, _MECHANIC], vectors, english_only=True)
     found = index.score(_BIKE, _no_words(2))
 
-    assert opened.opening_text in texts_of(opened)
+    assert opened.opening_text in list_texts(opened)
     assert found.opening[0] == pytest.approx(1.0)
     # Without a body the whole text stands for it.
     assert found.opening[1] == found.whole[1]
@@ -105,7 +105,7 @@ _FOREIGN = (_CHINESE, _RUSSIAN, _MIXED)
 
 def _of_many_scripts(*, english_only: bool) -> DenseIndex:
     # As if the encoder took whatever it cannot read for bread.
-    vectors = {text: _BREAD for skill in _FOREIGN for text in texts_of(skill)}
+    vectors = {text: _BREAD for skill in _FOREIGN for text in list_texts(skill)}
     return DenseIndex.build(_FOREIGN, vectors, english_only=english_only)
 
 
@@ -146,15 +146,15 @@ def test_an_empty_index_answers_with_nothing() -> None:
 def test_every_text_whose_vector_is_used_is_asked_for() -> None:
     many = SkillEvidence(name="x", positive="y", negatives=tuple(f"not {n}" for n in range(50)))
 
-    assert list(texts_of(_BAKER)) == [
+    assert list(list_texts(_BAKER)) == [
         "baker: Bakes bread.",
         "bread please",
         "a bike on the bread",
     ]
-    assert list(texts_of(_MECHANIC)) == ["mechanic: Repairs bikes.", "not for cars"]
+    assert list(list_texts(_MECHANIC)) == ["mechanic: Repairs bikes.", "not for cars"]
     # A wall of exclusions is cut, and what is cut is not encoded.
-    assert len(list(texts_of(many))) < 20
-    DenseIndex.build([many], dict.fromkeys(texts_of(many), _BREAD), english_only=True)
+    assert len(list(list_texts(many))) < 20
+    DenseIndex.build([many], dict.fromkeys(list_texts(many), _BREAD), english_only=True)
 
 
 def _crowd(size: int) -> tuple[list[SkillEvidence], dict[str, Floats]]:
@@ -216,7 +216,7 @@ def test_scores_are_cosines_whatever_the_skills_hold(
         for at, (phrases, negatives) in enumerate(counts)
     ]
     # There are always more vectors than those of the skills, even where there is no skill.
-    texts = ["hello", *(text for skill in skills for text in texts_of(skill))]
+    texts = ["hello", *(text for skill in skills for text in list_texts(skill))]
     vectors = {text: _unit(pool[at % len(pool)]) for at, text in enumerate(texts)}
     index = DenseIndex.build(skills, vectors, english_only=True)
 

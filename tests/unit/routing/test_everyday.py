@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.background import Everyday, read_messages, texts
+from prowess.routing.background import Everyday, list_messages, read_messages
 from prowess.routing.dense import Floats
 
 EVERYDAY, ERRANDS = read_messages()
@@ -71,7 +71,7 @@ def test_an_empty_catalogue_leans_nowhere() -> None:
 
 
 def test_an_encoder_that_cannot_tell_them_apart_says_nothing() -> None:
-    same = dict.fromkeys(texts(), _ELSE)
+    same = dict.fromkeys(list_messages(), _ELSE)
 
     line = Everyday.between(same, np.array([_ELSE]))
 
@@ -80,7 +80,7 @@ def test_an_encoder_that_cannot_tell_them_apart_says_nothing() -> None:
 
 
 def test_every_text_of_the_background_is_asked_for_once() -> None:
-    assert sorted(texts()) == sorted((*ERRANDS, *EVERYDAY))
+    assert sorted(list_messages()) == sorted((*ERRANDS, *EVERYDAY))
 
 
 _NUMBERS = st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4).filter(any)

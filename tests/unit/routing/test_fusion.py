@@ -10,9 +10,9 @@ from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores, Floats
 from prowess.routing.fusion import LEAST_MEANING, Fused, fuse, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
-from prowess.routing.words import MessageShape, shape_of
+from prowess.routing.words import MessageShape, measure_shape
 
-_ENGLISH = shape_of("please bake some bread")
+_ENGLISH = measure_shape("please bake some bread")
 _FEW, _MANY = 5.0, 500.0
 
 
@@ -70,11 +70,11 @@ def test_skills_of_few_words_are_found_by_meaning() -> None:
     "message", ["请帮我部署应用", "会議の議事録を作って", "сделай отчёт", "بناء التقرير"]
 )
 def test_an_english_encoder_has_no_say_on_other_scripts(message: str) -> None:
-    assert weight_of_meaning(_FEW, shape_of(message), english_only=True) == 0
+    assert weight_of_meaning(_FEW, measure_shape(message), english_only=True) == 0
 
 
 def test_an_encoder_of_many_languages_keeps_its_say() -> None:
-    chinese, english = shape_of("请帮我部署应用"), _ENGLISH
+    chinese, english = measure_shape("请帮我部署应用"), _ENGLISH
 
     assert weight_of_meaning(_FEW, chinese, english_only=False) == weight_of_meaning(
         _FEW, english, english_only=False
@@ -82,7 +82,7 @@ def test_an_encoder_of_many_languages_keeps_its_say() -> None:
 
 
 def test_accents_are_no_other_script() -> None:
-    spanish = shape_of("¿Cómo envío una factura mañana?")
+    spanish = measure_shape("¿Cómo envío una factura mañana?")
 
     assert weight_of_meaning(_FEW, spanish, english_only=True) == weight_of_meaning(
         _FEW, _ENGLISH, english_only=True
@@ -102,12 +102,12 @@ def test_the_more_foreign_letters_the_less_say() -> None:
 @each_row("message", ["", "...", "?!", "\N{PARTY POPPER}", "\u200b", "x" * 500])
 @each_row("english_only", [True, False])
 def test_a_message_without_a_word_means_nothing(message: str, english_only: bool) -> None:  # noqa: FBT001
-    assert weight_of_meaning(_FEW, shape_of(message), english_only=english_only) == 0
+    assert weight_of_meaning(_FEW, measure_shape(message), english_only=english_only) == 0
 
 
 @pytest.mark.parametrize("message", ["hi", "what now?", "do it", "2+2"])
 def test_the_commonest_words_are_words_enough_to_mean_something(message: str) -> None:
-    assert weight_of_meaning(_FEW, shape_of(message), english_only=True) > 0
+    assert weight_of_meaning(_FEW, measure_shape(message), english_only=True) > 0
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1), st.floats(0, 1), st.integers(0, 3))

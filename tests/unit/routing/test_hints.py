@@ -10,9 +10,9 @@ from prowess.routing.triggers import (
     Hints,
     Named,
     contains,
-    folded,
+    find_paths,
+    fold,
     is_follow_up,
-    paths_in,
 )
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
@@ -33,7 +33,7 @@ def _path(message: str, *globs: str, files: tuple[str, ...] = ()) -> str:
 
 
 def test_phrases_are_compared_without_case_width_and_spaces() -> None:
-    assert folded("  \uff24eploy\n\tTHE   \ufb01le ") == "deploy the file"
+    assert fold("  \uff24eploy\n\tTHE   \ufb01le ") == "deploy the file"
 
 
 @each_row(
@@ -85,18 +85,18 @@ def test_a_message_that_says_something_is_no_follow_up(message: str) -> None:
 def test_paths_and_files_are_found_in_a_message() -> None:
     message = 'Fix "src/app/main.tsx", (README.md) and `docs/a.b/c.rst`; leave version 2 alone.'
 
-    assert paths_in(message) == ("src/app/main.tsx", "README.md", "docs/a.b/c.rst")
+    assert find_paths(message) == ("src/app/main.tsx", "README.md", "docs/a.b/c.rst")
 
 
 def test_a_path_is_named_once() -> None:
-    assert paths_in("a.py and a.py, then a.py") == ("a.py",)
+    assert find_paths("a.py and a.py, then a.py") == ("a.py",)
 
 
 def test_a_wall_of_paths_is_cut() -> None:
     wall = " ".join(f"file{number}.py" for number in range(10_000))
 
-    assert len(paths_in(wall)) < 100
-    assert paths_in("x/" * 5_000 + "a.py") == ()
+    assert len(find_paths(wall)) < 100
+    assert find_paths("x/" * 5_000 + "a.py") == ()
 
 
 @each_row(
@@ -227,8 +227,8 @@ def test_a_trigger_in_a_script_without_spaces_stands_anywhere() -> None:
     ("message", "phrase"), [("ich fürchte mich", "für"), ("los cafés están cerrados", "café")]
 )
 def test_an_accent_does_not_make_a_trigger_part_of_other_words(message: str, phrase: str) -> None:
-    assert not contains(folded(message), phrase)
-    assert contains(folded(f"a {phrase} b"), phrase)
+    assert not contains(fold(message), phrase)
+    assert contains(fold(f"a {phrase} b"), phrase)
 
 
 def test_a_letter_or_two_mean_something_only_alone() -> None:

@@ -12,7 +12,7 @@ from tests.unit.routing.vectors import ask, make_index
 
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
-from prowess.routing.index import SkillIndex, packed, unpacked
+from prowess.routing.index import SkillIndex, pack_index, unpack_index
 from prowess.routing.router import RouteChoice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
@@ -49,7 +49,7 @@ def answers(index: SkillIndex, message: str) -> object:
 def test_it_answers_as_before(message: str, *, meaning: bool) -> None:
     made = make_index(*SKILLS, meaning=meaning)
 
-    again = unpacked(packed(made), SKILLS)
+    again = unpack_index(pack_index(made), SKILLS)
 
     assert again is not None
     assert answers(again, message) == answers(made, message)
@@ -59,27 +59,27 @@ def test_it_answers_as_before(message: str, *, meaning: bool) -> None:
 def test_the_same_index_is_the_same_bytes() -> None:
     made = make_index(*SKILLS)
 
-    again = unpacked(packed(made), SKILLS)
+    again = unpack_index(pack_index(made), SKILLS)
 
     assert again is not None
-    assert packed(again) == packed(made)
+    assert pack_index(again) == pack_index(made)
 
 
 def test_an_index_of_other_skills_is_none() -> None:
-    raw = packed(make_index(*SKILLS))
+    raw = pack_index(make_index(*SKILLS))
 
-    assert unpacked(raw, SKILLS[:-1]) is None
+    assert unpack_index(raw, SKILLS[:-1]) is None
 
 
 @settings(max_examples=50)
 @given(st.data())
 def test_bytes_that_were_cut_or_changed_are_no_index(data: st.DataObject) -> None:
-    raw = bytearray(packed(make_index(*SKILLS)))
+    raw = bytearray(pack_index(make_index(*SKILLS)))
     at = data.draw(st.integers(0, len(raw) - 1))
     raw[at] ^= data.draw(st.integers(1, 255))
 
-    assert unpacked(bytes(raw), SKILLS) is None
-    assert unpacked(bytes(raw[:at]), SKILLS) is None
+    assert unpack_index(bytes(raw), SKILLS) is None
+    assert unpack_index(bytes(raw[:at]), SKILLS) is None
 
 
 @each_row(
@@ -94,11 +94,11 @@ def test_bytes_of_another_version_are_no_index(head: bytes) -> None:
     body = len(head).to_bytes(8, "little") + head
     raw = b"prowess index 1\n" + zlib.crc32(body).to_bytes(8, "little") + body
 
-    assert unpacked(raw, SKILLS) is None
+    assert unpack_index(raw, SKILLS) is None
 
 
 def test_what_was_packed_cannot_be_changed_by_who_uses_it() -> None:
-    again = unpacked(packed(make_index(*SKILLS)), SKILLS)
+    again = unpack_index(pack_index(make_index(*SKILLS)), SKILLS)
 
     assert again is not None
     assert again.dense is not None
@@ -109,7 +109,7 @@ def test_what_was_packed_cannot_be_changed_by_who_uses_it() -> None:
 def test_a_skill_takes_its_place_from_the_caller() -> None:
     fresh: tuple[Skill, ...] = tuple(replace(skill) for skill in SKILLS)
 
-    again = unpacked(packed(make_index(*SKILLS)), fresh)
+    again = unpack_index(pack_index(make_index(*SKILLS)), fresh)
 
     assert again is not None
     assert again.skills == fresh

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.lexical import LexicalIndex, Terms, terms_of
-from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.lexical import LexicalIndex, Terms, read_terms
+from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.testing import make_skill
 
 _BAKER = SkillEvidence(
@@ -27,7 +27,7 @@ _SKILLS = st.lists(
 
 
 def _index(*skills: SkillEvidence) -> LexicalIndex:
-    return LexicalIndex.build([terms_of(skill) for skill in skills])
+    return LexicalIndex.build([read_terms(skill) for skill in skills])
 
 
 def _best(index: LexicalIndex, message: str) -> int:
@@ -110,7 +110,7 @@ def test_phrases_found_in_the_text_do_not_count_twice() -> None:
     quoted = SkillEvidence(name="one", positive="Opens doors.", phrases=("open doors",))
     plain = SkillEvidence(name="one", positive="Opens doors.")
 
-    assert terms_of(quoted) == terms_of(plain)
+    assert read_terms(quoted) == read_terms(plain)
 
 
 def test_an_identifier_finds_its_plain_spelling() -> None:
@@ -171,7 +171,7 @@ def test_an_empty_index_answers_with_nothing() -> None:
 
 
 def test_a_skill_without_words_never_matches() -> None:
-    index = LexicalIndex.build([Terms(), terms_of(_BAKER)])
+    index = LexicalIndex.build([Terms(), read_terms(_BAKER)])
 
     assert index.score("bread").scores[0] == 0
     assert index.score("").scores.tolist() == [0.0, 0.0]
@@ -180,7 +180,7 @@ def test_a_skill_without_words_never_matches() -> None:
 def test_a_parsed_skill_is_found_by_its_description() -> None:
     skills = [make_skill(), make_skill("bread-baker", description="Bakes bread.")]
 
-    assert _best(_index(*map(evidence_of, skills)), "ship the release") == 0
+    assert _best(_index(*map(read_evidence, skills)), "ship the release") == 0
 
 
 @settings(max_examples=80, deadline=None)

@@ -2,8 +2,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.handoffs import Handoff, split
-from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.handoffs import Handoff, split_roles
+from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
 
@@ -21,7 +21,7 @@ _DESCRIPTIONS = st.text(max_size=80) | st.lists(_PIECES, max_size=12).map(" ".jo
 def _evidence(description: str = "Bakes bread.", **fields: object) -> SkillEvidence:
     # The builder takes the fields of a skill by name.
     skill = make_skill("bread-baker", description=description, **fields)  # type: ignore[arg-type]
-    return evidence_of(skill)
+    return read_evidence(skill)
 
 
 @each_row(
@@ -100,7 +100,7 @@ def test_a_hand_off_is_an_edge_to_the_other_skill(
 
 
 def test_an_open_bracket_is_cut_to_the_end() -> None:
-    assert split("Bakes bread (not for cakes").positive == "Bakes bread"
+    assert split_roles("Bakes bread (not for cakes").positive == "Bakes bread"
 
 
 def test_requests_come_from_triggers_and_examples() -> None:

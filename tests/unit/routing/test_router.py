@@ -9,9 +9,9 @@ from tests.unit.routing.vectors import WIDTH, ask, make_index
 
 from prowess.routing import router
 from prowess.routing.background import Everyday, read_messages
-from prowess.routing.index import SkillIndex, needed_texts, with_handoffs
+from prowess.routing.index import SkillIndex, add_handoffs, list_index_texts
 from prowess.routing.model import Decision, Route, Status, Thresholds
-from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.routing.router import Context, Ranking, RouteChoice
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import make_skill
@@ -268,15 +268,17 @@ def test_a_hand_off_sends_the_message_to_the_other_skill(sentence: str) -> None:
 def test_a_hand_off_becomes_a_phrase_of_the_skill_it_names(sentence: str) -> None:
     broad = make_skill("kitchen", description=f"Cooks. {sentence}")
 
-    _, baker = with_handoffs([evidence_of(skill) for skill in (broad, BAKER)])
+    _, baker = add_handoffs([read_evidence(skill) for skill in (broad, BAKER)])
 
     assert any("crumpets" in phrase for phrase in baker.phrases)
 
 
 def test_a_hand_off_to_a_skill_that_is_not_there_changes_nothing() -> None:
-    lonely = evidence_of(make_skill("shop", description="Sells. For shoes use shoe-shop instead."))
+    lonely = read_evidence(
+        make_skill("shop", description="Sells. For shoes use shoe-shop instead.")
+    )
 
-    assert with_handoffs([lonely, evidence_of(BAKER)]) == [lonely, evidence_of(BAKER)]
+    assert add_handoffs([lonely, read_evidence(BAKER)]) == [lonely, read_evidence(BAKER)]
 
 
 def test_a_list_of_quoted_requests_leaves_no_scraps_behind() -> None:
@@ -284,7 +286,7 @@ def test_a_list_of_quoted_requests_leaves_no_scraps_behind() -> None:
         description='Plans. Use when the user asks "what now", "and then" or "how".'
     )
 
-    phrases = evidence_of(quoting).phrases
+    phrases = read_evidence(quoting).phrases
 
     assert {"what now", "and then"} <= set(phrases)
     assert [phrase for phrase in phrases if ", ," in phrase or phrase == "or"] == []
@@ -293,7 +295,7 @@ def test_a_list_of_quoted_requests_leaves_no_scraps_behind() -> None:
 def test_a_skill_hands_nothing_over_to_itself() -> None:
     own = SkillEvidence(name="x", positive="y")
 
-    assert with_handoffs([own]) == [own]
+    assert add_handoffs([own]) == [own]
 
 
 def test_a_message_that_leans_to_small_talk_scores_lower() -> None:
@@ -457,9 +459,9 @@ def test_a_long_message_is_matched_by_the_part_that_asks() -> None:
 
 
 def test_every_text_that_an_index_needs_is_named() -> None:
-    evidence = [evidence_of(skill) for skill in ALL]
+    evidence = [read_evidence(skill) for skill in ALL]
 
-    texts = set(needed_texts(evidence))
+    texts = set(list_index_texts(evidence))
 
     assert {one.text for one in evidence} <= texts
     assert set(EVERYDAY) <= texts

@@ -3,7 +3,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.words import asking_part, is_foreign, shape_of, spellings, words_of
+from prowess.routing.words import (
+    find_asking_part,
+    find_spellings,
+    is_foreign,
+    measure_shape,
+    split_words,
+)
 
 _ANY_TEXT = st.text(
     alphabet=st.characters() | st.sampled_from("aZ09_-.'\u2019#+ \n`>部署กा\u0301\ud800"),
@@ -25,7 +31,7 @@ _ANY_TEXT = st.text(
     ],
 )
 def test_a_text_becomes_its_stemmed_words_in_order(written: str, words: tuple[str, ...]) -> None:
-    assert words_of(written).running == words
+    assert split_words(written).running == words
 
 
 @each_row(
@@ -42,50 +48,50 @@ def test_a_text_becomes_its_stemmed_words_in_order(written: str, words: tuple[st
 def test_an_identifier_is_its_parts_and_also_one_word(
     written: str, parts: tuple[str, ...], joined: str
 ) -> None:
-    words = words_of(written)
+    words = split_words(written)
 
     assert words.running == parts
     assert words.joined == (joined,)
 
 
 def test_a_name_is_found_however_its_words_are_set_apart() -> None:
-    plain = words_of("github").running
+    plain = split_words("github").running
 
-    assert plain == words_of("GitHub").joined == words_of("git-hub").joined
+    assert plain == split_words("GitHub").joined == split_words("git-hub").joined
 
 
 def test_a_version_keeps_its_dots() -> None:
-    assert words_of("1.10").joined != words_of("11.0").joined
+    assert split_words("1.10").joined != split_words("11.0").joined
 
 
 def test_scripts_without_spaces_become_characters_and_pairs() -> None:
-    words = words_of("部署应用")
+    words = split_words("部署应用")
 
     assert words.grams == ("部", "署", "应", "用", "部署", "署应", "应用")
     assert words.running == ()
 
 
 def test_the_little_words_of_chinese_are_left_out() -> None:
-    assert "的" not in words_of("我的文档").grams
+    assert "的" not in split_words("我的文档").grams
 
 
 def test_full_width_letters_are_letters() -> None:
-    assert words_of("\uff24\uff45\uff50\uff4c\uff4f\uff59") == words_of("Deploy")
+    assert split_words("\uff24\uff45\uff50\uff4c\uff4f\uff59") == split_words("Deploy")
 
 
 def test_endless_tokens_say_nothing() -> None:
-    assert words_of("x" * 500) == words_of("ab-" * 60 + "c") == words_of("")
+    assert split_words("x" * 500) == split_words("ab-" * 60 + "c") == split_words("")
 
 
 def test_a_long_identifier_has_parts_but_no_joined_form() -> None:
-    words = words_of("alpha_" * 9 + "omega")
+    words = split_words("alpha_" * 9 + "omega")
 
     assert words.running[-1] == "omega"
     assert words.joined == ()
 
 
 def test_a_word_is_shown_as_it_was_written() -> None:
-    spelled = spellings("Schedule reminders in MyCalendar 日程")
+    spelled = find_spellings("Schedule reminders in MyCalendar 日程")
 
     assert spelled["remind"] == "reminders"
     assert spelled["mycalendar"] == "MyCalendar"
@@ -103,7 +109,7 @@ def test_a_word_is_shown_as_it_was_written() -> None:
     ],
 )
 def test_the_shape_tells_the_script(text: str, dense: float, non_latin: float) -> None:
-    shape = shape_of(text)
+    shape = measure_shape(text)
 
     assert (shape.dense_script, shape.non_latin) == (dense, non_latin)
 
@@ -121,12 +127,12 @@ def test_the_shape_tells_the_script(text: str, dense: float, non_latin: float) -
     ],
 )
 def test_the_shape_tells_the_share_of_identifiers(text: str, share: float) -> None:
-    assert shape_of(text).identifiers == share
+    assert measure_shape(text).identifiers == share
 
 
 def test_the_shape_counts_what_says_something() -> None:
-    assert shape_of("please help me with the deployment").content_words == 1
-    assert shape_of("部署应用").content_words == 2
+    assert measure_shape("please help me with the deployment").content_words == 1
+    assert measure_shape("部署应用").content_words == 2
 
 
 @each_row(
@@ -145,7 +151,7 @@ def test_the_shape_counts_what_says_something() -> None:
     ],
 )
 def test_the_shape_counts_words_of_any_kind(text: str, words: int) -> None:
-    assert shape_of(text).words == words
+    assert measure_shape(text).words == words
 
 
 @pytest.mark.parametrize(
@@ -166,13 +172,13 @@ def test_a_text_in_latin_letters_is_not_foreign(text: str) -> None:
 def test_a_short_message_is_asked_as_it_is() -> None:
     message = "What is wrong with `code`, and why?"
 
-    assert asking_part(message) == message
+    assert find_asking_part(message) == message
 
 
 def test_lines_that_are_quoted_do_not_ask_even_in_a_short_message() -> None:
     message = "> the plants need water\n> and light\nBuild me a presentation for the board meeting"
 
-    assert asking_part(message) == "Build me a presentation for the board meeting"
+    assert find_asking_part(message) == "Build me a presentation for the board meeting"
 
 
 @pytest.mark.parametrize(
@@ -187,25 +193,25 @@ def test_lines_that_are_quoted_do_not_ask_even_in_a_short_message() -> None:
 def test_what_is_pasted_does_not_drown_the_question(pasted: str) -> None:
     message = f"Summarise the quarterly sales figures as slides\n{pasted}"
 
-    assert asking_part(message) == "Summarise the quarterly sales figures as slides"
+    assert find_asking_part(message) == "Summarise the quarterly sales figures as slides"
 
 
 def test_pasted_code_speaks_where_the_prose_hardly_does() -> None:
-    asked = asking_part("Fix this:\n```\n" + "import torch\n" * 90 + "```")
+    asked = find_asking_part("Fix this:\n```\n" + "import torch\n" * 90 + "```")
 
     assert asked.startswith("Fix this:\nimport torch")
     assert len(asked) < 400
 
 
 def test_a_message_of_code_alone_is_asked_by_its_code() -> None:
-    asked = asking_part("```\n" + "import torch\n" * 900 + "```")
+    asked = find_asking_part("```\n" + "import torch\n" * 900 + "```")
 
     assert "torch" in asked
     assert len(asked) <= 2_000
 
 
 def test_first_and_last_words_of_a_long_message_stay() -> None:
-    asked = asking_part("Translate this. " + "lorem " * 200_000 + "Into Danish, please.")
+    asked = find_asking_part("Translate this. " + "lorem " * 200_000 + "Into Danish, please.")
 
     assert asked.startswith("Translate this.")
     assert asked.endswith("Into Danish, please.")
@@ -213,18 +219,18 @@ def test_first_and_last_words_of_a_long_message_stay() -> None:
 
 
 def test_a_long_message_of_nothing_stays_short() -> None:
-    assert len(asking_part("!" * 100_000)) <= 2_000
+    assert len(find_asking_part("!" * 100_000)) <= 2_000
 
 
 @settings(max_examples=100, deadline=None)
 @given(_ANY_TEXT)
 def test_no_text_makes_reading_raise(text: str) -> None:
-    words = words_of(text)
-    shape = shape_of(text)
+    words = split_words(text)
+    shape = measure_shape(text)
 
     assert all(words.running)
     assert all(words.joined)
-    assert {*words.running, *words.joined, *words.grams} == set(spellings(text))
+    assert {*words.running, *words.joined, *words.grams} == set(find_spellings(text))
     assert all(0 <= share <= 1 for share in shape[:3])
     assert shape.words >= 0
 
@@ -232,4 +238,4 @@ def test_no_text_makes_reading_raise(text: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(_ANY_TEXT, st.integers(min_value=1, max_value=300))
 def test_the_asking_part_is_bounded(text: str, times: int) -> None:
-    assert len(asking_part(text * times)) <= 2_000
+    assert len(find_asking_part(text * times)) <= 2_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.edits import changed_entry, checked_key, given_variables
+from prowess.runtime.config.edits import change_entry, check_key, find_given
 from prowess.runtime.config.redaction import REDACTED
 
 STORED: dict[str, Any] = {
@@ -31,7 +31,7 @@ def entry_after(
     env: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     before = json.dumps(STORED)
-    found = changed_entry(STORED, "x", enabled=enabled, api_key=api_key, env=env)
+    found = change_entry(STORED, "x", enabled=enabled, api_key=api_key, env=env)
     assert json.dumps(STORED) == before
     assert found["skills"]["entries"]["y"] == {"apiKey": "k2"}
     assert found["gateway"] == {"port": 1}
@@ -66,15 +66,15 @@ def test_the_last_variable_takes_the_map_along() -> None:
 
 
 def test_an_entry_that_says_nothing_is_left_out() -> None:
-    found = changed_entry(STORED, "y", enabled=None, api_key="", env={})
+    found = change_entry(STORED, "y", enabled=None, api_key="", env={})
 
     assert list(found["skills"]["entries"]) == ["x"]
 
 
 @pytest.mark.parametrize("stored", [{}, {"skills": None}, {"skills": {"entries": {}}}])
 def test_nothing_is_made_of_nothing(stored: dict[str, Any]) -> None:
-    assert changed_entry(stored, "new", enabled=None, api_key="", env={"A": ""}) == stored
-    made = changed_entry(stored, "new", enabled=True, api_key=None, env=None)
+    assert change_entry(stored, "new", enabled=None, api_key="", env={"A": ""}) == stored
+    made = change_entry(stored, "new", enabled=True, api_key=None, env=None)
     assert made == {"skills": {"entries": {"new": {"enabled": True}}}}
 
 
@@ -98,7 +98,7 @@ def test_what_no_variable_can_hold_is_refused(value: str) -> None:
 )
 def test_keys_that_no_skill_has_are_refused(key: str) -> None:
     with pytest.raises(ConfigKeyError, match=r"^skillKey: "):
-        checked_key(key)
+        check_key(key)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_keys_that_no_skill_has_are_refused(key: str) -> None:
 )
 def test_what_is_no_object_is_not_overwritten(stored: dict[str, Any], place: str) -> None:
     with pytest.raises(ConfigKeyError) as refused:
-        changed_entry(stored, "a.b", enabled=True, api_key=None, env={"A": "1"})
+        change_entry(stored, "a.b", enabled=True, api_key=None, env={"A": "1"})
 
     assert refused.value.key == place
 
@@ -129,9 +129,9 @@ def test_what_is_no_object_is_not_overwritten(stored: dict[str, Any], place: str
 def test_a_change_made_twice_is_the_change_made_once(
     *, enabled: bool | None, api_key: str | None, env: dict[str, str] | None
 ) -> None:
-    once = changed_entry(STORED, "x", enabled=enabled, api_key=api_key, env=env)
+    once = change_entry(STORED, "x", enabled=enabled, api_key=api_key, env=env)
 
-    assert changed_entry(once, "x", enabled=enabled, api_key=api_key, env=env) == once
+    assert change_entry(once, "x", enabled=enabled, api_key=api_key, env=env) == once
     assert "\n" not in str(once["skills"]["entries"].get("x", {}).get("apiKey"))
 
 
@@ -148,8 +148,8 @@ def test_a_variable_that_no_skill_may_set_can_still_be_deleted() -> None:
     stored = {"skills": {"entries": {"x": {"env": {"LD_PRELOAD": "/a", "A": "1"}}}}}
     changes: dict[str, Any] = {"enabled": None, "api_key": None}
 
-    kept = changed_entry(stored, "x", env={"LD_PRELOAD": REDACTED}, **changes)
-    gone = changed_entry(stored, "x", env={"LD_PRELOAD": ""}, **changes)
+    kept = change_entry(stored, "x", env={"LD_PRELOAD": REDACTED}, **changes)
+    gone = change_entry(stored, "x", env={"LD_PRELOAD": ""}, **changes)
 
     assert kept == stored
     assert gone["skills"]["entries"]["x"]["env"] == {"A": "1"}
@@ -163,5 +163,5 @@ def test_a_variable_of_the_operators_own_accounts_may_be_stored() -> None:
 def test_what_a_call_gives_is_what_it_typed_and_no_marker() -> None:
     env = {" A ": "1", "B": " ", "C": f"{REDACTED}\n", "D": "\r\nx"}
 
-    assert given_variables(env) == {"A", "D"}
-    assert given_variables(None) == frozenset()
+    assert find_given(env) == {"A", "D"}
+    assert find_given(None) == frozenset()

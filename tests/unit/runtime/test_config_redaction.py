@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.redaction import REDACTED, restored, shown, shown_entry
+from prowess.runtime.config.redaction import REDACTED, restore, show_config, show_entry
 
 CANARY = "canary-5d1f"
 SECRET_KEYS = ("apiKey", "token", "botToken", "password", "env", "clientSecret", "headers", "auth")
@@ -39,7 +39,7 @@ CONFIGS = st.dictionaries(
 def test_what_was_hidden_comes_back_as_it_was(config: dict[str, Any]) -> None:
     before = deepcopy(config)
 
-    found = restored(json.loads(json.dumps(shown(config))), config)
+    found = restore(json.loads(json.dumps(show_config(config))), config)
 
     assert json.dumps(found) == json.dumps(before)
     assert config == before
@@ -48,13 +48,13 @@ def test_what_was_hidden_comes_back_as_it_was(config: dict[str, Any]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(CONFIGS)
 def test_no_secret_is_shown_wherever_it_stands(config: dict[str, Any]) -> None:
-    assert CANARY not in json.dumps(shown(config))
+    assert CANARY not in json.dumps(show_config(config))
 
 
 def test_what_is_beside_a_secret_can_be_changed() -> None:
     stored = {"channels": [{"id": "a", "token": "s1"}, {"id": "b", "token": "s2", "on": True}]}
 
-    found = restored(
+    found = restore(
         {"channels": [{"id": "b", "token": REDACTED, "on": False}, {"id": "c", "token": "new"}]},
         stored,
     )
@@ -81,7 +81,7 @@ def test_a_marker_where_no_secret_is_stored_is_refused_by_its_place(
     stored = {"a": {"token": CANARY, "name": "shown"}, "bots": [{"id": "old", "token": CANARY}]}
 
     with pytest.raises(ConfigKeyError) as refused:
-        restored(wanted, stored)
+        restore(wanted, stored)
 
     assert refused.value.key == place
     assert CANARY not in str(refused.value)
@@ -90,33 +90,33 @@ def test_a_marker_where_no_secret_is_stored_is_refused_by_its_place(
 def test_entries_without_an_id_go_by_their_number_only_where_none_came_or_went() -> None:
     stored = {"bots": [{"token": "s1"}, {"token": "s2"}]}
 
-    assert restored({"bots": [{"token": REDACTED}, {"token": "new"}]}, stored) == {
+    assert restore({"bots": [{"token": REDACTED}, {"token": "new"}]}, stored) == {
         "bots": [{"token": "s1"}, {"token": "new"}]
     }
     with pytest.raises(ConfigKeyError, match=r"^bots: .*length"):
-        restored({"bots": [{"token": REDACTED}]}, stored)
+        restore({"bots": [{"token": REDACTED}]}, stored)
 
 
 def test_a_secret_is_not_given_to_the_entry_that_took_its_number() -> None:
     stored = {"bots": [{"url": "a", "token": "s1"}, {"url": "b", "token": "s2"}]}
-    swapped = list(reversed(shown(stored)["bots"]))
+    swapped = list(reversed(show_config(stored)["bots"]))
 
     with pytest.raises(ConfigKeyError, match=r"^bots: .*order"):
-        restored({"bots": swapped}, stored)
+        restore({"bots": swapped}, stored)
 
 
 def test_a_secret_cannot_be_moved_to_where_it_is_read() -> None:
     stored = {"args": ["--api-key", CANARY, "-v"]}
 
     with pytest.raises(ConfigKeyError) as refused:
-        restored({"args": ["--verbose", REDACTED, "-v"]}, stored)
+        restore({"args": ["--verbose", REDACTED, "-v"]}, stored)
 
     assert refused.value.key == "args[1]"
     assert CANARY not in str(refused.value)
 
 
 def test_keys_of_well_known_issuers_are_hidden_behind_any_name() -> None:
-    found = shown({"note": "AKIAIOSFODNN7QWERTUZ", "path": "/home/me/projects/skills"})
+    found = show_config({"note": "AKIAIOSFODNN7QWERTUZ", "path": "/home/me/projects/skills"})
 
     assert found == {"note": REDACTED, "path": "/home/me/projects/skills"}
 
@@ -129,21 +129,21 @@ def test_keys_of_well_known_issuers_are_hidden_behind_any_name() -> None:
     ],
 )  # fmt: skip
 def test_what_an_address_or_an_option_carries_is_hidden(text: str) -> None:
-    assert shown({"run": [text], "url": text}) == {"run": [REDACTED], "url": REDACTED}
+    assert show_config({"run": [text], "url": text}) == {"run": [REDACTED], "url": REDACTED}
 
 
 @each_row(
     "text", ["https://host/?page=1", "--verbose=yes", "token", "a=b", "--token=", "key=value"]
 )
 def test_what_carries_nothing_is_shown(text: str) -> None:
-    assert shown({"url": text}) == {"url": text}
+    assert show_config({"url": text}) == {"url": text}
 
 
 @each_row("part", ["-", "-token", "?key", "://a:", "a=", "sk-", "-key=&", "b", " "])
 def test_no_text_takes_long_to_judge(part: str) -> None:
     longest = (part * 8_000)[:8_000]
 
-    assert shown({"a": longest, "b": longest + part})["b"] == REDACTED
+    assert show_config({"a": longest, "b": longest + part})["b"] == REDACTED
 
 
 def test_an_entry_shows_plain_variables_and_nothing_else_that_was_hidden() -> None:
@@ -154,7 +154,7 @@ def test_an_entry_shows_plain_variables_and_nothing_else_that_was_hidden() -> No
         "config": {"anything": CANARY},
     }
 
-    found = shown_entry(entry, tuple(entry["env"]))
+    found = show_entry(entry, tuple(entry["env"]))
 
     assert CANARY not in json.dumps(found)
     assert found["env"] == {"REGION": "eu", "MY_TOKEN": REDACTED, "URL": REDACTED}
@@ -164,10 +164,10 @@ def test_an_entry_shows_plain_variables_and_nothing_else_that_was_hidden() -> No
 def test_an_answer_shows_no_variable_that_somebody_else_stored() -> None:
     entry = {"env": {"MODE": CANARY, "REGION": "eu"}}
 
-    assert shown_entry(entry, {"REGION"}) == {"env": {"MODE": REDACTED, "REGION": "eu"}}
+    assert show_entry(entry, {"REGION"}) == {"env": {"MODE": REDACTED, "REGION": "eu"}}
 
 
 @each_row("name", ["HOSTPIN", "HOST_PIN", "LOGIN", "DB_LOGIN", "SMS_OTP", "PASSCODE"])
 def test_names_of_logins_and_pins_are_secret(name: str) -> None:
-    assert shown_entry({"env": {name: "1234"}}, {name}) == {"env": {name: REDACTED}}
-    assert shown({"x": {name: 1234}}) == {"x": {name: REDACTED}}
+    assert show_entry({"env": {name: "1234"}}, {name}) == {"env": {name: REDACTED}}
+    assert show_config({"x": {name: 1234}}) == {"x": {name: REDACTED}}

@@ -15,7 +15,7 @@ from tests.unit.routing.vectors import (
 
 from prowess.errors import EncoderError, UnknownAgentError
 from prowess.routing import router
-from prowess.routing.background import texts
+from prowess.routing.background import list_messages
 from prowess.routing.decision import DEFAULT
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Context, RouteChoice
@@ -503,7 +503,7 @@ def test_another_encoder_takes_over_when_the_settings_change(
 
     assert LOAF in encoder.asked
     assert LOAF in other.asked
-    assert set(texts()) <= set(other.asked)
+    assert set(list_messages()) <= set(other.asked)
     assert before.matches[0].skill == after.matches[0].skill
 
 
@@ -557,7 +557,7 @@ def test_vectors_of_another_width_under_the_same_name_are_made_anew(
     world: RoutingWorld, share: int
 ) -> None:
     # An endpoint whose model was exchanged behind its name.
-    for number, text in enumerate(texts()):
+    for number, text in enumerate(list_messages()):
         if number % share == 0:
             world.vectors.kept["small", text_key(text)] = np.full(4, 0.5, np.float32)
 
@@ -571,7 +571,7 @@ def test_vectors_of_two_widths_are_made_anew(world: RoutingWorld, encoder: Small
     encoder.asked.clear()
 
     assert world.service().route(LOAF).matches[0].skill.name == "bread-baker"
-    assert set(texts()) <= set(encoder.asked)
+    assert set(list_messages()) <= set(encoder.asked)
 
 
 # Thresholds.

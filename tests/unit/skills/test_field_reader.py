@@ -6,11 +6,11 @@ from prowess.skills.frontmatter import (
     UnreadableError,
     as_flag,
     as_text,
-    keyed,
-    mapping,
     read,
+    read_keys,
+    read_mapping,
+    read_strings,
     squeeze,
-    strings,
 )
 from prowess.skills.model import Fields, Value
 
@@ -127,35 +127,35 @@ def test_anything_else_is_the_default(value: Value, *, default: bool) -> None:
 
 
 def test_strings_split_at_the_separators_that_are_asked_for() -> None:
-    assert strings("a b, c", split=r",\s") == ("a", "b", "c")
-    assert strings("a b, c") == ("a b", "c")
-    assert strings(("x", 1)) == ("x", "1")
-    assert strings(None) == strings([]) == ()
+    assert read_strings("a b, c", split=r",\s") == ("a", "b", "c")
+    assert read_strings("a b, c") == ("a b", "c")
+    assert read_strings(("x", 1)) == ("x", "1")
+    assert read_strings(None) == read_strings([]) == ()
 
 
 @each_row("value", [5, True, {"a": 1}, [None], [["a"]], [{"a": 1}], "", " , ", [""]])
 def test_a_shape_that_says_nothing_is_unreadable_as_strings(value: Value) -> None:
     with pytest.raises(UnreadableError):
-        strings(value)
+        read_strings(value)
 
 
 def test_a_map_can_be_looked_up_whatever_the_spelling() -> None:
-    assert keyed({"any-bins": 1, "skillKey": 2}) == {"anybins": 1, "skillkey": 2}
+    assert read_keys({"any-bins": 1, "skillKey": 2}) == {"anybins": 1, "skillkey": 2}
 
 
 def test_a_map_with_one_key_in_two_spellings_is_unreadable() -> None:
     with pytest.raises(UnreadableError):
-        keyed({"anyBins": 1, "any_bins": 2})
+        read_keys({"anyBins": 1, "any_bins": 2})
 
 
 @pytest.mark.parametrize(
     ("value", "found"), [(None, {}), ({"a": 1}, {"a": 1}), ("{a: 1}", {"a": 1})]
 )
 def test_a_map_may_be_absent_a_map_or_json(value: Value, found: Fields) -> None:
-    assert mapping(value) == found
+    assert read_mapping(value) == found
 
 
 @each_row("value", ["words", "", [], 5, False])
 def test_a_shape_that_says_nothing_is_unreadable_as_a_map(value: Value) -> None:
     with pytest.raises(UnreadableError):
-        mapping(value)
+        read_mapping(value)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.rows import each_row
 
-from prowess.skills.harness.rules import Reader, chosen, is_hidden, read_rules, reader_named, reads
+from prowess.skills.harness.rules import Reader, choose, is_hidden, read_rules, reader_named, reads
 from prowess.skills.model import Invocation, RootKind, Skill, Source, Tier
 from prowess.testing import make_skill
 
@@ -53,9 +53,9 @@ def test_a_single_text_among_skills_is_a_skill_for_us_alone() -> None:
 def test_claude_code_prefers_the_persons_own_and_others_the_projects() -> None:
     project, personal = _at(CLAUDE_PROJECT), _at(CLAUDE_PERSONAL)
 
-    assert chosen(read_rules()[Reader.CLAUDE], [project, personal]) == [personal]
-    assert chosen(read_rules()[Reader.CURSOR], [project, personal]) == [project]
-    assert chosen(read_rules()[Reader.CODEX], [project, personal]) == [project, personal]
+    assert choose(read_rules()[Reader.CLAUDE], [project, personal]) == [personal]
+    assert choose(read_rules()[Reader.CURSOR], [project, personal]) == [project]
+    assert choose(read_rules()[Reader.CODEX], [project, personal]) == [project, personal]
 
 
 def test_a_harness_hides_only_by_what_it_understands() -> None:

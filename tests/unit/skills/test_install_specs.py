@@ -2,7 +2,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.settings import InstallSettings
-from prowess.skills.metadata import InstallOption, offered, read_install
+from prowess.skills.metadata import InstallOption, offer_options, read_install
 from prowess.skills.model import InstallSpec, Value
 
 BREW = InstallSpec(kind="brew", target="jq", id="brew-0")
@@ -19,7 +19,7 @@ def chosen(
     prefer_brew: bool = True,
 ) -> list[str]:
     settings = InstallSettings(prefer_brew=prefer_brew)
-    return [option.id for option in offered(specs, available=available, settings=settings)]
+    return [option.id for option in offer_options(specs, available=available, settings=settings)]
 
 
 @pytest.mark.parametrize("value", [None, [], ()])
@@ -215,6 +215,6 @@ def test_the_first_of_two_entries_of_one_kind_is_offered() -> None:
 def test_an_option_says_what_will_happen(spec: InstallSpec, label: str) -> None:
     settings = InstallSettings(node_manager="pnpm")
 
-    (option,) = offered([spec], available=frozenset(), settings=settings)
+    (option,) = offer_options([spec], available=frozenset(), settings=settings)
 
     assert option == InstallOption(id=spec.id, kind=spec.kind, label=label, bins=spec.bins)

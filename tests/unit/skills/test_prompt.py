@@ -13,11 +13,11 @@ from prowess.skills.prompt import (
     PromptBlock,
     Worth,
     can_read,
-    described,
+    describe,
     escape,
     render,
-    short_path,
     shorten,
+    shorten_path,
 )
 from prowess.testing import make_skill
 
@@ -136,17 +136,17 @@ def test_trigger_hints_follow_the_description() -> None:
 
     skill = make_skill(description="Ships.", triggers=triggers)
 
-    assert described(skill) == "Ships. Trigger hints: ship it; release; now"
+    assert describe(skill) == "Ships. Trigger hints: ship it; release; now"
 
 
 def test_at_most_eight_hints_are_shown() -> None:
     skill = make_skill(triggers=Triggers(any=tuple("abcdef"), all=tuple("ghijkl")))
 
-    assert described(skill).endswith("Trigger hints: a; b; c; d; e; f; g; h")
+    assert describe(skill).endswith("Trigger hints: a; b; c; d; e; f; g; h")
 
 
 def test_without_hints_the_description_stands_alone() -> None:
-    assert described(make_skill(description="Ships.", triggers=Triggers(none=("x",)))) == "Ships."
+    assert describe(make_skill(description="Ships.", triggers=Triggers(none=("x",)))) == "Ships."
 
 
 @each_row(
@@ -161,7 +161,7 @@ def test_without_hints_the_description_stands_alone() -> None:
     ],
 )
 def test_a_home_folder_is_written_as_a_tilde(path: str, homes: tuple[str, ...], shown: str) -> None:
-    assert short_path(path, homes) == shown
+    assert shorten_path(path, homes) == shown
 
 
 def test_locations_in_the_block_are_shortened() -> None:

@@ -1,4 +1,4 @@
-from prowess.skills.sections import Section, sections
+from prowess.skills.sections import Section, split_sections
 from prowess.testing import make_skill
 
 BODY = """\
@@ -14,13 +14,13 @@ Look."""
 
 
 def titles(body: str) -> list[tuple[str, int]]:
-    return [(section.title, section.level) for section in sections(make_skill(body=body))]
+    return [(section.title, section.level) for section in split_sections(make_skill(body=body))]
 
 
 def test_sections_have_titles_levels_and_the_lines_of_the_file() -> None:
     skill = make_skill(body=BODY, body_line=5)
 
-    assert sections(skill) == (
+    assert split_sections(skill) == (
         Section(title="", level=0, line=5, last_line=6, text="Read this first."),
         Section(title="Ship", level=1, line=7, last_line=10, text="Do it."),
         Section(title="Check", level=2, line=11, last_line=13, text="Look."),
@@ -28,7 +28,7 @@ def test_sections_have_titles_levels_and_the_lines_of_the_file() -> None:
 
 
 def test_the_newline_that_ends_the_file_begins_no_line() -> None:
-    (section,) = sections(make_skill(body="# Ship\nDo it.\n", body_line=5))
+    (section,) = split_sections(make_skill(body="# Ship\nDo it.\n", body_line=5))
 
     assert (section.line, section.last_line) == (5, 6)
 

@@ -9,7 +9,7 @@ from prowess.skills.explanation import SkillSituation, explain
 from prowess.skills.model import Document, Parsed, Requirements, Source, Tier
 from prowess.skills.parse import parse
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.sections import sections
+from prowess.skills.sections import split_sections
 from prowess.skills.snapshot import AgentFilter
 from prowess.skills.validation import validate
 from prowess.testing import make_skill
@@ -80,7 +80,7 @@ def test_a_name_is_not_taken_from_inside_code() -> None:
 def test_an_underlined_heading_loses_its_underline() -> None:
     skill = make_skill(body="Title\n=====\ntext\n", body_line=5)
 
-    (section,) = sections(skill)
+    (section,) = split_sections(skill)
 
     assert (section.title, section.text, section.line) == ("Title", "text", 5)
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.skills.frontmatter import FieldReader, read
-from prowess.skills.parse import check, is_name, required, slug
+from prowess.skills.parse import check, find_missing, is_name, make_slug
 
 
 def found(*lines: str, path: str = "/skills/deploy/SKILL.md") -> list[tuple[str, int | None]]:
@@ -36,16 +36,16 @@ def test_anything_else_is_no_name(name: str) -> None:
     ],
 )
 def test_a_slug_is_the_nearest_name(text: str, name: str) -> None:
-    assert slug(text) == name
+    assert make_slug(text) == name
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=64))
 def test_a_slug_is_a_name_or_nothing_and_its_own_slug(text: str) -> None:
-    name = slug(text)
+    name = make_slug(text)
 
     assert name == "" or is_name(name) or len(name) > 64
-    assert slug(name) == name
+    assert make_slug(name) == name
 
 
 def test_a_file_that_keeps_to_the_standard_has_no_problem() -> None:
@@ -125,7 +125,7 @@ def test_name_and_description_are_required() -> None:
 def test_what_is_required_can_be_asked_for_alone() -> None:
     reader = FieldReader(read("---\nname: deploy\n---\n"))
 
-    assert [problem.code for problem in required(reader)] == ["DESCRIPTION_MISSING"]
+    assert [problem.code for problem in find_missing(reader)] == ["DESCRIPTION_MISSING"]
 
 
 def test_the_description_has_a_limit() -> None:

@@ -22,7 +22,7 @@ from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
 from prowess.skills.eligibility import needed_bins
-from prowess.skills.sections import sections
+from prowess.skills.sections import split_sections
 from prowess.skills.text import clean
 from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire
@@ -90,7 +90,7 @@ class SkillMethods:
             return {"skill": None}
         parts = [
             {"title": clean(part.title), "level": part.level, "line": part.line}
-            for part in sections(status.skill)
+            for part in split_sections(status.skill)
         ]
         resources = skills.resources(status.skill.name, agent_id)
         detail = wire.skill_detail(status, resources, parts)

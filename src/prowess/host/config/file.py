@@ -6,7 +6,7 @@ from typing import Any
 from prowess.errors import ConfigError, ConfigSyntaxError
 from prowess.host.config.sections import to_settings
 from prowess.settings import Settings
-from prowess.skills.json_text import RepeatedKeyError, is_plain, relaxed, strict_loads
+from prowess.skills.json_text import RepeatedKeyError, is_plain, relax, strict_loads
 
 __all__ = ("FILE_NAME", "ConfigFile", "parse", "to_settings")
 
@@ -80,7 +80,7 @@ def parse(path: str, text: str) -> dict[str, Any]:
 
 
 def _loads(path: str, text: str) -> object:
-    for attempt in (text, relaxed(text)):
+    for attempt in (text, relax(text)):
         try:
             return strict_loads(attempt)
         except RepeatedKeyError as error:

@@ -20,15 +20,8 @@ from prowess.errors import ConfigError, ConfigKeyError, ConfigSyntaxError
 from prowess.host.config.file import ConfigFile, parse, to_settings
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
-from prowess.runtime.config import redaction as config_redaction
-from prowess.runtime.config.redaction import REDACTED, redacted
 from prowess.settings import SETTINGS, SettingProblem
 from prowess.skills.json_text import RepeatedKeyError, is_plain, strict_loads
-
-__all__ = (
-    "REDACTED", "check_value", "is_known", "is_text", "keep_comments", "redacted", "replace",
-    "shown", "split_key", "unwritable", "write",
-)  # fmt: skip
 
 
 def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None:
@@ -158,18 +151,13 @@ def is_text(parts: Sequence[str]) -> bool:
     return parts[-1] == "apiKey" or "env" in parts[:-1]
 
 
-def shown(values: Mapping[str, Any]) -> object:
-    """Return the whole config for a person to read; what skills keep for themselves is masked."""
-    return config_redaction.shown(values)
-
-
 # As much as the settings are read from: a larger file would be written and never read again.
 _MAX_BYTES = 4_000_000
 _MAX_JSON5_CHARS = 60_000
 _SENT = "raw"
 
 
-def problems(values: Mapping[str, Any]) -> Sequence[SettingProblem]:
+def find_problems(values: Mapping[str, Any]) -> Sequence[SettingProblem]:
     """Return what the settings would not take, or do not know."""
     return to_settings(values).problems
 

@@ -17,20 +17,20 @@ from typing import Any, Protocol, TypeAlias
 from prowess.errors import ConfigConflictError, ConfigKeyError, ConfigSyntaxError
 from prowess.runtime.config.guard import (
     RESERVED,
-    changed_paths,
-    merged,
+    find_changes,
+    merge_patch,
     refuse_crowds,
     refuse_guarded,
-    written,
+    write_canonical,
 )
 from prowess.runtime.config.redaction import (
     REDACTED,
-    dotted,
     matches,
-    redacted,
-    restored,
-    shown,
-    shown_entry,
+    redact,
+    restore,
+    show_config,
+    show_entry,
+    write_path,
 )
 from prowess.runtime.config.schema import config_schema
 from prowess.safety.environment import judge
@@ -42,7 +42,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_KEY = 200
 
 
-def checked_key(skill_key: str) -> str:
+def check_key(skill_key: str) -> str:
     """Return the key of an entry, trimmed.
 
     Raises:
@@ -56,7 +56,7 @@ def checked_key(skill_key: str) -> str:
     return key
 
 
-def changed_entry(
+def change_entry(
     stored: Mapping[str, Any],
     key: str,
     *,
@@ -79,7 +79,7 @@ def changed_entry(
     if api_key is not None:
         _put(entry, "apiKey", api_key, path)
     if env is not None:
-        variables = _changed_env(_object(entry, "env", path), env, (*path, "env"))
+        variables = _change_env(_object(entry, "env", path), env, (*path, "env"))
         entry = {**entry, "env": variables}
         if not variables:
             del entry["env"]
@@ -89,10 +89,12 @@ def changed_entry(
     return {**stored, "skills": {**skills, "entries": entries}}
 
 
-def given_variables(env: Mapping[str, str] | None) -> frozenset[str]:
+def find_given(env: Mapping[str, str] | None) -> frozenset[str]:
     """Return which variables a call gives a value of its own; a marker gives none."""
     pairs = env.items() if env is not None else ()
-    return frozenset(name.strip() for name, value in pairs if _typed(value) not in ("", REDACTED))
+    return frozenset(
+        name.strip() for name, value in pairs if _strip_breaks(value) not in ("", REDACTED)
+    )
 
 
 def _object(outer: Mapping[str, Any], name: str, path: tuple[str, ...]) -> dict[str, Any]:
@@ -100,11 +102,11 @@ def _object(outer: Mapping[str, Any], name: str, path: tuple[str, ...]) -> dict[
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigKeyError(dotted((*path, name)), "is not an object: correct it first.")
+        raise ConfigKeyError(write_path((*path, name)), "is not an object: correct it first.")
     return dict(value)
 
 
-def _changed_env(
+def _change_env(
     stored: dict[str, Any], env: Mapping[str, str], path: tuple[str, ...]
 ) -> dict[str, Any]:
     for given, value in env.items():
@@ -113,8 +115,8 @@ def _changed_env(
             continue
         if not _VARIABLE.fullmatch(name):
             problem = "has a name that is none of a variable: use letters, digits and _ alone."
-            raise ConfigKeyError(dotted(path), problem)
-        _refuse_denied(name, _typed(value), path)
+            raise ConfigKeyError(write_path(path), problem)
+        _refuse_denied(name, _strip_breaks(value), path)
         _put(stored, name, value, path)
     return stored
 
@@ -126,19 +128,21 @@ def _refuse_denied(name: str, value: str, path: tuple[str, ...]) -> None:
     # Declared and allowed: what is refused then is refused to every skill.
     ruling = judge(name, value, (name,), (name,))
     if not ruling.allowed:
-        raise ConfigKeyError(dotted((*path, ruling.name)), f"{ruling.reason}.")
+        raise ConfigKeyError(write_path((*path, ruling.name)), f"{ruling.reason}.")
 
 
-def _typed(given: str) -> str:
+def _strip_breaks(given: str) -> str:
     return given.replace("\r", "").replace("\n", "").strip()
 
 
 def _put(target: dict[str, Any], name: str, given: str, path: tuple[str, ...]) -> None:
-    value = _typed(given)
+    value = _strip_breaks(given)
     if value == REDACTED:
         return
     if "\0" in value or not is_plain(value) or REDACTED in value:
-        raise ConfigKeyError(dotted((*path, name)), "holds what no variable can: type it again.")
+        raise ConfigKeyError(
+            write_path((*path, name)), "holds what no variable can: type it again."
+        )
     if value:
         target[name] = value
     else:
@@ -224,7 +228,7 @@ class ConfigEdits:
             broken = {"path": "", "message": one_line(error.problem)}
             unread: Json = {"raw": None, "parsed": {}, "config": {}, "valid": False}
             return {**answer, **unread, "issues": [broken], "warnings": []}
-        safe = shown(values)
+        safe = show_config(values)
         problems = self._check(values)
         issues = [_issue(problem) for problem in problems if not problem.unknown]
         return {
@@ -249,7 +253,7 @@ class ConfigEdits:
         wanted = self._store.submitted(raw)
 
         def change(stored: Json) -> Json:
-            values = restored(wanted, stored)
+            values = restore(wanted, stored)
             _refuse_lost_agents(stored, values, ())
             return values
 
@@ -267,7 +271,7 @@ class ConfigEdits:
         wanted = self._store.submitted(raw)
 
         def change(stored: Json) -> Json:
-            values = restored(merged(stored, wanted, replace_paths), stored)
+            values = restore(merge_patch(stored, wanted, replace_paths), stored)
             _refuse_lost_agents(stored, values, _named_agents(stored, wanted, replace_paths))
             return values
 
@@ -287,17 +291,17 @@ class ConfigEdits:
             ConfigKeyError: the key, a variable or what is stored cannot be used.
             ConfigError: the file cannot be read or written.
         """
-        key = checked_key(skill_key)
+        key = check_key(skill_key)
         with self._store.lock():
             content = self._store.read()
             stored = self._store.stored(content or b"")
-            values = changed_entry(stored, key, enabled=enabled, api_key=api_key, env=env)
-            paths = changed_paths(stored, values)
+            values = change_entry(stored, key, enabled=enabled, api_key=api_key, env=env)
+            paths = find_changes(stored, values)
             now = self._write(content, stored, values, paths)
         if paths:
             self._changed(now)
         entry = values.get("skills", {}).get("entries", {}).get(key, {})
-        return {"ok": True, "skillKey": key, "config": shown_entry(entry, given_variables(env))}
+        return {"ok": True, "skillKey": key, "config": show_entry(entry, find_given(env))}
 
     def schema(self) -> Json:
         """Return what can be configured, as a JSON Schema with hints for forms."""
@@ -309,13 +313,13 @@ class ConfigEdits:
             self._refuse_stale(content, base_hash)
             stored = self._store.stored(content or b"")
             values = change(stored)
-            paths = changed_paths(stored, values)
+            paths = find_changes(stored, values)
             now = self._write(content, stored, values, paths)
         if paths:
             self._changed(now)
         answer: Json = {"ok": True} if paths else {"ok": True, "noop": True}
         answer |= {"path": self._store.path, "changedPaths": paths, "hash": now}
-        return {**answer, "config": shown(values)}
+        return {**answer, "config": show_config(values)}
 
     def _refuse_stale(self, content: bytes | None, base_hash: str | None) -> None:
         given = (base_hash or "").strip()
@@ -359,7 +363,7 @@ def _pretty(values: Mapping[str, Any]) -> str:
 def _safe_text(content: bytes, values: Json, safe: Json) -> str:
     """Return the file's own text only where nothing in it is hidden; comments may hide anything."""
     text = content.decode("utf-8-sig")
-    if written(values) != written(safe):
+    if write_canonical(values) != write_canonical(safe):
         return _pretty(safe)
     try:
         strict_loads(text)
@@ -387,7 +391,7 @@ def _is_within(inner: str, outer: str) -> bool:
 
 def _refuse_lost_agents(stored: Json, values: Json, named: Collection[str]) -> None:
     left = {*_agent_ids(values), *named}
-    lost = [str(redacted(name)) for name in _agent_ids(stored) if name not in left]
+    lost = [str(redact(name)) for name in _agent_ids(stored) if name not in left]
     if lost:
         names = one_line(", ".join(name[:_LONGEST_NAME] for name in lost[:_MOST_NAMED]))
         more = len(lost) - _MOST_NAMED

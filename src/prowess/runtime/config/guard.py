@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from prowess.errors import ConfigKeyError
-from prowess.runtime.config.redaction import Item, Path, dotted, ids, matches, pattern, shown
+from prowess.runtime.config.redaction import (
+    Item,
+    Path,
+    matches,
+    read_ids,
+    show_config,
+    write_path,
+    write_pattern,
+)
 from prowess.settings import SETTINGS
 
 _Named = Callable[[Path], bool]
@@ -22,7 +30,7 @@ _Named = Callable[[Path], bool]
 RESERVED = frozenset(("__proto__", "prototype", "constructor"))
 
 
-def merged(
+def merge_patch(
     stored: Mapping[str, Any], change: Mapping[str, Any], replace_paths: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the config after a merge patch; markers for secrets are left for later.
@@ -34,7 +42,7 @@ def merged(
     def named(path: Path) -> bool:
         return any(matches(path, wanted) for wanted in replace_paths)
 
-    return _Merge(named).objects(stored, shown(stored), change, ())
+    return _Merge(named).objects(stored, show_config(stored), change, ())
 
 
 class _Merge:
@@ -51,7 +59,7 @@ class _Merge:
         for key, value in change.items():
             here = (*path, key)
             if key in RESERVED:
-                raise ConfigKeyError(dotted(here), "is a name that no setting may have.")
+                raise ConfigKeyError(write_path(here), "is a name that no setting may have.")
             if value is None:
                 found.pop(key, None)
             else:
@@ -65,12 +73,14 @@ class _Merge:
 
     def _list(self, old: list[Any], seen: list[Any], change: object, path: Path) -> object:
         new = change if isinstance(change, list) else []
-        new_ids = ids(new)
-        if new_ids and ids(old) is not None:
+        new_ids = read_ids(new)
+        if new_ids and read_ids(old) is not None:
             return self._by_id(old, seen, dict(zip(new_ids, new, strict=True)), path)
         if _loses(old, seen, new):
-            problem = f"would lose entries: name {pattern(path)} in replacePaths to replace it."
-            raise ConfigKeyError(dotted(path), problem)
+            problem = (
+                f"would lose entries: name {write_pattern(path)} in replacePaths to replace it."
+            )
+            raise ConfigKeyError(write_path(path), problem)
         return change
 
     def _by_id(
@@ -88,22 +98,24 @@ class _Merge:
 
 def _loses(old: list[Any], seen: list[Any], new: list[Any]) -> bool:
     """Return whether an entry is gone, in the clear and behind its marker."""
-    left = Counter(map(written, new))
+    left = Counter(map(write_canonical, new))
     for item, mask in zip(old, seen, strict=True):
-        form = next((one for one in (written(item), written(mask)) if left[one]), None)
+        form = next(
+            (one for one in (write_canonical(item), write_canonical(mask)) if left[one]), None
+        )
         if form is None:
             return True
         left[form] -= 1
     return False
 
 
-def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the places where two configs differ, each as deep as they can be told apart."""
-    return [dotted(path) for path in _changes(before, after, ())]
+    return [write_path(path) for path in _changes(before, after, ())]
 
 
 def _changes(before: object, after: object, path: Path) -> Iterator[Path]:
-    if written(before) == written(after):
+    if write_canonical(before) == write_canonical(after):
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in dict.fromkeys((*before, *after)):
@@ -118,7 +130,7 @@ def _changes(before: object, after: object, path: Path) -> Iterator[Path]:
         yield path
 
 
-def written(value: object) -> str:
+def write_canonical(value: object) -> str:
     """Return a value as it is compared: the same text for what a file would hold alike."""
     return json.dumps(value, sort_keys=True)
 
@@ -147,11 +159,13 @@ def refuse_guarded(stored: Mapping[str, Any], values: Mapping[str, Any]) -> None
     for key in GUARDED:
         place: Path = tuple(key.split("."))
         old, new = _at(stored, place), _at(values, place)
-        if written(old) != written(new):
+        if write_canonical(old) != write_canonical(new):
             raise _refusal(_deepest(old, new, place))
     known = dict(_entry_values(stored))
     for path, value in _entry_values(values):
-        if written(known.pop(path, None)) != written(value) and _is_guarded(path, value):
+        if write_canonical(known.pop(path, None)) != write_canonical(value) and _is_guarded(
+            path, value
+        ):
             raise _refusal(_sayable(path))
 
 
@@ -167,7 +181,7 @@ def refuse_crowds(before: int, after: int) -> None:
 
 
 def _refusal(path: Path) -> ConfigKeyError:
-    key = dotted(path)
+    key = write_path(path)
     return ConfigKeyError(
         key,
         "cannot be changed through the gateway, since it decides where secrets go, what is run, or"
@@ -185,7 +199,9 @@ def _deepest(old: object, new: object, path: Path) -> Path:
     """Return which setting below a whole group is meant, where one alone differs."""
     before, after = (one if isinstance(one, Mapping) else {} for one in (old, new))
     keys = dict.fromkeys((*before, *after))
-    changed = [key for key in keys if written(before.get(key)) != written(after.get(key))]
+    changed = [
+        key for key in keys if write_canonical(before.get(key)) != write_canonical(after.get(key))
+    ]
     return (*path, changed[0]) if len(changed) == 1 else path
 
 

@@ -30,7 +30,7 @@ class Item(NamedTuple):
 Path: TypeAlias = tuple[str | Item, ...]
 
 
-def dotted(path: Path) -> str:
+def write_path(path: Path) -> str:
     """Return how a place is written in an answer or a message."""
     text = ""
     for part in path:
@@ -42,9 +42,9 @@ def dotted(path: Path) -> str:
     return one_line(text)[:_LONGEST] or "config"
 
 
-def pattern(path: Path) -> str:
+def write_pattern(path: Path) -> str:
     """Return how a place is written where any entry of a list is meant."""
-    return re.sub(r"\[\d+\]", "[]", dotted(path))
+    return re.sub(r"\[\d+\]", "[]", write_path(path))
 
 
 def matches(path: Path, wanted: str) -> bool:
@@ -77,45 +77,43 @@ _SHORTEST_KEY = 16
 _LONGEST_SHOWN = 8_000
 
 
-def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+def show_config(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole config for others to read; what skills keep for themselves is masked."""
-    safe = {name: redacted(inner, str(name)) for name, inner in values.items()}
+    safe = {name: redact(inner, str(name)) for name, inner in values.items()}
     skills = safe.get("skills")
     entries = skills.get("entries") if isinstance(skills, dict) else None
     for entry in entries.values() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and "config" in entry:
-            entry["config"] = _masked(entry["config"])
+            entry["config"] = _mask(entry["config"])
     return safe
 
 
-def shown_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+def show_entry(entry: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     """Return a skill's entry as an answer to who changed it.
 
     Plain variables that were just `given` can be read; what was stored before stays as hidden as it
     is in the whole config.
     """
-    safe = {name: redacted(inner, str(name)) for name, inner in entry.items()}
+    safe = {name: redact(inner, str(name)) for name, inner in entry.items()}
     if "config" in safe:
-        safe["config"] = _masked(safe["config"])
+        safe["config"] = _mask(safe["config"])
     env = entry.get("env")
     if isinstance(env, Mapping):
         safe["env"] = {
-            name: redacted(value, name)
-            if name in given and isinstance(value, str)
-            else _masked(value)
+            name: redact(value, name) if name in given and isinstance(value, str) else _mask(value)
             for name, value in env.items()
         }
     return safe
 
 
-def redacted(value: object, key: str = "") -> object:
+def redact(value: object, key: str = "") -> object:
     """Return `value` with everything that may be a secret replaced by a marker."""
     if names_setting(key) or (_is_text(value) and names_secret_text(key)):
-        return _masked(value)
+        return _mask(value)
     if isinstance(value, Mapping):
-        return {name: redacted(inner, str(name)) for name, inner in value.items()}
+        return {name: redact(inner, str(name)) for name, inner in value.items()}
     if isinstance(value, list):
-        return _redacted_list(value)
+        return _redact_list(value)
     return REDACTED if isinstance(value, str) and _looks_secret(value) else value
 
 
@@ -124,21 +122,21 @@ def _is_text(value: object) -> bool:
     return any(isinstance(word, str) for word in words)
 
 
-def _redacted_list(values: list[Any]) -> list[object]:
+def _redact_list(values: list[Any]) -> list[object]:
     """A command line may carry a secret behind its option."""
     found: list[object] = []
     behind_secret = False
     for value in values:
-        found.append(_masked(value) if behind_secret else redacted(value))
+        found.append(_mask(value) if behind_secret else redact(value))
         behind_secret = isinstance(value, str) and value.startswith("-") and names_setting(value)
     return found
 
 
-def _masked(value: object) -> object:
+def _mask(value: object) -> object:
     if isinstance(value, Mapping):
-        return {name: _masked(inner) for name, inner in value.items()}
+        return {name: _mask(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_masked(item) for item in value]
+        return [_mask(item) for item in value]
     return value if value is None or value == "" or isinstance(value, bool) else REDACTED
 
 
@@ -163,43 +161,43 @@ def _assigns_secret(text: str) -> bool:
     return False
 
 
-def restored(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+def restore(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return `wanted` with each marker replaced by the secret that is stored at its place.
 
     Raises:
         ConfigKeyError: a marker stands where no secret is stored, or where it could be read.
     """
-    found = _restored_map(wanted, stored, shown(stored), ())
-    _refuse_readable(wanted, shown(found), ())
+    found = _restore_map(wanted, stored, show_config(stored), ())
+    _refuse_readable(wanted, show_config(found), ())
     return found
 
 
-def _restored(wanted: object, stored: object, seen: object, path: Path) -> object:
+def _restore(wanted: object, stored: object, seen: object, path: Path) -> object:
     if isinstance(wanted, Mapping):
-        return _restored_map(wanted, stored, seen, path)
+        return _restore_map(wanted, stored, seen, path)
     if isinstance(wanted, list):
         old = stored if isinstance(stored, list) else []
-        return _restored_list(wanted, old, seen if isinstance(seen, list) else [], path)
+        return _restore_list(wanted, old, seen if isinstance(seen, list) else [], path)
     if not isinstance(wanted, str) or REDACTED not in wanted or wanted == stored:
         return wanted
     if wanted == seen == REDACTED:
         return stored
     problem = "has a marker for a stored secret, and none is stored there: give the value itself."
-    raise ConfigKeyError(dotted(path), problem)
+    raise ConfigKeyError(write_path(path), problem)
 
 
-def _restored_map(
+def _restore_map(
     wanted: Mapping[str, Any], stored: object, seen: object, path: Path
 ) -> dict[str, Any]:
     old = stored if isinstance(stored, Mapping) else {}
     masks = seen if isinstance(seen, Mapping) else {}
     return {
-        key: _restored(value, old.get(key), masks.get(key), (*path, key))
+        key: _restore(value, old.get(key), masks.get(key), (*path, key))
         for key, value in wanted.items()
     }
 
 
-def _restored_list(
+def _restore_list(
     wanted: list[Any], stored: list[Any], seen: list[Any], path: Path
 ) -> list[object]:
     if not any(_has_marker(item) for item in wanted):
@@ -208,27 +206,27 @@ def _restored_list(
     found: list[object] = []
     for index, (item, place) in enumerate(zip(wanted, places, strict=True)):
         old, mask = (None, None) if place is None else (stored[place], seen[place])
-        found.append(_restored(item, old, mask, (*path, Item(index))))
+        found.append(_restore(item, old, mask, (*path, Item(index))))
     return found
 
 
 def _places(wanted: list[Any], seen: list[Any], path: Path) -> list[int | None]:
     """Return which stored entry each wanted one goes back to: by id, else by its number."""
-    new_ids, old_ids = ids(wanted), ids(seen)
+    new_ids, old_ids = read_ids(wanted), read_ids(seen)
     if new_ids is not None and old_ids is not None:
         return [old_ids.index(one) if one in old_ids else None for one in new_ids]
     if len(wanted) != len(seen):
         problem = "has another length than what is stored: give its secrets in full."
-        raise ConfigKeyError(dotted(path), problem)
+        raise ConfigKeyError(write_path(path), problem)
     for item, mask in zip(wanted, seen, strict=True):
         # By its number a secret would go to another entry, and from there to another host.
         if _has_marker(item) and item != mask and item in seen:
             problem = "has another order than what is stored: give its secrets in full."
-            raise ConfigKeyError(dotted(path), problem)
+            raise ConfigKeyError(write_path(path), problem)
     return list(range(len(wanted)))
 
 
-def ids(items: list[Any]) -> list[str] | None:
+def read_ids(items: list[Any]) -> list[str] | None:
     """Return the ids of a list of objects, or None where they do not tell all of them apart."""
     found = [item.get("id") if isinstance(item, Mapping) else None for item in items]
     names = [one for one in found if isinstance(one, str) and one and one != REDACTED]
@@ -253,4 +251,4 @@ def _refuse_readable(wanted: object, seen: Any, path: Path) -> None:  # noqa: AN
             _refuse_readable(value, seen[index], (*path, Item(index)))
     elif wanted == REDACTED != seen:
         problem = "would show a stored secret to everybody: give it a value of its own."
-        raise ConfigKeyError(dotted(path), problem)
+        raise ConfigKeyError(write_path(path), problem)

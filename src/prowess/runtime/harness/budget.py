@@ -28,7 +28,7 @@ from prowess.skills.harness.listings import (
 from prowess.skills.harness.rules import (
     HarnessRules,
     Reader,
-    chosen,
+    choose,
     is_hidden,
     is_skill_file,
     read_rules,
@@ -234,7 +234,7 @@ class _View:
         if rules.reader is Reader.OPENCLAW:
             ready = {one.skill.name for one in self.status.skills if one.verdict.eligible}
             own = [skill for skill in own if skill.name in ready]
-        return chosen(rules, own)
+        return choose(rules, own)
 
 
 def _raising(

@@ -19,10 +19,17 @@ import numpy as np
 from prowess.errors import EncoderError
 from prowess.routing import router
 from prowess.routing.decision import DEFAULT
-from prowess.routing.index import Encoded, SkillIndex, needed_texts, packed, unpacked, with_handoffs
-from prowess.routing.lexical import LexicalIndex, Terms, terms_of
+from prowess.routing.index import (
+    Encoded,
+    SkillIndex,
+    add_handoffs,
+    list_index_texts,
+    pack_index,
+    unpack_index,
+)
+from prowess.routing.lexical import LexicalIndex, Terms, read_terms
 from prowess.routing.model import Match, Route, Status, Thresholds
-from prowess.routing.passages import SkillEvidence, evidence_of
+from prowess.routing.passages import SkillEvidence, read_evidence
 from prowess.routing.router import Context, Query, RouteChoice
 from prowess.runtime.ports import (
     Encoder,
@@ -204,12 +211,12 @@ class IndexBuilder:
             return self._made(skills, encoder, examples, progress)
         key = _key(skills, encoder, examples)
         kept = self._indexes.load(key)
-        found = None if kept is None else unpacked(kept, skills)
+        found = None if kept is None else unpack_index(kept, skills)
         if found is not None:
             return Built(found, problem="", encoded=False)
         built = self._made(skills, encoder, examples, progress)
         if not built.problem:
-            self._indexes.save(key, packed(built.index))
+            self._indexes.save(key, pack_index(built.index))
         return built
 
     def _made(
@@ -221,13 +228,15 @@ class IndexBuilder:
     ) -> Built:
         with self._lock:
             read = self._read_all(skills, examples, progress or _silent)
-        evidence = with_handoffs([one.evidence for one in read])
+        evidence = add_handoffs([one.evidence for one in read])
         # Before the vectors are there: the two together would take twice the memory.
         lexical = LexicalIndex.build([one.terms for one in read])
         encoded, problem, asked = None, "", False
         if encoder is not None:
             try:
-                vectors, asked = self._encoded(encoder, needed_texts(evidence), progress or _silent)
+                vectors, asked = self._encoded(
+                    encoder, list_index_texts(evidence), progress or _silent
+                )
                 encoded = Encoded(vectors, encoder.id, encoder.english_only)
                 del vectors
             except EncoderError as error:
@@ -311,7 +320,7 @@ def text_key(text: str) -> str:
 
 
 def _read(skill: Skill, examples: Examples) -> _Read:
-    evidence = evidence_of(skill)
+    evidence = read_evidence(skill)
     more = (*examples.confirmed, *examples.generated)
     if more or examples.near_misses:
         evidence = replace(
@@ -321,7 +330,7 @@ def _read(skill: Skill, examples: Examples) -> _Read:
             negatives=(*evidence.negatives, *examples.near_misses),
         )
     # The words are all that is needed of the body from here on.
-    return _Read(replace(evidence, body=""), terms_of(evidence))
+    return _Read(replace(evidence, body=""), read_terms(evidence))
 
 
 def _nothing() -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from prowess.errors import ModelError
 from prowess.routing import router
 from prowess.routing.index import SkillIndex
-from prowess.routing.triggers import folded, is_follow_up
+from prowess.routing.triggers import fold, is_follow_up
 from prowess.runtime.ports import Examples, ExampleStore, LanguageModel, VectorStore
 from prowess.runtime.route.answer import Asked, IndexBuilder, RoutingService
 from prowess.runtime.service import SkillsService
@@ -190,7 +190,7 @@ class ExampleService:
             SkillNotFoundError: there are no examples under that name, and no skill either.
             StoreError: the change cannot be kept.
         """
-        wanted = None if message is None else folded(one_line(message))
+        wanted = None if message is None else fold(one_line(message))
         known = self.of(name, agent_id).name
         before, after = self._change(known, lambda old: _without(old, wanted))
         return _count(before) - _count(after)
@@ -302,7 +302,7 @@ def _with_written(old: Examples, written: Collection[_Candidate | Kept]) -> Exam
 
 def _with_confirmed(old: Examples, text: str) -> Examples:
     """Return `old` with `text` as the newest; the oldest go, because people's words change."""
-    rest = _without(old, folded(text))
+    rest = _without(old, fold(text))
     return Examples(
         # A person's word stands over what a model supposed, but need not undo it.
         generated=old.generated,
@@ -315,7 +315,7 @@ def _without(old: Examples, wanted: str | None) -> Examples:
     """Return `old` without the message `wanted`, or without any where None is."""
 
     def left(messages: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(one for one in messages if wanted is not None and folded(one) != wanted)
+        return tuple(one for one in messages if wanted is not None and fold(one) != wanted)
 
     return Examples(
         generated=left(old.generated),
@@ -360,7 +360,7 @@ def _candidates(
     found: Mapping[str, Any], known: Iterable[str]
 ) -> tuple[tuple[_Candidate, ...], tuple[Dropped, ...]]:
     """Return which messages of an answer can be tried, and why the others cannot."""
-    seen = {folded(message) for message in known}
+    seen = {fold(message) for message in known}
     taken: list[_Candidate] = []
     dropped: list[Dropped] = []
     for kind, most in _MOST_WRITTEN.items():
@@ -375,7 +375,7 @@ def _candidates(
                 shown = message[:_LONGEST_WRITTEN]
                 dropped.append(Dropped(kind=kind, message=shown, reason=reason))
             else:
-                seen.add(folded(message))
+                seen.add(fold(message))
                 taken.append(_Candidate(kind, message))
     return tuple(taken), tuple(dropped)
 
@@ -385,4 +385,4 @@ def _unfit(item: object, message: str, seen: set[str]) -> str:
         return "it is no text"
     if not _SHORTEST_WRITTEN <= len(message) <= _LONGEST_WRITTEN:
         return f"it is not {_SHORTEST_WRITTEN} to {_LONGEST_WRITTEN} characters long"
-    return "it is there already" if folded(message) in seen else ""
+    return "it is there already" if fold(message) in seen else ""

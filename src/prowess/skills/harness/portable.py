@@ -266,12 +266,12 @@ def _lines(key: str, value: str | dict[str, str]) -> list[str]:
 
 def _scalar_key(name: str) -> str:
     plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT
-    return name if plain else yaml_text.quoted(name)
+    return name if plain else yaml_text.quote(name)
 
 
 def _scalar(text: str) -> str:
     plain = _PLAIN.fullmatch(text) and text not in _NOT_TEXT
-    return text if plain else yaml_text.quoted(text)
+    return text if plain else yaml_text.quote(text)
 
 
 SIDECAR = "agents/openai.yaml"

@@ -132,7 +132,7 @@ def is_hidden(rules: HarnessRules, skill: Skill) -> bool:
     return skill.is_draft or skill.invocation.hidden_by in rules.hidden_by
 
 
-def chosen(rules: HarnessRules, skills: Iterable[Skill]) -> list[Skill]:
+def choose(rules: HarnessRules, skills: Iterable[Skill]) -> list[Skill]:
     """Return what a reader takes of `skills`: one of each name, or all of them."""
     if rules.winner is Winner.ALL:
         return list(skills)
