@@ -1,7 +1,4 @@
-"""What Python code runs: evaluated text, shell commands, child processes, native code.
-
-The table of what Python calls do, by dotted name.
-"""
+"""What code runs (texts, commands, processes, native code), and the table of what calls do."""
 
 import re
 import shlex
@@ -10,7 +7,7 @@ from functools import cache
 
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import effects, io
-from prowess.safety.languages.code.state import Effect, Site, State
+from prowess.safety.languages.code.state import Effect, Site, Walker
 from prowess.safety.languages.code.values import (
     COMMON_TABLE,
     NO_LABELS,
@@ -39,7 +36,7 @@ def _program(text: str) -> str:
     return text.replace("\\", "/").rpartition("/")[2]
 
 
-def run_text(state: State, site: Site, command: Value, subject: str = "shell") -> None:
+def run_text(state: Walker, site: Site, command: Value, subject: str = "shell") -> None:
     """Note that a text is run as a command line."""
     for value in command.every():
         state.emit(Act.EXEC, site.node, subject, value.text, value.labels)
@@ -48,7 +45,7 @@ def run_text(state: State, site: Site, command: Value, subject: str = "shell") -
     _fetched_command(state, site, command.labels)
 
 
-def run_words(state: State, site: Site, parts: tuple[Value, ...]) -> None:
+def run_words(state: Walker, site: Site, parts: tuple[Value, ...]) -> None:
     """Note that a program is run with arguments."""
     parts = parts[:_MAX_WORDS]
     texts = [part.text or "$value" for part in parts]
@@ -91,7 +88,7 @@ def _inline_script(texts: list[str]) -> int | None:
     return None
 
 
-def _embed_words(state: State, parts: tuple[Value, ...], texts: list[str], flow: Labels) -> None:
+def _embed_words(state: Walker, parts: tuple[Value, ...], texts: list[str], flow: Labels) -> None:
     """Show an argument list to the reader of shell as the command line that it amounts to."""
     line: list[str] = []
     indices: list[int] = []
@@ -109,7 +106,7 @@ def _embed_words(state: State, parts: tuple[Value, ...], texts: list[str], flow:
         state.embed_line(text, indices[: len(text)], flow)
 
 
-def _uploads(state: State, site: Site, command: str, flow: Labels) -> None:
+def _uploads(state: Walker, site: Site, command: str, flow: Labels) -> None:
     words_of = command[:_MAX_LOOK].split(None, 1)
     # How a command was spelled or who gave it is not data that it takes along.
     flow = frozenset(label for label in flow if label not in {"decoded", "input"})
@@ -118,7 +115,7 @@ def _uploads(state: State, site: Site, command: str, flow: Labels) -> None:
         state.emit(Act.SEND, site.node, url[0] if url else "", "http", flow)
 
 
-def _installs(state: State, site: Site, texts: list[str]) -> None:
+def _installs(state: Walker, site: Site, texts: list[str]) -> None:
     manager = next((_program(text) for text in texts[:3] if _program(text) in _MANAGERS), "")
     verb = next((i for i, text in enumerate(texts) if text in {"install", "add", "i"}), 0)
     if not manager or not verb:
@@ -131,7 +128,7 @@ def _installs(state: State, site: Site, texts: list[str]) -> None:
 _MANAGERS = {"pip": "pip", "pip3": "pip", "uv": "pip", "npm": "npm", "brew": "brew", "gem": "gem"}
 
 
-def _fetched_command(state: State, site: Site, flow: Labels) -> None:
+def _fetched_command(state: Walker, site: Site, flow: Labels) -> None:
     if "socket" in state.parts and any(label.startswith("remote=tcp:") for label in flow):
         state.parts["runs-received"] = site.node
 
@@ -156,14 +153,14 @@ def label_output(texts: tuple[str, ...]) -> Labels:
     return frozenset(found)
 
 
-def run_shell_text(state: State, site: Site) -> Value:
+def run_shell_text(state: Walker, site: Site) -> Value:
     """`os.system(text)` and its like."""
     command = site.arg(0, "command" if "command" in site.keywords else "cmd")
     run_text(state, site, command)
     return labelled(label_output(command.texts()) | _kept(command.labels), site.name + "()")
 
 
-def run_process(state: State, site: Site) -> Value:
+def run_process(state: Walker, site: Site) -> Value:
     """`subprocess.run(…)` and its like."""
     command = site.arg(0, "args")
     shell = site.keywords.get("shell")
@@ -190,13 +187,13 @@ def _kept(labels: Labels) -> Labels:
     return labels - {"input"}
 
 
-def _redirected(state: State, site: Site) -> None:
+def _redirected(state: Walker, site: Site) -> None:
     streams = (site.keywords.get(name, UNKNOWN) for name in ("stdin", "stdout", "stderr"))
     if any(stream.name.startswith("socket.") for stream in streams):
         state.emit(Act.REVERSE_SHELL, site.node, state.language.name, state.peer)
 
 
-def spawn_program(state: State, site: Site) -> Value:
+def spawn_program(state: Walker, site: Site) -> Value:
     """`os.execv(path, args)`, `os.spawnl(mode, path, …)`, `asyncio.create_subprocess_exec(…)`."""
     parts = list(site.args)
     if ".spawn" in site.name or ".posix_spawn" in site.name:
@@ -209,7 +206,7 @@ def spawn_program(state: State, site: Site) -> Value:
     return labelled(NO_LABELS, site.name + "()")
 
 
-def open_terminal(state: State, site: Site) -> Value:
+def open_terminal(state: Walker, site: Site) -> Value:
     """`pty.spawn(argv)`: a terminal for whoever holds the other end."""
     command = site.arg(0, "argv")
     run_words(state, site, command.items if command.items is not None else (command,))
@@ -217,7 +214,7 @@ def open_terminal(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def evaluate_text(state: State, site: Site) -> Value:
+def evaluate_text(state: Walker, site: Site) -> Value:
     """`eval(text)` and `exec(text)`."""
     code = site.arg(0, "source")
     subject = "eval" if site.name == "eval" else "exec"
@@ -231,7 +228,7 @@ def evaluate_text(state: State, site: Site) -> Value:
     return labelled(code.labels - {"decoded"})
 
 
-def compile_text(_state: State, site: Site) -> Value:
+def compile_text(_state: Walker, site: Site) -> Value:
     """`compile(text, …)`: code that is not yet run."""
     code = site.arg(0, "source")
     return Value(
@@ -245,14 +242,14 @@ def compile_text(_state: State, site: Site) -> Value:
     )
 
 
-def run_file(state: State, site: Site) -> Value:
+def run_file(state: Walker, site: Site) -> Value:
     """`runpy.run_path(path)`, `exec_module`, `execfile`."""
     path = site.arg(0)
     state.emit(Act.EXEC, site.node, "python", path.text, path.labels)
     return UNKNOWN
 
 
-def load_code(state: State, site: Site) -> Value:
+def load_code(state: Walker, site: Site) -> Value:
     """`types.FunctionType(code, …)`: code objects made callable."""
     code = site.arg(0, "code")
     if code.labels or code.name == "code":
@@ -260,34 +257,34 @@ def load_code(state: State, site: Site) -> Value:
     return labelled(code.labels)
 
 
-def load_native(state: State, site: Site) -> Value:
+def load_native(state: Walker, site: Site) -> Value:
     """`ctypes.CDLL(path)`: machine code."""
     path = site.arg(0, "name")
     state.emit(Act.EXEC, site.node, "native", path.text, path.labels)
     return labelled(NO_LABELS, site.name + "()")
 
 
-def open_prompt(state: State, site: Site) -> Value:
+def open_prompt(state: Walker, site: Site) -> Value:
     """`code.interact()`: a prompt for whoever is there."""
     state.emit(Act.EXEC, site.node, "exec", "", frozenset(["input"]))
     return UNKNOWN
 
 
-def duplicate_stream(state: State, site: Site) -> Value:
+def duplicate_stream(state: Walker, site: Site) -> Value:
     """`os.dup2(socket.fileno(), 0)`: standard streams handed to the network."""
     if site.arg(0).name.startswith("socket."):
         state.emit(Act.REVERSE_SHELL, site.node, state.language.name, state.peer)
     return UNKNOWN
 
 
-def run_pip(state: State, site: Site) -> Value:
+def run_pip(state: Walker, site: Site) -> Value:
     """`pip.main(["install", …])`."""
     items = site.arg(0, "args").items or ()
     _installs(state, site, ["pip", *(item.text for item in items)])
     return UNKNOWN
 
 
-def split_line(state: State, site: Site) -> Value:
+def split_line(state: Walker, site: Site) -> Value:
     """`shlex.split(text)`: an argument list that stands in one text."""
     line = site.arg(0)
     if not isinstance(line.constant, str):

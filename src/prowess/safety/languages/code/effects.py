@@ -1,8 +1,6 @@
-"""What other Python calls mean: secrets read, payloads decoded, objects revived, names computed.
+"""What calls mean that read secrets, decode, revive objects, compute names or rewrite constants.
 
-Decoders that Python code calls to unpack a payload, applied to constants with a bound.
-
-Python calls that only rewrite constants: text methods, conversions, `map`, `join`, `chr`.
+Nothing is run: decoders are applied to constants only, and each with a bound on what comes out.
 """
 
 import base64
@@ -16,7 +14,7 @@ from collections.abc import Callable
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.io import label_stored, store
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     MAX_TEXT,
     NO_LABELS,
@@ -113,12 +111,12 @@ _DECODED = frozenset(["decoded"])
 _RUN_KEY = "currentversion\\run"
 
 
-def read_variable(state: State, site: Site) -> Value:
+def read_variable(state: Walker, site: Site) -> Value:
     """`os.getenv(name)`."""
     return read_environment_variable(state, site, site.arg(0, "key"), site.arg(1, "default"))
 
 
-def read_environment_variable(state: State, site: Site, key: Value, default: Value) -> Value:
+def read_environment_variable(state: Walker, site: Site, key: Value, default: Value) -> Value:
     """Return the value of one environment variable."""
     name = key.text
     if not name or key.constant is None:
@@ -135,20 +133,20 @@ def read_environment_variable(state: State, site: Site, key: Value, default: Val
     return Value(sketch=known, labels=frozenset([label]), node=default.node)
 
 
-def make_source(label: str, target: str) -> Callable[[State, Site], Value]:
+def make_source(label: str, target: str) -> Callable[[Walker, Site], Value]:
     """Return what a call does that reads something secret."""
 
-    def effect(state: State, site: Site) -> Value:
+    def effect(state: Walker, site: Site) -> Value:
         state.emit(Act.READ, site.node, label, target or site.name)
         return labelled(frozenset([label]), site.name + "()")
 
     return effect
 
 
-def make_quiet_source(label: str) -> Callable[[State, Site], Value]:
+def make_quiet_source(label: str) -> Callable[[Walker, Site], Value]:
     """Return what a call does whose result has an origin that is no secret by itself."""
 
-    def effect(state: State, site: Site) -> Value:
+    def effect(state: Walker, site: Site) -> Value:
         # What reaches the program from outside comes in by these.
         outside = state.outside if label == "input" else NO_LABELS
         return labelled(outside | {label}, site.name + "()")
@@ -156,13 +154,13 @@ def make_quiet_source(label: str) -> Callable[[State, Site], Value]:
     return effect
 
 
-def decode_call(state: State, site: Site) -> Value:
+def decode_call(state: Walker, site: Site) -> Value:
     """`base64.b64decode(data)` and its like."""
     encoding = load_index(PYTHON_TABLE, "decoders")[site.name]
     return unpack(state, site, encoding, site.arg(0))
 
 
-def decode_by_codec(state: State, site: Site) -> Value | None:
+def decode_by_codec(state: Walker, site: Site) -> Value | None:
     """`codecs.decode(data, encoding)`, where the encoding is not a charset."""
     encoding = find_codec(site.arg(1, "encoding").constant)
     # Turning by thirteen letters is its own undoing; the others only pack when they encode.
@@ -179,7 +177,7 @@ def decode_by_codec(state: State, site: Site) -> Value | None:
     return found
 
 
-def unpack(state: State, site: Site, encoding: str, data: Value) -> Value:
+def unpack(state: Walker, site: Site, encoding: str, data: Value) -> Value:
     """Return what data decodes to."""
     state.emit(Act.DECODE, site.node, encoding, "", data.labels)
     result = decode(encoding, data.constant)
@@ -188,7 +186,7 @@ def unpack(state: State, site: Site, encoding: str, data: Value) -> Value:
     return state.charge(found)
 
 
-def revive_object(state: State, site: Site) -> Value | None:
+def revive_object(state: Walker, site: Site) -> Value | None:
     """`pickle.loads(data)` and its like; safe loaders are not."""
     kind = site.name.partition(".")[0]
     if kind == "torch":
@@ -207,7 +205,7 @@ def revive_object(state: State, site: Site) -> Value | None:
     return labelled(flow, "code" if kind == "marshal" else "")
 
 
-def import_module(state: State, site: Site) -> Value:
+def import_module(state: Walker, site: Site) -> Value:
     """`__import__(name)` and `importlib.import_module(name)`."""
     name = site.arg(0, "name")
     if not isinstance(name.constant, str):
@@ -221,7 +219,7 @@ def import_module(state: State, site: Site) -> Value:
     return Value(name=module)
 
 
-def get_attribute(state: State, site: Site) -> Value | None:
+def get_attribute(state: Walker, site: Site) -> Value | None:
     """`getattr(thing, name)`."""
     thing, name = site.arg(0), site.arg(1)
     if not isinstance(name.constant, str):
@@ -233,7 +231,7 @@ def get_attribute(state: State, site: Site) -> Value | None:
     return compute_name(state, site, thing.name, name)
 
 
-def compute_name(state: State, site: Site, base: str, name: Value) -> Value:
+def compute_name(state: Walker, site: Site, base: str, name: Value) -> Value:
     """Return what a name given as text reaches, and note where that is dangerous."""
     full = canonical(f"{base}.{name.text}" if base else name.text)
     if is_dangerous(full):
@@ -242,44 +240,44 @@ def compute_name(state: State, site: Site, base: str, name: Value) -> Value:
     return Value(name=full)
 
 
-def make_getter(_state: State, site: Site) -> Value | None:
+def make_getter(_state: Walker, site: Site) -> Value | None:
     """`operator.attrgetter(name)`, `operator.methodcaller(name, …)`: attributes taken later."""
     if not isinstance(site.arg(0).constant, str):
         return None
     return Value(name=site.name.rpartition(".")[2], items=site.args)
 
 
-def get_own_attribute(state: State, site: Site) -> Value | None:
+def get_own_attribute(state: Walker, site: Site) -> Value | None:
     """`module.__getattribute__(name)`."""
     if not site.receiver.name or not isinstance(site.arg(0).constant, str):
         return None
     return compute_name(state, site, site.receiver.name, site.arg(0))
 
 
-def decrypt(state: State, site: Site) -> Value:
+def decrypt(state: Walker, site: Site) -> Value:
     """`Fernet(key).decrypt(data)`: text that nobody can read beforehand."""
     state.emit(Act.DECODE, site.node, "cipher", "", site.labels())
     return labelled(site.labels() | _DECODED)
 
 
-def make_namespace(_state: State, site: Site) -> Value:
+def make_namespace(_state: Walker, site: Site) -> Value:
     """`globals()`, `vars(module)`: a module's names as a mapping."""
     base = site.arg(0).name if site.name == "vars" else ""
     return Value(name="namespace:" + base)
 
 
-def schedule(state: State, site: Site) -> Value:
+def schedule(state: Walker, site: Site) -> Value:
     """`CronTab(…).new(command=…)`."""
     state.emit(Act.PERSIST, site.node, "cron", site.arg(0, "command").text, site.labels())
     return UNKNOWN
 
 
-def open_registry_key(_state: State, site: Site) -> Value:
+def open_registry_key(_state: Walker, site: Site) -> Value:
     """`winreg.OpenKey(root, path)`."""
     return Value(name="winreg.key()", made_of=site.arg(1, "sub_key"))
 
 
-def set_registry_value(state: State, site: Site) -> Value:
+def set_registry_value(state: Walker, site: Site) -> Value:
     """`winreg.SetValueEx(key, name, 0, kind, value)`: under `Run` it starts at every login."""
     path = site.arg(0).made_of
     if path is not None and _RUN_KEY in path.text.lower():
@@ -288,26 +286,26 @@ def set_registry_value(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def become_root(state: State, site: Site) -> Value:
+def become_root(state: Walker, site: Site) -> Value:
     """`os.setuid(0)`."""
     if site.arg(0).constant == 0:
         state.emit(Act.PRIVILEGE, site.node, "setuid")
     return UNKNOWN
 
 
-def elevate(state: State, site: Site) -> Value:
+def elevate(state: Walker, site: Site) -> Value:
     """`ShellExecuteW(None, "runas", program, …)`."""
     if site.arg(1).text.lower() == "runas":
         state.emit(Act.PRIVILEGE, site.node, "runas", site.arg(2).text)
     return UNKNOWN
 
 
-def forget_origin(_state: State, _site: Site) -> Value:
+def forget_origin(_state: Walker, _site: Site) -> Value:
     """`len(x)`, `isinstance(x, y)`: an answer about a value, not the value."""
     return UNKNOWN
 
 
-def make_mapping(_state: State, site: Site) -> Value:
+def make_mapping(_state: Walker, site: Site) -> Value:
     """`dict(…)`: the mapping it was given, or its keywords."""
     first = site.arg(0)
     if first.labels or first.keys is not None:
@@ -315,7 +313,7 @@ def make_mapping(_state: State, site: Site) -> Value:
     return mapping(site.keywords)
 
 
-def save_data(state: State, site: Site) -> Value:
+def save_data(state: Walker, site: Site) -> Value:
     """`frame.to_csv(path)`, `image.save(path)`: data of the receiver written to a path."""
     path = site.arg(0)
     if path.texts() and site.receiver.labels:
@@ -336,7 +334,7 @@ def _steps(values: tuple[Value, ...]) -> tuple[str, ...]:
     return next((value.steps for value in values if value.steps), ())
 
 
-def call_text_method(state: State, site: Site, method: str) -> Value | None:
+def call_text_method(state: Walker, site: Site, method: str) -> Value | None:
     """Return what a method of a constant text gives; None where it is not such a method."""
     subject = site.receiver
     if method == "format" and subject.text:
@@ -353,7 +351,7 @@ def call_text_method(state: State, site: Site, method: str) -> Value | None:
     return _rewritten(state, site, method, subject.constant)
 
 
-def _rewritten(state: State, site: Site, method: str, text: str | bytes) -> Value | None:
+def _rewritten(state: Walker, site: Site, method: str, text: str | bytes) -> Value | None:
     subject = site.receiver
     arguments = _constants(site.args)
     result = fold.method(text, method, arguments) if arguments is not None else None
@@ -369,7 +367,7 @@ def _rewritten(state: State, site: Site, method: str, text: str | bytes) -> Valu
     return state.charge(found)
 
 
-def join_texts(state: State, separator: str | bytes, parts: Value) -> Value:
+def join_texts(state: Walker, separator: str | bytes, parts: Value) -> Value:
     """Return the members of a value as one text."""
     values = members(parts)
     if values is None:
@@ -385,7 +383,7 @@ def join_texts(state: State, separator: str | bytes, parts: Value) -> Value:
     return state.charge(Value(constant=found, labels=parts.labels, steps=steps, node=node))
 
 
-def _formatted(state: State, site: Site) -> Value:
+def _formatted(state: Walker, site: Site) -> Value:
     subject = site.receiver
     arguments = _constants(site.args)
     named = {key: value.constant for key, value in site.keywords.items()}
@@ -399,7 +397,7 @@ def _formatted(state: State, site: Site) -> Value:
     return Value(sketch=sketch, labels=labels, node=subject.node)
 
 
-def _translated(state: State, site: Site) -> Value | None:
+def _translated(state: Walker, site: Site) -> Value | None:
     table, subject = site.arg(0), site.receiver
     pair = table.items if table.name == "maketrans" else None
     if pair is None or not isinstance(subject.constant, str):
@@ -411,14 +409,14 @@ def _translated(state: State, site: Site) -> Value | None:
     return state.charge(Value(constant=result, labels=labels, steps=steps, node=subject.node))
 
 
-def _maketrans(_state: State, site: Site) -> Value | None:
+def _maketrans(_state: Walker, site: Site) -> Value | None:
     before, after = site.arg(0), site.arg(1)
     if isinstance(before.constant, str) and isinstance(after.constant, str):
         return Value(items=(before, after), name="maketrans")
     return None
 
 
-def _chr(_state: State, site: Site) -> Value:
+def _chr(_state: Walker, site: Site) -> Value:
     first = site.arg(0)
     letter = fold.character(first.constant)
     if letter is None:
@@ -427,19 +425,19 @@ def _chr(_state: State, site: Site) -> Value:
     return Value(constant=letter, labels=labels, steps=("char codes",), node=site.node)
 
 
-def _ord(_state: State, site: Site) -> Value | None:
+def _ord(_state: Walker, site: Site) -> Value | None:
     text = site.arg(0).constant
     if isinstance(text, str | bytes) and len(text) == 1:
         return Value(constant=ord(text), labels=site.arg(0).labels, node=site.node)
     return None
 
 
-def _int(_state: State, site: Site) -> Value | None:
+def _int(_state: Walker, site: Site) -> Value | None:
     result = fold.number(site.arg(0).constant, site.arg(1, "base").constant)
     return None if result is None else Value(constant=result, labels=site.arg(0).labels)
 
 
-def _str(state: State, site: Site) -> Value | None:
+def _str(state: Walker, site: Site) -> Value | None:
     first = site.arg(0)
     if isinstance(first.constant, bytes):
         return replace(first, constant=first.text)
@@ -449,7 +447,7 @@ def _str(state: State, site: Site) -> Value | None:
     return replace(first, name="") if first.text else None
 
 
-def _bytes(state: State, site: Site) -> Value | None:
+def _bytes(state: Walker, site: Site) -> Value | None:
     first = site.arg(0)
     if isinstance(first.constant, str):
         return replace(first, constant=first.constant.encode("utf-8", "replace"))
@@ -467,12 +465,12 @@ def _bytes(state: State, site: Site) -> Value | None:
     return state.charge(Value(constant=result, labels=labels, steps=("char codes",), node=node))
 
 
-def _listed(_state: State, site: Site) -> Value | None:
+def _listed(_state: Walker, site: Site) -> Value | None:
     found = members(site.arg(0))
     return None if found is None else replace(sequence(found), labels=site.arg(0).labels)
 
 
-def _reversed(state: State, site: Site) -> Value | None:
+def _reversed(state: Walker, site: Site) -> Value | None:
     first = site.arg(0)
     if isinstance(first.constant, str | bytes):
         found = replace(first, constant=first.constant[::-1], plain=False)
@@ -485,7 +483,7 @@ def mark_backwards(value: Value) -> Value:
     return replace(value, labels=value.labels | _DECODED, steps=(*value.steps, "reversed"))
 
 
-def _range(state: State, site: Site) -> Value | None:
+def _range(state: Walker, site: Site) -> Value | None:
     numbers = [value.constant for value in site.args if isinstance(value.constant, int)]
     if len(numbers) != len(site.args) or not numbers or numbers[3:] or 0 in numbers[2:]:
         return None
@@ -496,28 +494,28 @@ def _range(state: State, site: Site) -> Value | None:
     return Value(items=tuple(Value(constant=number) for number in found))
 
 
-def _len(_state: State, site: Site) -> Value:
+def _len(_state: Walker, site: Site) -> Value:
     first = site.arg(0)
     if isinstance(first.constant, str | bytes):
         return Value(constant=len(first.constant))
     return UNKNOWN if first.items is None else Value(constant=len(first.items))
 
 
-def _zip(_state: State, site: Site) -> Value | None:
+def _zip(_state: Walker, site: Site) -> Value | None:
     columns = [found for value in site.args if (found := members(value)) is not None]
     if len(columns) != len(site.args):
         return None
     return sequence(sequence(row) for row in zip(*columns, strict=False))
 
 
-def _enumerate(_state: State, site: Site) -> Value | None:
+def _enumerate(_state: Walker, site: Site) -> Value | None:
     found = members(site.arg(0))
     if found is None:
         return None
     return sequence(sequence([Value(constant=at), item]) for at, item in enumerate(found))
 
 
-REWRITES: dict[str, Callable[[State, Site], Value | None]] = {
+REWRITES: dict[str, Callable[[Walker, Site], Value | None]] = {
     "chr": _chr,
     "unichr": _chr,
     "ord": _ord,

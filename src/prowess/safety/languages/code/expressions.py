@@ -1,10 +1,6 @@
-"""What Python expressions come to, walked once each; calls are left to their own module.
+"""What expressions come to, walked once each, and what assignments change.
 
-Constants of the standard library that file modes are written with.
-
-What Python operators make of values that are known in part.
-
-What Python assignments change: names, attributes, members, the environment.
+Calls are left to `functions`, which registers itself here.
 """
 
 import ast
@@ -21,13 +17,13 @@ from prowess.safety.languages.code.effects import (
     read_environment_variable,
 )
 from prowess.safety.languages.code.io import PATH, join_path, show_bits
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     UNKNOWN,
     Constant,
+    Frame,
     Function,
     Labels,
-    Scope,
     Value,
     canonical,
     common_words,
@@ -64,7 +60,7 @@ def show_hint(value: Value, node: ast.expr) -> str:
     return f"${node.attr}" if isinstance(node, ast.Attribute) else "$value"
 
 
-def apply_operator(state: State, node: ast.BinOp, left: Value, right: Value) -> Value:
+def apply_operator(state: Walker, node: ast.BinOp, left: Value, right: Value) -> Value:
     """Return what an operator makes of two values."""
     if isinstance(node.op, ast.Div) and left.name == PATH:
         return join_path((left, right))
@@ -101,7 +97,7 @@ def _merged(left: Value, right: Value, labels: Labels) -> Value:
     return Value(sketch=show_bits(bits) if bits is not None else "", labels=labels)
 
 
-def _percent(state: State, left: Value, right: Value) -> Value:
+def _percent(state: Walker, left: Value, right: Value) -> Value:
     labels = left.labels | right.labels
     values = right.items if right.items is not None and right.keys is None else (right,)
     known: list[Constant] = [v.constant for v in values if v.constant is not None]
@@ -115,7 +111,7 @@ def _percent(state: State, left: Value, right: Value) -> Value:
     return Value(sketch=sketch, labels=labels, node=left.node)
 
 
-Evaluate = Callable[[State, Any], Value]
+Evaluate = Callable[[Walker, Any], Value]
 
 
 class Do(ast.expr):
@@ -132,7 +128,7 @@ class Do(ast.expr):
 _SHORT = 3
 
 
-def evaluate(state: State, node: ast.expr | None) -> Value:
+def evaluate(state: Walker, node: ast.expr | None) -> Value:
     """Return what is known of an expression, noting what it does."""
     if node is None:
         return UNKNOWN
@@ -145,12 +141,12 @@ def evaluate(state: State, node: ast.expr | None) -> Value:
         state.depth -= 1
 
 
-def evaluate_all(state: State, nodes: Sequence[ast.expr | None]) -> list[Value]:
+def evaluate_all(state: Walker, nodes: Sequence[ast.expr | None]) -> list[Value]:
     """Return what is known of each expression."""
     return [evaluate(state, node) for node in nodes]
 
 
-def _constant(state: State, node: ast.Constant) -> Value:
+def _constant(state: Walker, node: ast.Constant) -> Value:
     value = node.value
     if isinstance(value, str):
         if "stratum+" in value:
@@ -161,12 +157,12 @@ def _constant(state: State, node: ast.Constant) -> Value:
     return UNKNOWN
 
 
-def _name(state: State, node: ast.Name) -> Value:
+def _name(state: Walker, node: ast.Name) -> Value:
     found = state.find(node.id) or state.language.find_name(state, node.id)
     return found or Value(node=node)
 
 
-def find_python_name(state: State, name: str) -> Value | None:
+def find_python_name(state: Walker, name: str) -> Value | None:
     """Return what a name means that a Python text does not define."""
     if name in python_words("builtins"):
         return Value(name=name)
@@ -176,17 +172,17 @@ def find_python_name(state: State, name: str) -> Value | None:
     return Value(name=canonical(name)) if is_bare_module(name) else None
 
 
-def _attribute(state: State, node: ast.Attribute) -> Value:
+def _attribute(state: Walker, node: ast.Attribute) -> Value:
     return find_attribute(state, evaluate(state, node.value), node)
 
 
-def find_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
+def find_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     """Return an attribute of a value."""
     found = state.get_member(base, node, Value(constant=node.attr, plain=True))
     return found or _python_attribute(state, base, node)
 
 
-def _python_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
+def _python_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     attr = node.attr
     if base.function is not None and isinstance(base.function.node, ast.ClassDef):
         return find_own_attribute(state, base.function.node.name, attr)
@@ -203,7 +199,7 @@ def _python_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
     return _named_attribute(state, base, node)
 
 
-def _named_attribute(state: State, base: Value, node: ast.Attribute) -> Value:
+def _named_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     name = canonical(f"{base.name}.{node.attr}")
     if name in MODES:
         return Value(constant=MODES[name])
@@ -226,7 +222,7 @@ _VALUES: dict[str, Labels] = {
 }
 
 
-def find_own_attribute(state: State, owner: str, attr: str) -> Value:
+def find_own_attribute(state: Walker, owner: str, attr: str) -> Value:
     """Return an attribute of a class of this text."""
     found = state.attribute(owner, attr)
     if found is None:
@@ -235,7 +231,7 @@ def find_own_attribute(state: State, owner: str, attr: str) -> Value:
     return found
 
 
-def _subscript(state: State, node: ast.Subscript) -> Value:
+def _subscript(state: Walker, node: ast.Subscript) -> Value:
     base = evaluate(state, node.value)
     if isinstance(node.slice, ast.Slice):
         return _sliced(state, base, node.slice)
@@ -258,7 +254,7 @@ def _site(node: ast.expr, base: Value) -> Site:
     return Site(ast.copy_location(call, node), base.name, base, base, (), {})
 
 
-def _from_namespace(state: State, node: ast.expr, base: Value, key: Value) -> Value:
+def _from_namespace(state: Walker, node: ast.expr, base: Value, key: Value) -> Value:
     if not isinstance(key.constant, str):
         return labelled(key.labels)
     owner = base.name.removeprefix("namespace:").removesuffix(".__dict__")
@@ -293,7 +289,7 @@ def _any_of(base: Value) -> Value:
     return (found or UNKNOWN).named(base.labels)
 
 
-def _sliced(state: State, base: Value, node: ast.Slice) -> Value:
+def _sliced(state: Walker, base: Value, node: ast.Slice) -> Value:
     bounds = evaluate_all(state, [node.lower, node.upper, node.step])
     given = (node.lower, node.upper, node.step)
     known = [bound.constant if isinstance(bound.constant, int) else None for bound in bounds]
@@ -310,7 +306,7 @@ def _sliced(state: State, base: Value, node: ast.Slice) -> Value:
     return state.charge(mark_backwards(found) if turned else found)
 
 
-def _binary(state: State, node: ast.BinOp) -> Value:
+def _binary(state: Walker, node: ast.BinOp) -> Value:
     """Walk a long chain of `+` without going deeper at each term."""
     chain: list[ast.BinOp] = []
     left: ast.expr = node
@@ -323,14 +319,14 @@ def _binary(state: State, node: ast.BinOp) -> Value:
     return found
 
 
-def _unary(state: State, node: ast.UnaryOp) -> Value:
+def _unary(state: Walker, node: ast.UnaryOp) -> Value:
     value = evaluate(state, node.operand)
     if isinstance(node.op, ast.USub) and isinstance(value.constant, int):
         return Value(constant=-value.constant, node=node)
     return UNKNOWN if isinstance(node.op, ast.Not) else labelled(value.labels)
 
 
-def _joined_text(state: State, node: ast.JoinedStr) -> Value:
+def _joined_text(state: Walker, node: ast.JoinedStr) -> Value:
     parts: list[str] = []
     labels: Labels = frozenset()
     whole = True
@@ -347,11 +343,11 @@ def _joined_text(state: State, node: ast.JoinedStr) -> Value:
     return state.charge(replace(found, constant=text, sketch="") if whole else found)
 
 
-def _formatted(state: State, node: ast.FormattedValue) -> Value:
+def _formatted(state: Walker, node: ast.FormattedValue) -> Value:
     return evaluate(state, node.value)
 
 
-def _sequence(state: State, node: ast.List | ast.Tuple | ast.Set) -> Value:
+def _sequence(state: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     found: list[Value] = []
     open_ended = False
     labels: Labels = frozenset()
@@ -367,7 +363,7 @@ def _sequence(state: State, node: ast.List | ast.Tuple | ast.Set) -> Value:
     return sequence(found, node).named(labels)
 
 
-def _mapping(state: State, node: ast.Dict) -> Value:
+def _mapping(state: Walker, node: ast.Dict) -> Value:
     pairs: list[tuple[Value, Value]] = []
     labels: Labels = frozenset()
     for key, part in zip(node.keys, node.values, strict=True):
@@ -380,7 +376,7 @@ def _mapping(state: State, node: ast.Dict) -> Value:
     return mapping(pairs).named(labels)
 
 
-def _choice(state: State, node: ast.BoolOp | ast.IfExp) -> Value:
+def _choice(state: Walker, node: ast.BoolOp | ast.IfExp) -> Value:
     if isinstance(node, ast.IfExp):
         evaluate(state, node.test)
         parts = [node.body, node.orelse]
@@ -393,28 +389,28 @@ def _choice(state: State, node: ast.BoolOp | ast.IfExp) -> Value:
     return found or UNKNOWN
 
 
-def _comparison(state: State, node: ast.Compare) -> Value:
+def _comparison(state: Walker, node: ast.Compare) -> Value:
     evaluate(state, node.left)
     evaluate_all(state, node.comparators)
     return UNKNOWN
 
 
-def _inner(state: State, node: ast.Await | ast.Starred) -> Value:
+def _inner(state: Walker, node: ast.Await | ast.Starred) -> Value:
     return evaluate(state, node.value)
 
 
-def _yielded(state: State, node: ast.Yield | ast.YieldFrom) -> Value:
+def _yielded(state: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     state.returned.append(evaluate(state, node.value))
     return UNKNOWN
 
 
-def _walrus(state: State, node: ast.NamedExpr) -> Value:
+def _walrus(state: Walker, node: ast.NamedExpr) -> Value:
     value = evaluate(state, node.value)
     state.assign(node.target.id, value)
     return value
 
 
-def _lambda(state: State, node: ast.Lambda) -> Value:
+def _lambda(state: Walker, node: ast.Lambda) -> Value:
     function = Function(node, state.scope)
     state.functions.append(function)
     return Value(function=function)
@@ -453,7 +449,7 @@ def register(kind: type[ast.expr], handler: Evaluate) -> None:
 _TARGETS_MAX_ITEMS = 256
 
 
-def bind(state: State, target: ast.expr, value: Value) -> None:
+def bind(state: Walker, target: ast.expr, value: Value) -> None:
     """Let the target of an assignment hold a value."""
     if isinstance(target, ast.Name):
         state.assign(target.id, value)
@@ -467,7 +463,7 @@ def bind(state: State, target: ast.expr, value: Value) -> None:
         _set_member(state, target, value)
 
 
-def _unpack(state: State, targets: list[ast.expr], value: Value) -> None:
+def _unpack(state: Walker, targets: list[ast.expr], value: Value) -> None:
     parts = members(value)
     if parts is None or len(parts) != len(targets):
         parts = (labelled(value.labels),) * len(targets)
@@ -475,7 +471,7 @@ def _unpack(state: State, targets: list[ast.expr], value: Value) -> None:
         bind(state, target, part)
 
 
-def _set_attribute(state: State, target: ast.Attribute, value: Value) -> None:
+def _set_attribute(state: Walker, target: ast.Attribute, value: Value) -> None:
     base = evaluate(state, target.value)
     if state.set_member(base, target, Value(constant=target.attr), value):
         return
@@ -492,7 +488,7 @@ def _set_attribute(state: State, target: ast.Attribute, value: Value) -> None:
         update(state, target.value, base.named(value.labels))
 
 
-def _set_member(state: State, target: ast.Subscript, value: Value) -> None:
+def _set_member(state: Walker, target: ast.Subscript, value: Value) -> None:
     base = evaluate(state, target.value)
     key = UNKNOWN if isinstance(target.slice, ast.Slice) else evaluate(state, target.slice)
     if state.set_member(base, target, key, value):
@@ -509,10 +505,10 @@ def _set_member(state: State, target: ast.Subscript, value: Value) -> None:
         update(state, target.value, grown)
 
 
-def update(state: State, target: ast.expr, value: Value) -> None:
+def update(state: Walker, target: ast.expr, value: Value) -> None:
     """Let whatever an expression names hold more than before."""
     if isinstance(target, ast.Name):
-        scope: Scope | None = state.scope
+        scope: Frame | None = state.scope
         while scope is not None and target.id not in scope.names:
             scope = scope.parent
         (scope or state.scope).names[target.id] = value

@@ -16,14 +16,14 @@ from prowess.safety.languages.code.expressions import (
     update,
 )
 from prowess.safety.languages.code.io import call_http, carry_data
-from prowess.safety.languages.code.state import Language, Site, State
+from prowess.safety.languages.code.state import Language, Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
     PYTHON_TABLE,
     UNKNOWN,
+    Frame,
     Function,
     Labels,
-    Scope,
     Value,
     common_words,
     join,
@@ -47,7 +47,7 @@ _PLAIN = read_words("input file decoded")
 _CLIENT = ("Client", "Session", "Api", "API", "AI", "Bot", "Anthropic", "Github", "Cohere", "Groq")
 
 
-def _call(state: State, node: ast.Call) -> Value:
+def _call(state: Walker, node: ast.Call) -> Value:
     receiver, method = UNKNOWN, ""
     if isinstance(node.func, ast.Attribute):
         receiver, method = evaluate(state, node.func.value), node.func.attr
@@ -63,7 +63,7 @@ def _call(state: State, node: ast.Call) -> Value:
     return found or UNKNOWN
 
 
-def _arguments(state: State, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _arguments(state: Walker, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, Value]]:
     args: list[Value] = []
     for part in node.args:
         value = evaluate(state, part)
@@ -82,7 +82,7 @@ def _arguments(state: State, node: ast.Call) -> tuple[tuple[Value, ...], dict[st
     return tuple(args), keywords
 
 
-def apply(state: State, site: Site, method: str = "") -> Value:
+def apply(state: Walker, site: Site, method: str = "") -> Value:
     """Return what a call gives, noting what it does."""
     if site.callee.function is not None:
         return _own(state, site, site.callee.function)
@@ -95,7 +95,7 @@ def apply(state: State, site: Site, method: str = "") -> Value:
     return _other(state, site)
 
 
-def _own(state: State, site: Site, function: Function) -> Value:
+def _own(state: Walker, site: Site, function: Function) -> Value:
     if isinstance(function.node, ast.ClassDef):
         name = function.node.name
         made = Value(name=f"self:{name}", labels=NO_LABELS)
@@ -122,7 +122,7 @@ def is_static(function: Function) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
 
 
-def _completed(state: State, site: Site) -> Value:
+def _completed(state: Walker, site: Site) -> Value:
     first, *given = site.callee.items or (UNKNOWN,)
     if site.name != "partial()":
         found = compute_name(state, site, site.arg(0).name, first)
@@ -137,7 +137,7 @@ def replace_callee(site: Site, callee: Value, args: tuple[Value, ...]) -> Site:
     return Site(site.node, callee.name, callee, UNKNOWN, args, site.keywords)
 
 
-def _rewrite(state: State, site: Site, method: str) -> Value | None:
+def _rewrite(state: Walker, site: Site, method: str) -> Value | None:
     rewrite = REWRITES.get(site.name)
     if rewrite is not None:
         return rewrite(state, site)
@@ -148,7 +148,7 @@ def _rewrite(state: State, site: Site, method: str) -> Value | None:
     return None
 
 
-def _mapped(state: State, site: Site, _method: str) -> Value | None:
+def _mapped(state: Walker, site: Site, _method: str) -> Value | None:
     if site.name not in {"map", "filter"}:
         return None
     values = members(site.arg(1))
@@ -167,7 +167,7 @@ def _mapped(state: State, site: Site, _method: str) -> Value | None:
     return sequence(found)
 
 
-def _known(state: State, site: Site, method: str) -> Value | None:
+def _known(state: Walker, site: Site, method: str) -> Value | None:
     _whole_environment(state, site)
     effect = python_effects().get(site.name)
     if effect is not None:
@@ -189,14 +189,14 @@ def _with_method(site: Site, method: str) -> Site:
     return Site(site.node, method, site.callee, site.receiver, site.args, site.keywords)
 
 
-def _whole_environment(state: State, site: Site) -> None:
+def _whole_environment(state: Walker, site: Site) -> None:
     """Handing all of the environment to a function reads all of it; to a child process does not."""
     given = (*site.args, *(v for k, v in site.keywords.items() if k != "env"))
     if any(value.name == "os.environ" for value in given):
         state.emit(Act.READ, site.node, "env", "os.environ")
 
 
-def _caller(state: State, site: Site, _method: str) -> Value | None:
+def _caller(state: Walker, site: Site, _method: str) -> Value | None:
     keyword = load_index(PYTHON_TABLE, "callers").get(site.name)
     if keyword is None:
         return None
@@ -212,7 +212,7 @@ def _caller(state: State, site: Site, _method: str) -> Value | None:
     return Value(name=site.name + "()", labels=result.labels)
 
 
-def _other(state: State, site: Site) -> Value:
+def _other(state: Walker, site: Site) -> Value:
     """A call that no table knows: what goes in may come out."""
     root = site.name.partition(".")[0].removesuffix("()")
     if root in state.own_modules:
@@ -226,7 +226,7 @@ def _other(state: State, site: Site) -> Value:
     return Value(name=site.name + "()" if site.name else "", labels=labels)
 
 
-def _own_module(state: State, site: Site) -> Value:
+def _own_module(state: Walker, site: Site) -> Value:
     """A call into another file of the skill: the link is noted from both ends."""
     there = "import:" + site.name.replace("()", "")
     module = there.partition(".")[0]
@@ -237,7 +237,7 @@ def _own_module(state: State, site: Site) -> Value:
     return Value(name=site.name + "()", labels=frozenset([there]))
 
 
-def _grow(state: State, node: ast.Call, method: str, site: Site) -> None:
+def _grow(state: Walker, node: ast.Call, method: str, site: Site) -> None:
     """`list.append(x)`: what a container is given, it holds."""
     if method not in common_words("growing") or not isinstance(node.func, ast.Attribute):
         return
@@ -252,7 +252,7 @@ def _grow(state: State, node: ast.Call, method: str, site: Site) -> None:
         update(state, target, grown)
 
 
-def _comprehension(state: State, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+def _comprehension(state: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
     found: list[Value] = []
     labels = _each(state, node.generators, lambda: found.append(evaluate(state, node.elt)))
     if labels is None:
@@ -260,7 +260,7 @@ def _comprehension(state: State, node: ast.ListComp | ast.SetComp | ast.Generato
     return labelled(_narrowed(node.generators, labels_of(found) | labels))
 
 
-def _dict_comprehension(state: State, node: ast.DictComp) -> Value:
+def _dict_comprehension(state: Walker, node: ast.DictComp) -> Value:
     pairs: list[tuple[Value, Value]] = []
     labels = _each(
         state,
@@ -273,17 +273,17 @@ def _dict_comprehension(state: State, node: ast.DictComp) -> Value:
     return labelled(_narrowed(node.generators, made.labels | labels))
 
 
-def _each(state: State, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
+def _each(state: Walker, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
     """Visit each round; None where all are known, else the labels of what is looped over."""
     outer = state.scope
-    state.scope = Scope(parent=outer)
+    state.scope = Frame(parent=outer)
     try:
         return _rounds(state, generators, visit)
     finally:
         state.scope = outer
 
 
-def _rounds(state: State, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
+def _rounds(state: Walker, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
     if not generators:
         visit()
         return None
@@ -312,7 +312,7 @@ def _rounds(state: State, generators: list[ast.comprehension], visit: Visit) -> 
     return source.labels if first.ifs and unknown is None and source.labels else unknown
 
 
-def _tests(state: State, generator: ast.comprehension) -> None:
+def _tests(state: Walker, generator: ast.comprehension) -> None:
     for test in generator.ifs:
         evaluate(state, test)
 

@@ -1,7 +1,4 @@
-"""What Python code reads, writes and removes on disk, and what that touches.
-
-What Python code fetches and sends: HTTP clients, sockets, mail, names, clouds, chats.
-"""
+"""What code reads, writes and removes on disk, what that touches, and what it fetches and sends."""
 
 import ast
 import re
@@ -10,7 +7,7 @@ from functools import cache
 
 from prowess.data import read_words
 from prowess.safety.facts import Act
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     COMMON_TABLE,
     NO_LABELS,
@@ -38,7 +35,7 @@ _SETUID = stat.S_ISUID | stat.S_ISGID
 PATH = "pathlib.Path()"
 
 
-def label_stored(state: State, node: ast.expr, text: str) -> Labels:
+def label_stored(state: Walker, node: ast.expr, text: str) -> Labels:
     """Return the labels of the file at a path, and note the reading of a secret."""
     if not text or len(text) > _MAX_PATH or "\n" in text:
         return NO_LABELS
@@ -50,7 +47,7 @@ def label_stored(state: State, node: ast.expr, text: str) -> Labels:
     return written | {label}
 
 
-def label_file(state: State, node: ast.expr, path: Value) -> Labels:
+def label_file(state: Walker, node: ast.expr, path: Value) -> Labels:
     """Return the labels of what is read from a path."""
     found: Labels = NO_LABELS
     for text in path.texts():
@@ -59,7 +56,7 @@ def label_file(state: State, node: ast.expr, path: Value) -> Labels:
     return found or frozenset(["file:*"])
 
 
-def store(state: State, node: ast.expr, path: Value, data: Value) -> None:
+def store(state: Walker, node: ast.expr, path: Value, data: Value) -> None:
     """Note that data is written to a path."""
     for text in path.texts():
         state.emit(Act.WRITE, node, text, "", data.labels)
@@ -72,7 +69,7 @@ def store(state: State, node: ast.expr, path: Value, data: Value) -> None:
         _script(state, text, data)
 
 
-def _touched(state: State, node: ast.expr, text: str, data: Value) -> None:
+def _touched(state: Walker, node: ast.expr, text: str, data: Value) -> None:
     if is_agent_path(text):
         state.emit(Act.TAMPER, node, text, data.text, data.labels)
     kind = persist_kind(text)
@@ -82,7 +79,7 @@ def _touched(state: State, node: ast.expr, text: str, data: Value) -> None:
         state.emit(Act.WIPE, node, "disk", text)
 
 
-def _script(state: State, path: str, data: Value) -> None:
+def _script(state: Walker, path: str, data: Value) -> None:
     """Text that is written as a program is read as one."""
     dot = path[path.rfind(".") :] if "." in path else ""
     language = load_index(COMMON_TABLE, "endings").get(dot, "")
@@ -92,7 +89,7 @@ def _script(state: State, path: str, data: Value) -> None:
         state.embed(language, data, data.labels)
 
 
-def open_file(state: State, site: Site) -> Value:
+def open_file(state: Walker, site: Site) -> Value:
     """`open(path, mode)`: reading labels the handle, writing is a fact."""
     path, mode = site.arg(0, "file"), site.arg(1, "mode")
     if site.receiver.name == PATH or site.name.endswith("().open"):
@@ -106,12 +103,12 @@ def open_file(state: State, site: Site) -> Value:
     return Value(name="open()", labels=labels, made_of=path, node=path.node)
 
 
-def _emptied(state: State, site: Site, path: Value) -> None:
+def _emptied(state: Walker, site: Site, path: Value) -> None:
     if any(path_label(text) == "history" for text in path.texts()):
         state.emit(Act.WIPE, site.node, "history", path.text)
 
 
-def write_handle(state: State, site: Site) -> Value:
+def write_handle(state: Walker, site: Site) -> Value:
     """`handle.write(data)`."""
     path = site.receiver.made_of
     data = site.arg(0)
@@ -122,7 +119,7 @@ def write_handle(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def dump_data(state: State, site: Site) -> Value:
+def dump_data(state: Walker, site: Site) -> Value:
     """`json.dump(data, handle)`."""
     handle = site.arg(1, "fp")
     if handle.made_of is not None:
@@ -130,18 +127,18 @@ def dump_data(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def read_path(state: State, site: Site) -> Value:
+def read_path(state: Walker, site: Site) -> Value:
     """`path.read_text()`."""
     return labelled(label_file(state, site.node, site.receiver))
 
 
-def write_path(state: State, site: Site) -> Value:
+def write_path(state: Walker, site: Site) -> Value:
     """`path.write_text(data)`."""
     store(state, site.node, site.receiver, site.arg(0, "data"))
     return UNKNOWN
 
 
-def open_named(state: State, site: Site) -> Value:
+def open_named(state: Walker, site: Site) -> Value:
     """A reader of formats that takes a path: `sqlite3.connect(path)`, `zipfile.ZipFile(path)`."""
     path, mode = site.arg(0), site.arg(1, "mode")
     if isinstance(mode.constant, str) and _WRITES.search(mode.constant):
@@ -153,7 +150,7 @@ def open_named(state: State, site: Site) -> Value:
     return Value(name=site.name + "()", labels=labels, made_of=path, node=path.node)
 
 
-def pack_file(state: State, site: Site) -> Value:
+def pack_file(state: Walker, site: Site) -> Value:
     """`archive.write(path)`: the archive now holds that file."""
     path = site.arg(0, "filename" if "filename" in site.keywords else "name")
     labels = label_file(state, site.node, path)
@@ -165,7 +162,7 @@ def pack_file(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def make_archive(state: State, site: Site) -> Value:
+def make_archive(state: Walker, site: Site) -> Value:
     """`shutil.make_archive(base, format, root)`."""
     base, kind, root = site.arg(0, "base_name"), site.arg(1, "format"), site.arg(2, "root_dir")
     labels = label_file(state, site.node, root) if root.texts() else NO_LABELS
@@ -174,7 +171,7 @@ def make_archive(state: State, site: Site) -> Value:
     return Value(sketch=name, labels=labels, node=base.node)
 
 
-def copy_file(state: State, site: Site) -> Value:
+def copy_file(state: Walker, site: Site) -> Value:
     """`shutil.copy(source, target)` and moves."""
     source, target = site.arg(0, "src"), site.arg(1, "dst")
     if source.name == "open()" and target.made_of is not None:
@@ -187,7 +184,7 @@ def copy_file(state: State, site: Site) -> Value:
     return Value(constant=target.constant, sketch=target.sketch, node=target.node)
 
 
-def remove_file(state: State, site: Site) -> Value:
+def remove_file(state: Walker, site: Site) -> Value:
     """`os.remove(path)`, `shutil.rmtree(path)`."""
     path = site.receiver if site.receiver.name == PATH else site.arg(0, "path")
     sweeping = "walk" in state.parts and path.text.endswith("/*")
@@ -200,7 +197,7 @@ def remove_file(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def change_mode(state: State, site: Site) -> Value:
+def change_mode(state: Walker, site: Site) -> Value:
     """`os.chmod(path, mode)`."""
     own = site.receiver.name == PATH
     path = site.receiver if own else site.arg(0, "path")
@@ -219,7 +216,7 @@ def show_bits(mode: int) -> str:
     return "+x" if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else ""
 
 
-def make_path(_state: State, site: Site) -> Value:
+def make_path(_state: Walker, site: Site) -> Value:
     """`Path(part, …)`."""
     return join_path(site.args, site)
 
@@ -244,27 +241,27 @@ def join_path(parts: tuple[Value, ...], site: Site | None = None) -> Value:
     )
 
 
-def join_parts(_state: State, site: Site) -> Value:
+def join_parts(_state: Walker, site: Site) -> Value:
     """`os.path.join(part, …)`."""
     return join_path(site.args, site)
 
 
-def join_to_path(_state: State, site: Site) -> Value:
+def join_to_path(_state: Walker, site: Site) -> Value:
     """`path.joinpath(part, …)`."""
     return join_path((site.receiver, *site.args))
 
 
-def keep_path(_state: State, site: Site) -> Value:
+def keep_path(_state: Walker, site: Site) -> Value:
     """`os.path.expanduser(path)`, `path.resolve()`: another spelling of the same path."""
     return site.receiver if site.receiver.name == PATH else site.arg(0)
 
 
-def find_home(_state: State, site: Site) -> Value:
+def find_home(_state: Walker, site: Site) -> Value:
     """`Path.home()`."""
     return Value(constant="~", name=PATH, node=site.node)
 
 
-def list_folder(_state: State, site: Site) -> Value:
+def list_folder(_state: Walker, site: Site) -> Value:
     """`glob.glob(pattern)`, `os.listdir(folder)`: the paths that are found."""
     own = site.receiver.name == PATH
     base = site.receiver if own else site.arg(0)
@@ -276,7 +273,7 @@ def list_folder(_state: State, site: Site) -> Value:
     return sequence([Value(sketch=text, name=PATH if own else "", node=base.node)])
 
 
-def walk_folder(state: State, site: Site) -> Value:
+def walk_folder(state: Walker, site: Site) -> Value:
     """`os.walk(top)`: folders with what is in them."""
     top = site.arg(0, "top")
     state.parts["walk"] = site.node
@@ -285,7 +282,7 @@ def walk_folder(state: State, site: Site) -> Value:
     return sequence([sequence([root, names, names])])
 
 
-def read_environment(state: State, site: Site) -> Value:
+def read_environment(state: Walker, site: Site) -> Value:
     """`os.environ.items()` and its like: the whole environment."""
     # A copy is most often made for a child process; whether it goes elsewhere shows by its label.
     if not site.name.endswith(".copy"):
@@ -293,7 +290,7 @@ def read_environment(state: State, site: Site) -> Value:
     return labelled(frozenset(["env"]))
 
 
-def update_environment(state: State, site: Site) -> Value:
+def update_environment(state: Walker, site: Site) -> Value:
     """`os.environ.update(…)`."""
     given = site.arg(0)
     pairs = given if given.keys is not None else mapping(site.keywords)
@@ -302,7 +299,7 @@ def update_environment(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def set_environment(state: State, site: Site) -> Value:
+def set_environment(state: Walker, site: Site) -> Value:
     """`os.putenv(name, value)`."""
     name, value = site.arg(0), site.arg(1)
     state.emit(Act.SETENV, site.node, name.text, value.text, value.labels)
@@ -321,7 +318,7 @@ def make_response(url: str) -> Value:
     return labelled(frozenset([remote_label(url)]), "response()")
 
 
-def call_http(state: State, site: Site) -> Value | None:
+def call_http(state: Walker, site: Site) -> Value | None:
     """A call of an HTTP client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
     if client in python_words("http_clients"):
@@ -338,7 +335,7 @@ def call_http(state: State, site: Site) -> Value | None:
     return None
 
 
-def _requested(state: State, site: Site) -> Value:
+def _requested(state: Walker, site: Site) -> Value:
     first = site.arg(0, "method")
     if first.name in {"requests.Request()", "httpx.Request()"}:
         return exchange(state, site, "post", Value(constant=first.constant, labels=first.labels))
@@ -348,7 +345,7 @@ def _requested(state: State, site: Site) -> Value:
     return exchange(state, site, method if given else "get", url)
 
 
-def exchange(state: State, site: Site, method: str, url: Value) -> Value:
+def exchange(state: Walker, site: Site, method: str, url: Value) -> Value:
     """Note a request to a server, and return what it answers."""
     known = [value for name, value in site.keywords.items() if name in _BODY]
     rest = [value for value in site.args if value is not url]
@@ -368,14 +365,14 @@ def _in_address(url: Value) -> Labels:
     return url.labels if url.text.startswith(_URLS) and url.constant is None else frozenset()
 
 
-def _unverified(state: State, site: Site) -> None:
+def _unverified(state: Walker, site: Site) -> None:
     for keyword in ("verify", "ssl", "verify_ssl"):
         value = site.keywords.get(keyword)
         if value is not None and value.constant is False:
             state.emit(Act.DISABLE, site.node, "tls")
 
 
-def open_url(state: State, site: Site) -> Value:
+def open_url(state: Walker, site: Site) -> Value:
     """`urllib.request.urlopen(url or request, data)`."""
     first, data = site.arg(0, "url"), site.arg(1, "data")
     body = first.made_of
@@ -391,7 +388,7 @@ def open_url(state: State, site: Site) -> Value:
     return make_response(next(iter(first.texts()), ""))
 
 
-def make_request(_state: State, site: Site) -> Value:
+def make_request(_state: Walker, site: Site) -> Value:
     """`urllib.request.Request(url, data, headers)`: sent later."""
     old = site.name.startswith("urllib")
     url = site.arg(0 if old else 1, "url")
@@ -408,7 +405,7 @@ def make_request(_state: State, site: Site) -> Value:
     )
 
 
-def retrieve_url(state: State, site: Site) -> Value:
+def retrieve_url(state: Walker, site: Site) -> Value:
     """`urlretrieve(url, path)`: fetched to a file."""
     url, path = (
         site.arg(0, "url"),
@@ -420,13 +417,13 @@ def retrieve_url(state: State, site: Site) -> Value:
     return Value(constant=path.constant, sketch=path.sketch, labels=labels, node=path.node)
 
 
-def make_connection(_state: State, site: Site) -> Value:
+def make_connection(_state: Walker, site: Site) -> Value:
     """`http.client.HTTPSConnection(host)`, `smtplib.SMTP(host)`: the host is kept."""
     host = site.arg(0, "host")
     return Value(name=site.name + "()", made_of=host)
 
 
-def send_request(state: State, site: Site) -> Value:
+def send_request(state: Walker, site: Site) -> Value:
     """`connection.request(method, path, body, headers)`."""
     host = site.receiver.made_of.text if site.receiver.made_of else ""
     path = site.arg(1, "url")
@@ -437,7 +434,7 @@ def send_request(state: State, site: Site) -> Value:
     return make_response(host + path.text)
 
 
-def connect_socket(state: State, site: Site) -> Value:
+def connect_socket(state: Walker, site: Site) -> Value:
     """`socket.connect((host, port))` and `socket.create_connection(…)`."""
     address = site.arg(0, "address")
     host = lookup(address, 0)
@@ -448,13 +445,13 @@ def connect_socket(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def receive_data(state: State, site: Site) -> Value:
+def receive_data(state: Walker, site: Site) -> Value:
     """`socket.recv(n)`."""
     state.parts["socket"] = site.node
     return labelled(frozenset([remote_label("tcp:" + state.peer)]), "received()")
 
 
-def send_data(state: State, site: Site) -> Value:
+def send_data(state: Walker, site: Site) -> Value:
     """`socket.send(data)`."""
     host = site.receiver.made_of.text if site.receiver.made_of else state.peer
     if site.name.endswith(".sendto"):
@@ -465,7 +462,7 @@ def send_data(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def resolve_host(state: State, site: Site) -> Value:
+def resolve_host(state: Walker, site: Site) -> Value:
     """`socket.gethostbyname(name)`: whatever is in the name goes to its server."""
     name = site.arg(0, "host")
     if name.labels and name.constant is None:
@@ -481,7 +478,7 @@ def _carriers() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
     )
 
 
-def carry_data(state: State, site: Site) -> Value | None:
+def carry_data(state: Walker, site: Site) -> Value | None:
     """A method of a mail, file, cloud or chat client; None where it is not one."""
     client, _, method = site.name.rpartition(".")
     for how, prefixes, methods in _carriers():
@@ -498,13 +495,13 @@ def _host(client: Value) -> str:
     return text if "." in text or "://" in text else ""
 
 
-def _local_files(state: State, site: Site) -> Labels:
+def _local_files(state: Walker, site: Site) -> Labels:
     """A path given to an upload means the file behind it."""
     paths = [text for value in site.given() for text in value.texts()]
     return frozenset().union(*(label_stored(state, site.node, text) for text in paths))
 
 
-def browse_url(state: State, site: Site) -> Value:
+def browse_url(state: Walker, site: Site) -> Value:
     """`webbrowser.open(address)`: what is written into the address leaves with it."""
     url = site.arg(0, "url")
     flow = _in_address(url)
@@ -513,7 +510,7 @@ def browse_url(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def clone_repository(state: State, site: Site) -> Value:
+def clone_repository(state: Walker, site: Site) -> Value:
     """`git.Repo.clone_from(url, path)`."""
     url, path = site.arg(0, "url"), site.arg(1, "to_path")
     state.emit(Act.FETCH, site.node, url.text, path.text)

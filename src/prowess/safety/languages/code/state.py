@@ -11,9 +11,9 @@ from prowess.safety.languages.code.values import (
     MAX_TEXT,
     NO_LABELS,
     UNKNOWN,
+    Frame,
     Function,
     Labels,
-    Scope,
     Value,
     join,
     labels_of,
@@ -78,14 +78,14 @@ _EXPANSION = 25_000
 _FOLDING = 1 << 23
 _MAX_SUBJECT = 2000
 
-Call = Callable[["State", Function, Sequence[Value], Mapping[str, Value]], Value]
-Effect = Callable[["State", "Site"], Value | None]
-Attempt = Callable[["State", "Site", str], Value | None]
+Call = Callable[["Walker", Function, Sequence[Value], Mapping[str, Value]], Value]
+Effect = Callable[["Walker", "Site"], Value | None]
+Attempt = Callable[["Walker", "Site", str], Value | None]
 Key = tuple[Act, int, str, str]
 
 
 @dataclass(slots=True)
-class Source:
+class CodeSource:
     """A tree and the way back from its positions to characters of the view.
 
     Here `lineno` and `end_lineno` of a node are indices of characters, as `javascript.lower` sets
@@ -110,12 +110,12 @@ class Language:
 
     name: str
     # What a name means that the text does not define.
-    find_name: "Callable[[State, str], Value | None]"
+    find_name: "Callable[[Walker, str], Value | None]"
     # What a call may be, the first that knows it says what it gives.
     attempts: tuple[Attempt, ...]
     # What `a.b` is, and what setting it does, where that is not as in Python.
-    get_member: "Callable[[State, Value, ast.expr, Value], Value | None] | None" = None
-    set_member: "Callable[[State, Value, ast.expr, Value, Value], bool] | None" = None
+    get_member: "Callable[[Walker, Value, ast.expr, Value], Value | None] | None" = None
+    set_member: "Callable[[Walker, Value, ast.expr, Value, Value], bool] | None" = None
 
 
 @dataclass(slots=True)
@@ -145,16 +145,16 @@ class Site:
 
 
 @dataclass(slots=True)
-class State:
+class Walker:
     """What is known while a text is walked."""
 
-    source: Source
+    source: CodeSource
     language: Language
     outside: Labels
     # Runs a function of the text; set by the module that executes statements.
     run: Call
-    scope: Scope = field(default_factory=Scope)
-    module: Scope = field(default_factory=Scope)
+    scope: Frame = field(default_factory=Frame)
+    module: Frame = field(default_factory=Frame)
     # What is done in a branch or loop adds to a name; elsewhere it replaces.
     nesting: int = 0
     # Inside a loop of which one round stands for all.
@@ -223,7 +223,7 @@ class State:
 
     def find(self, name: str) -> Value | None:
         """Return what a name holds in this scope or those around it."""
-        scope: Scope | None = self.scope
+        scope: Frame | None = self.scope
         while scope is not None:
             found = scope.names.get(name)
             if found is not None:

@@ -22,11 +22,11 @@ from prowess.safety.languages.code.functions import (
     pick_element,
 )
 from prowess.safety.languages.code.io import PATH
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     UNKNOWN,
+    Frame,
     Function,
-    Scope,
     Value,
     canonical,
     is_known_module,
@@ -43,10 +43,10 @@ _MAX_ROUNDS = 256
 _MAX_INHERITED = 64
 _COMMANDS = frozenset(("command", "option", "argument", "callback"))
 
-Execute = Callable[[State, Any], None]
+Execute = Callable[[Walker, Any], None]
 
 
-def execute(state: State, body: Sequence[ast.stmt]) -> None:
+def execute(state: Walker, body: Sequence[ast.stmt]) -> None:
     """Walk statements in order."""
     for node in body:
         handler = _HANDLERS.get(type(node))
@@ -58,7 +58,7 @@ def execute(state: State, body: Sequence[ast.stmt]) -> None:
             state.depth -= 1
 
 
-def _branch(state: State, body: Sequence[ast.stmt]) -> None:
+def _branch(state: Walker, body: Sequence[ast.stmt]) -> None:
     state.nesting += 1
     try:
         execute(state, body)
@@ -66,7 +66,7 @@ def _branch(state: State, body: Sequence[ast.stmt]) -> None:
         state.nesting -= 1
 
 
-def _do(state: State, node: Do) -> Value:
+def _do(state: Walker, node: Do) -> Value:
     # What stands inside the body of a class is no method of it.
     owner, state.owner = state.owner, ""
     execute(state, node.body)
@@ -74,24 +74,24 @@ def _do(state: State, node: Do) -> Value:
     return evaluate(state, node.value)
 
 
-def _expression(state: State, node: ast.Expr | ast.Assert | ast.Raise) -> None:
+def _expression(state: Walker, node: ast.Expr | ast.Assert | ast.Raise) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             evaluate(state, child)
 
 
-def _assign(state: State, node: ast.Assign) -> None:
+def _assign(state: Walker, node: ast.Assign) -> None:
     value = evaluate(state, node.value)
     for target in node.targets:
         bind(state, target, value)
 
 
-def _annotated(state: State, node: ast.AnnAssign) -> None:
+def _annotated(state: Walker, node: ast.AnnAssign) -> None:
     if node.value is not None:
         bind(state, node.target, evaluate(state, node.value))
 
 
-def _augmented(state: State, node: ast.AugAssign) -> None:
+def _augmented(state: Walker, node: ast.AugAssign) -> None:
     old = evaluate(state, _loaded(node.target))
     both = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
     new = apply_operator(state, both, old, evaluate(state, node.value))
@@ -108,7 +108,7 @@ def _loaded(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     return target
 
 
-def _if(state: State, node: ast.If) -> None:
+def _if(state: Walker, node: ast.If) -> None:
     """Walk a chain of `elif` without going deeper at each."""
     current = node
     while True:
@@ -121,7 +121,7 @@ def _if(state: State, node: ast.If) -> None:
         current = rest[0]
 
 
-def _for(state: State, node: ast.For | ast.AsyncFor) -> None:
+def _for(state: Walker, node: ast.For | ast.AsyncFor) -> None:
     source = evaluate(state, node.iter)
     size = len(source.constant) if isinstance(source.constant, str | bytes) else 0
     values = members(source) if size <= _MAX_ROUNDS else None
@@ -133,7 +133,7 @@ def _for(state: State, node: ast.For | ast.AsyncFor) -> None:
 
 
 def _unroll(
-    state: State, node: ast.For | ast.AsyncFor, values: Sequence[Value], other: Value
+    state: Walker, node: ast.For | ast.AsyncFor, values: Sequence[Value], other: Value
 ) -> None:
     for done, value in enumerate(values):
         if not state.may_expand:
@@ -150,7 +150,7 @@ def _unroll(
         _once(state, node, UNKNOWN)
 
 
-def _once(state: State, node: ast.For | ast.AsyncFor, value: Value) -> None:
+def _once(state: Walker, node: ast.For | ast.AsyncFor, value: Value) -> None:
     bind(state, node.target, value)
     state.looping += 1
     try:
@@ -159,7 +159,7 @@ def _once(state: State, node: ast.For | ast.AsyncFor, value: Value) -> None:
         state.looping -= 1
 
 
-def _while(state: State, node: ast.While) -> None:
+def _while(state: Walker, node: ast.While) -> None:
     evaluate(state, node.test)
     state.looping += 1
     try:
@@ -169,7 +169,7 @@ def _while(state: State, node: ast.While) -> None:
     _branch(state, node.orelse)
 
 
-def _with(state: State, node: ast.With | ast.AsyncWith) -> None:
+def _with(state: Walker, node: ast.With | ast.AsyncWith) -> None:
     for item in node.items:
         value = evaluate(state, item.context_expr)
         if item.optional_vars is not None:
@@ -177,7 +177,7 @@ def _with(state: State, node: ast.With | ast.AsyncWith) -> None:
     execute(state, node.body)
 
 
-def _try(state: State, node: ast.Try) -> None:
+def _try(state: Walker, node: ast.Try) -> None:
     _branch(state, node.body)
     for handler in node.handlers:
         if handler.name:
@@ -187,22 +187,22 @@ def _try(state: State, node: ast.Try) -> None:
     _branch(state, node.finalbody)
 
 
-def _match(state: State, node: ast.Match) -> None:
+def _match(state: Walker, node: ast.Match) -> None:
     evaluate(state, node.subject)
     for case in node.cases:
         evaluate(state, case.guard)
         _branch(state, case.body)
 
 
-def _return(state: State, node: ast.Return) -> None:
+def _return(state: Walker, node: ast.Return) -> None:
     state.returned.append(evaluate(state, node.value))
 
 
-def _global(state: State, node: ast.Global) -> None:
+def _global(state: Walker, node: ast.Global) -> None:
     state.scope.shared.update(node.names)
 
 
-def _import(state: State, node: ast.Import) -> None:
+def _import(state: Walker, node: ast.Import) -> None:
     for alias in node.names:
         _note_module(state, alias.name)
         root = alias.name.partition(".")[0]
@@ -211,7 +211,7 @@ def _import(state: State, node: ast.Import) -> None:
         )
 
 
-def _import_from(state: State, node: ast.ImportFrom) -> None:
+def _import_from(state: Walker, node: ast.ImportFrom) -> None:
     module = node.module or ""
     if node.level:
         state.own_modules.update(
@@ -229,13 +229,13 @@ def _import_from(state: State, node: ast.ImportFrom) -> None:
         state.imports.update(dict.fromkeys(alias.name for alias in node.names))
 
 
-def _note_module(state: State, name: str) -> None:
+def _note_module(state: Walker, name: str) -> None:
     state.imports.setdefault(name)
     if not is_known_module(name):
         state.own_modules.add(name.partition(".")[0])
 
 
-def _function(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _function(state: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     evaluate_all(state, node.decorator_list)
     function = Function(node, state.scope, state.owner)
     # A class body is no scope for the functions in it.
@@ -245,11 +245,11 @@ def _function(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
     state.assign(node.name, Value(function=function))
 
 
-def _class(state: State, node: ast.ClassDef) -> None:
+def _class(state: Walker, node: ast.ClassDef) -> None:
     bases = evaluate_all(state, node.bases)
     evaluate_all(state, node.decorator_list)
     outer, owner = state.scope, state.owner
-    state.scope, state.owner = Scope(parent=outer), node.name
+    state.scope, state.owner = Frame(parent=outer), node.name
     try:
         execute(state, node.body)
         names = state.scope.names
@@ -261,7 +261,7 @@ def _class(state: State, node: ast.ClassDef) -> None:
     state.assign(node.name, Value(function=Function(node, outer)))
 
 
-def _inherit(state: State, base: Value, name: str) -> None:
+def _inherit(state: Walker, base: Value, name: str) -> None:
     if base.function is None or not isinstance(base.function.node, ast.ClassDef):
         return
     inherited = state.attributes.get(base.function.node.name, {})
@@ -271,7 +271,7 @@ def _inherit(state: State, base: Value, name: str) -> None:
 
 
 def run_function(
-    state: State, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
+    state: Walker, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Value:
     """Walk the body of a function with what it is called with, and return what it returns."""
     if function in state.active or not state.may_expand:
@@ -299,12 +299,12 @@ def _brief(value: Value) -> object:
 
 
 def walk_function(
-    state: State, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
+    state: Walker, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Value:
     """Walk the body of a function, whatever it costs."""
     function.runs += 1
     saved = state.scope, state.nesting, state.returned, state.owner, state.looping
-    state.scope = Scope(parent=function.scope)
+    state.scope = Frame(parent=function.scope)
     state.nesting, state.returned, state.owner, state.looping = 0, [], "", 0
     state.active.append(function)
     try:
@@ -323,14 +323,14 @@ def walk_function(
         state.scope, state.nesting, state.returned, state.owner, state.looping = saved
 
 
-def _joined_returns(state: State) -> Value:
+def _joined_returns(state: Walker) -> Value:
     found: Value | None = None
     for value in state.returned:
         found = join(found, value)
     return found or UNKNOWN
 
 
-def _revived(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _revived(state: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """What `__reduce__` returns is a call that whoever loads the object makes."""
     for value in state.returned:
         if value.items and value.items[0].name and node.body:
@@ -341,7 +341,7 @@ def _revived(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None
 
 
 def _parameters(
-    state: State, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
+    state: Walker, function: Function, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> None:
     node = function.node
     if isinstance(node, ast.ClassDef):
@@ -365,7 +365,7 @@ def _parameters(
         state.assign(node.args.kwarg.arg, mapping(extra))
 
 
-def _outside(state: State, node: ast.AST) -> frozenset[str]:
+def _outside(state: Walker, node: ast.AST) -> frozenset[str]:
     """Parameters of a command of a terminal are what its user types."""
     for decorator in getattr(node, "decorator_list", []):
         inner = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -374,7 +374,7 @@ def _outside(state: State, node: ast.AST) -> frozenset[str]:
     return frozenset()
 
 
-def _annotation(state: State, parameter: ast.arg) -> Value:
+def _annotation(state: Walker, parameter: ast.arg) -> Value:
     if not isinstance(parameter.annotation, ast.Name | ast.Attribute):
         return UNKNOWN
     name = evaluate(state, parameter.annotation).name
@@ -417,7 +417,7 @@ _MAX_FUNCTIONS = 60_000
 _MAX_HANDED = 200
 
 
-def walk(state: State, body: list[ast.stmt]) -> None:
+def walk(state: Walker, body: list[ast.stmt]) -> None:
     """Walk a whole text, then the functions that it never calls."""
     for node in body:
         _guarded(state, node)
@@ -438,14 +438,14 @@ def walk(state: State, body: list[ast.stmt]) -> None:
     _reverse_shell(state)
 
 
-def _guarded(state: State, node: ast.stmt) -> None:
+def _guarded(state: Walker, node: ast.stmt) -> None:
     try:
         execute(state, [node])
     except RecursionError:
         state.unread[f"nested too deeply{state.source.line(node)}"] = None
 
 
-def _run(state: State, function: Function, given: Sequence[Value] | None = None) -> None:
+def _run(state: Walker, function: Function, given: Sequence[Value] | None = None) -> None:
     """Walk a function by itself: of its parameters only what is given is known."""
     if given is None:
         given = () if not function.owner or is_static(function) else (make_self(function),)
@@ -455,7 +455,7 @@ def _run(state: State, function: Function, given: Sequence[Value] | None = None)
         state.unread[f"nested too deeply{state.source.line(function.node)}"] = None
 
 
-def _reverse_shell(state: State) -> None:
+def _reverse_shell(state: Walker) -> None:
     """A connection whose far end is given a terminal, or whose words are run and answered."""
     if "connected" not in state.parts:
         return

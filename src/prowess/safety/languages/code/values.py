@@ -1,8 +1,7 @@
-"""What is known of a Python expression without running it: its text, its origin, its name.
+"""What is known of an expression without running it: its text, its origin, its name.
 
-What constant Python expressions come to: operators, text methods, conversions; bounded.
-
-Names in Python code: other spellings of the same thing, and modules that everyone knows.
+Constants are folded within bounds, so that no text of a few letters fills the memory; names have
+one spelling each.
 """
 
 import ast
@@ -36,10 +35,10 @@ def python_words(key: str) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Scope:
+class Frame:
     """The names of a module, a class or a function."""
 
-    parent: "Scope | None" = None
+    parent: "Frame | None" = None
     names: dict[str, "Value"] = field(default_factory=dict)
     # Names that a `global` statement sends to the module.
     shared: set[str] = field(default_factory=set)
@@ -50,7 +49,7 @@ class Function:
     """A function, a lambda or a class that the text itself defines."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-    scope: Scope
+    scope: Frame
     owner: str = ""
     runs: int = 0
 

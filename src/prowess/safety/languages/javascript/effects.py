@@ -7,7 +7,7 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.code import calls, io
 from prowess.safety.languages.code.effects import unpack
 from prowess.safety.languages.code.functions import replace_callee
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
@@ -34,24 +34,24 @@ _FEW_CODES = 3
 _MAX_CODE = 0x10FFFF
 
 
-def run_shell(state: State, site: Site) -> Value:
+def run_shell(state: Walker, site: Site) -> Value:
     """Read a command that a shell runs."""
     _note_environment(state, site)
     return calls.run_shell_text(state, site)
 
 
-def run_tagged(state: State, site: Site) -> Value | None:
+def run_tagged(state: Walker, site: Site) -> Value | None:
     """Read a command written as a tagged template, as zx, Bun and execa have it."""
     return run_shell(state, site) if getattr(site.node, "tagged", False) else None
 
 
-def _note_environment(state: State, site: Site) -> None:
+def _note_environment(state: Walker, site: Site) -> None:
     given = site.keywords.get("env", UNKNOWN)
     for key, value in zip(given.keys or (), given.items or (), strict=False):
         set_variable(state, site.node, key.text, value)
 
 
-def run_process(state: State, site: Site) -> Value:
+def run_process(state: Walker, site: Site) -> Value:
     """Read a program that is started with a list of arguments."""
     _note_environment(state, site)
     program, more = site.arg(0), site.keywords.get("args", site.arg(1)).items or ()
@@ -72,12 +72,12 @@ def run_process(state: State, site: Site) -> Value:
     return labelled(labels, "process()")
 
 
-def run_deno(state: State, site: Site) -> Value:
+def run_deno(state: Walker, site: Site) -> Value:
     """Read `Deno.run({cmd: […]})`."""
     return run_process(state, replace_callee(site, UNKNOWN, (site.keywords.get("cmd", UNKNOWN),)))
 
 
-def run_code(state: State, site: Site) -> Value:
+def run_code(state: Walker, site: Site) -> Value:
     """Read code that is run from a text."""
     code = site.args[-1] if site.name == "Function" and site.args else site.arg(0)
     if site.name in words("timers") and not (code.text or code.labels & {"decoded", "remote"}):
@@ -93,7 +93,7 @@ def run_code(state: State, site: Site) -> Value:
     return labelled(code.labels)
 
 
-def run_worker(state: State, site: Site) -> Value:
+def run_worker(state: Walker, site: Site) -> Value:
     """Read a worker: with `eval` its argument is code."""
     if site.keywords.get("eval", UNKNOWN).constant:
         return run_code(state, site)
@@ -101,13 +101,13 @@ def run_worker(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def run_as_root(state: State, site: Site) -> Value:
+def run_as_root(state: Walker, site: Site) -> Value:
     """Read a command that is run as the administrator."""
     state.emit(Act.PRIVILEGE, site.node, "sudo")
     return run_shell(state, site)
 
 
-def read_file(state: State, site: Site) -> Value:
+def read_file(state: Walker, site: Site) -> Value:
     """Read a file: its data carries the label of its path."""
     path = site.arg(0)
     if path.constant in {0, "/dev/stdin"}:
@@ -115,20 +115,20 @@ def read_file(state: State, site: Site) -> Value:
     return labelled(io.label_file(state, site.node, path))
 
 
-def write_file(state: State, site: Site) -> Value:
+def write_file(state: Walker, site: Site) -> Value:
     """Read a call that writes a file."""
     data = site.arg(1)
     io.store(state, site.node, site.arg(0), data if data.items is None else labelled(data.labels))
     return UNKNOWN
 
 
-def open_stream(state: State, site: Site) -> Value:
+def open_stream(state: Walker, site: Site) -> Value:
     """Read a stream to a file, which is written when something is piped into it."""
     io.store(state, site.node, site.arg(0), UNKNOWN)
     return Value(name="open()", made_of=site.arg(0))
 
 
-def delete(state: State, site: Site) -> Value:
+def delete(state: Walker, site: Site) -> Value:
     """Read a deletion."""
     path = site.arg(0)
     deep = site.name == "rimraf" or bool(site.keywords.get("recursive", UNKNOWN).constant)
@@ -137,7 +137,7 @@ def delete(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def permit(state: State, site: Site) -> Value:
+def permit(state: Walker, site: Site) -> Value:
     """Read a change of permissions."""
     mode = site.arg(1)
     number = mode.constant
@@ -146,12 +146,12 @@ def permit(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def decode_base64(state: State, site: Site) -> Value:
+def decode_base64(state: Walker, site: Site) -> Value:
     """Read `atob`."""
     return unpack(state, site, "base64", site.arg(0))
 
 
-def make_buffer(state: State, site: Site) -> Value:
+def make_buffer(state: Walker, site: Site) -> Value:
     """Read `Buffer.from`: with an encoding it decodes."""
     encoding = site.arg(1).text.lower()
     if encoding in {"base64", "base64url", "hex"}:
@@ -160,7 +160,7 @@ def make_buffer(state: State, site: Site) -> Value:
     return _text_of_codes(state, site, items) if items else site.arg(0)
 
 
-def show_text(_state: State, site: Site) -> Value | None:
+def show_text(_state: Walker, site: Site) -> Value | None:
     """Read `.toString(encoding)`: encoding hides a text but keeps where it comes from."""
     base = site.receiver
     if base.items is not None or base.name or isinstance(base.constant, int):
@@ -170,12 +170,12 @@ def show_text(_state: State, site: Site) -> Value | None:
     return replace(base, constant=base.text) if isinstance(base.constant, bytes) else base
 
 
-def make_text(state: State, site: Site) -> Value:
+def make_text(state: Walker, site: Site) -> Value:
     """Read `String.fromCharCode`."""
     return _text_of_codes(state, site, site.args)
 
 
-def _text_of_codes(state: State, site: Site, codes: tuple[Value, ...]) -> Value:
+def _text_of_codes(state: Walker, site: Site, codes: tuple[Value, ...]) -> Value:
     known = [code.constant for code in codes]
     letters = [chr(one) for one in known if isinstance(one, int) and 0 <= one <= _MAX_CODE]
     if len(codes) > _FEW_CODES:
@@ -188,12 +188,12 @@ def _text_of_codes(state: State, site: Site, codes: tuple[Value, ...]) -> Value:
     return state.charge(Value(constant=text, labels=labels, node=site.node))
 
 
-def inflate(state: State, site: Site) -> Value:
+def inflate(state: Walker, site: Site) -> Value:
     """Read a decompression."""
     return unpack(state, site, "zlib", site.arg(0))
 
 
-def unquote_text(_state: State, site: Site) -> Value:
+def unquote_text(_state: Walker, site: Site) -> Value:
     """Read `unescape` and `decodeURIComponent`."""
     return unquoted(site.arg(0))
 
@@ -208,40 +208,40 @@ def unquoted(value: Value) -> Value:
     return replace(value, constant=plain, plain=False, labels=value.labels | DECODED)
 
 
-def find_home(_state: State, site: Site) -> Value:
+def find_home(_state: Walker, site: Site) -> Value:
     """Read the home folder."""
     return Value(constant="~", node=site.node)
 
 
-def find_temporary(_state: State, site: Site) -> Value:
+def find_temporary(_state: Walker, site: Site) -> Value:
     """Read the folder for temporary files."""
     # Only a name in somebody else's program: nothing is written there.
     return Value(constant="/tmp", node=site.node)  # noqa: S108
 
 
-def pass_value(_state: State, site: Site) -> Value:
+def pass_value(_state: Walker, site: Site) -> Value:
     """Read a function that gives back what it is given, as `promisify` does."""
     return site.arg(0)
 
 
-def make_string(_state: State, site: Site) -> Value | None:
+def make_string(_state: Walker, site: Site) -> Value | None:
     """Read `String(x)` and the like."""
     return site.arg(0) if site.arg(0).text or not site.arg(0).name else None
 
 
-def make_pattern(_state: State, site: Site) -> Value:
+def make_pattern(_state: Walker, site: Site) -> Value:
     """Read a regular expression, which has an `exec` of its own."""
     return Value(name="RegExp()", made_of=site.arg(0))
 
 
-def read_environment(state: State, site: Site) -> Value | None:
+def read_environment(state: Walker, site: Site) -> Value | None:
     """Read what goes over all variables."""
     if site.arg(0).name == ENVIRONMENT:
         state.emit(Act.READ, site.node, "env", "process.env")
     return None
 
 
-def read_variable(state: State, site: Site) -> Value:
+def read_variable(state: Walker, site: Site) -> Value:
     """Read `Deno.env.get`."""
     key = site.arg(0)
     if not isinstance(key.constant, str):
@@ -249,13 +249,13 @@ def read_variable(state: State, site: Site) -> Value:
     return read_member_variable(state, site.node, key)
 
 
-def read_variables(state: State, site: Site) -> Value:
+def read_variables(state: Walker, site: Site) -> Value:
     """Read `Deno.env.toObject`."""
     state.emit(Act.READ, site.node, "env", site.name)
     return labelled(frozenset(("env",)), ENVIRONMENT)
 
 
-def assign(state: State, site: Site) -> Value:
+def assign(state: Walker, site: Site) -> Value:
     """Read `Object.assign`; into the environment it sets variables."""
     pairs = [
         pair
@@ -269,29 +269,29 @@ def assign(state: State, site: Site) -> Value:
     return mapping(pairs).named(site.labels())
 
 
-def get_by_name(state: State, site: Site) -> Value | None:
+def get_by_name(state: Walker, site: Site) -> Value | None:
     """Read `Reflect.get`, which is a member by another name."""
     return get_member(state, site.arg(0), site.node, replace(site.arg(1), plain=False))
 
 
-def ask_user(state: State, _site: Site) -> Value:
+def ask_user(state: Walker, _site: Site) -> Value:
     """Read what the user is asked."""
     return labelled(INPUT | state.outside)
 
 
-def revive(state: State, site: Site) -> Value:
+def revive(state: Walker, site: Site) -> Value:
     """Read a format that brings code to life."""
     state.emit(Act.DESERIALISE, site.node, site.name.partition(".")[0], "", site.labels())
     return labelled(site.labels())
 
 
-def become(state: State, site: Site) -> Value:
+def become(state: Walker, site: Site) -> Value:
     """Read a change of the user."""
     state.emit(Act.PRIVILEGE, site.node, "setuid")
     return UNKNOWN
 
 
-def start_at_login(state: State, site: Site) -> Value:
+def start_at_login(state: Walker, site: Site) -> Value:
     """Read a program that asks to be started at login."""
     state.emit(Act.PERSIST, site.node, "autostart", site.name)
     return UNKNOWN

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from prowess.reading.views import View
 from prowess.safety.facts import Act, Reading
-from prowess.safety.languages.code.state import Source, State, literal_view
+from prowess.safety.languages.code.state import CodeSource, Walker, literal_view
 from prowess.safety.languages.code.statements import run_function, walk
-from prowess.safety.languages.code.values import Scope
+from prowess.safety.languages.code.values import Frame
 from prowess.safety.languages.javascript.language import JAVASCRIPT
 from prowess.safety.languages.javascript.lower import Lowering
-from prowess.safety.languages.javascript.tree import Node, parse
+from prowess.safety.languages.javascript.tree import JsNode, parse
 
 _MINER = re.compile(
     r"stratum\+(?:tcp|ssl|tls)://[^\s'\"`]{1,100}|\b(?:coinhive|cryptonight|coin-hive|xmrig)\b",
@@ -34,9 +34,9 @@ def read_javascript(view: View, flow: frozenset[str] = frozenset()) -> Reading:
         tree = lowering.module(root)
     except RecursionError:
         tree, lowering.deep = ast.Module([], []), True
-    module = Scope()
-    source = Source(view, tree)
-    state = State(source, JAVASCRIPT, flow, run=run_function, scope=module, module=module)
+    module = Frame()
+    source = CodeSource(view, tree)
+    state = Walker(source, JAVASCRIPT, flow, run=run_function, scope=module, module=module)
     walk(state, tree.body)
     for pair in lowering.unverified:
         state.emit(Act.DISABLE, pair, "tls")
@@ -54,7 +54,7 @@ def read_javascript(view: View, flow: frozenset[str] = frozenset()) -> Reading:
     )
 
 
-def _long_texts(state: State, tree: ast.Module) -> Iterator[View]:
+def _long_texts(state: Walker, tree: ast.Module) -> Iterator[View]:
     """Yield texts that somebody may read, and note those that name a miner."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
@@ -66,11 +66,11 @@ def _long_texts(state: State, tree: ast.Module) -> Iterator[View]:
             yield literal_view(state.source.view, text, *state.source.span(node))
 
 
-def _comments(view: View, root: Node) -> list[View]:
+def _comments(view: View, root: JsNode) -> list[View]:
     """Return comments as prose, lines that follow each other as one text."""
-    groups: list[list[Node]] = []
+    groups: list[list[JsNode]] = []
     queue = [root]
-    found: list[Node] = []
+    found: list[JsNode] = []
     while queue:
         node = queue.pop()
         if node.kind in {"comment", "html_comment", "hash_bang_line"}:
@@ -84,7 +84,7 @@ def _comments(view: View, root: Node) -> list[View]:
     return [text for group in groups if (text := _prose(view, group)) is not None]
 
 
-def _prose(view: View, group: list[Node]) -> View | None:
+def _prose(view: View, group: list[JsNode]) -> View | None:
     if len(group) == 1:
         alone = view.cut(group[0].start, group[0].end)
         return alone if len(alone.text.strip()) >= _SHORT_COMMENT else None

@@ -4,6 +4,7 @@ What a call does is shared with Python where the two agree; options given as an 
 and callbacks run with what they are handed.
 """
 
+import ast
 from collections.abc import Callable
 from functools import cache
 
@@ -11,8 +12,9 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.code import effects, io
 from prowess.safety.languages.code.calls import load_effects
 from prowess.safety.languages.code.effects import join_texts, unpack
+from prowess.safety.languages.code.expressions import update
 from prowess.safety.languages.code.functions import apply, replace_callee
-from prowess.safety.languages.code.state import Effect, Language, Site, State
+from prowess.safety.languages.code.state import Effect, Language, Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
@@ -42,7 +44,7 @@ _MAX_LETTERS = 20_000
 _MAX_ITEMS = 2_000
 
 
-def _redirected(state: State, site: Site, method: str) -> Value | None:
+def _redirected(state: Walker, site: Site, method: str) -> Value | None:
     """Turn `f.call(t, x)`, `f.apply(t, [x])` and `Reflect.apply(f, t, [x])` into `f(x)`."""
     target, rest = site.receiver, site.args[1:]
     if site.name == "Reflect.apply" and site.args:
@@ -57,7 +59,7 @@ def _redirected(state: State, site: Site, method: str) -> Value | None:
     return apply(state, replace_callee(site, target, rest))
 
 
-def _imported(state: State, site: Site, _method: str) -> Value | None:
+def _imported(state: Walker, site: Site, _method: str) -> Value | None:
     """Read `require(x)` and `import(x)`; a name put together while running is a fact."""
     if site.name != "require":
         return None
@@ -74,7 +76,7 @@ def _imported(state: State, site: Site, _method: str) -> Value | None:
     return found
 
 
-def _from_module(state: State, site: Site, module: str) -> Value:
+def _from_module(state: Walker, site: Site, module: str) -> Value:
     if module.startswith(("http://", "https://")):
         state.emit(Act.FETCH, site.node, module)
         return labelled(frozenset((remote_label(module),)))
@@ -94,7 +96,7 @@ def _from_module(state: State, site: Site, module: str) -> Value:
     return name_thing(state, canonical(module), None)
 
 
-def _known(state: State, site: Site, method: str) -> Value | None:
+def _known(state: Walker, site: Site, method: str) -> Value | None:
     _spread_options(site)
     effect = _effects().get(site.name)
     if effect is None and site.receiver is not UNKNOWN:
@@ -112,7 +114,7 @@ def _spread_options(site: Site) -> None:
             site.keywords.setdefault(key.text, item)
 
 
-def _by_item(state: State, site: Site, method: str) -> Value | None:
+def _by_item(state: Walker, site: Site, method: str) -> Value | None:
     """Read `list.map(f)`: of a known list item by item."""
     items, callee = site.receiver.items, site.arg(0)
     if items is None or method not in {"map", "forEach", "flatMap", "reduce"}:
@@ -130,7 +132,7 @@ def _by_item(state: State, site: Site, method: str) -> Value | None:
     return total if method == "reduce" else sequence(found)
 
 
-def _rewritten(state: State, site: Site, method: str) -> Value | None:
+def _rewritten(state: Walker, site: Site, method: str) -> Value | None:
     base = site.receiver
     if base.items is not None and base.keys is None:
         return _list_method(state, site, method)
@@ -150,7 +152,7 @@ def _rewritten(state: State, site: Site, method: str) -> Value | None:
     return state.charge(found)
 
 
-def _list_method(state: State, site: Site, method: str) -> Value | None:
+def _list_method(state: Walker, site: Site, method: str) -> Value | None:
     items, labels = site.receiver.items or (), site.receiver.labels
     if method in {"join", "toString"}:
         glue = site.args[0].constant if site.args else ","
@@ -223,7 +225,7 @@ _TEXT_METHODS: dict[str, Callable[[str, list[Constant]], Constant | list[str]]] 
 }
 
 
-def _other(state: State, site: Site, method: str) -> Value:
+def _other(state: Walker, site: Site, method: str) -> Value:
     """Read any other call: what goes in may come out, and callbacks see it."""
     given = NO_LABELS if site.name.startswith(("console.", "Math.", "Number.")) else site.labels()
     labels = site.receiver.labels | given
@@ -233,6 +235,9 @@ def _other(state: State, site: Site, method: str) -> Value:
     if site.receiver.labels or labels:
         name = "received()" if site.receiver.name == SOCKET else ""
         hand(state, site.args, labelled(site.receiver.labels or labels, name))
+    target = site.node.func
+    if method in words("filling") and given and isinstance(target, ast.Attribute):
+        update(state, target.value, site.receiver.named(given))
     if method in words("passing"):
         return site.receiver
     return Value(name=canonical(site.name + "()") if site.name else "", labels=labels)

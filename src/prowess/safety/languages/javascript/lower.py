@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 from prowess.safety.languages.code.expressions import Do
-from prowess.safety.languages.javascript.tree import Node
+from prowess.safety.languages.javascript.tree import JsNode
 
 _MAX_DEPTH = 170
 _LONG_CHAIN = 40
@@ -70,13 +70,13 @@ def _number(text: str) -> int | None:
     return int(plain) if plain.isdigit() else int(plain, 0)
 
 
-def _at(made: _Made, node: Node) -> _Made:
+def _at(made: _Made, node: JsNode) -> _Made:
     made.lineno, made.end_lineno = node.start, node.end  # type: ignore[attr-defined]
     made.col_offset = made.end_col_offset = 0  # type: ignore[attr-defined]
     return made
 
 
-def _load(name: str, node: Node) -> ast.Name:
+def _load(name: str, node: JsNode) -> ast.Name:
     return _at(ast.Name(name), node)
 
 
@@ -91,11 +91,11 @@ class Lowering:
         self._depth = 0
         self._count = 0
 
-    def module(self, root: Node) -> ast.Module:
+    def module(self, root: JsNode) -> ast.Module:
         """Return the whole text."""
         return ast.Module(body=self.block(root.kids), type_ignores=[])
 
-    def source(self, node: Node) -> str:
+    def source(self, node: JsNode) -> str:
         """Return the text of a node."""
         return self.text[node.start : node.end]
 
@@ -105,7 +105,7 @@ class Lowering:
 
     # Statements
 
-    def block(self, nodes: Iterable[Node]) -> list[ast.stmt]:
+    def block(self, nodes: Iterable[JsNode]) -> list[ast.stmt]:
         """Return statements; functions come first, as they may be called above their place."""
         first: list[ast.stmt] = []
         rest: list[ast.stmt] = []
@@ -114,7 +114,7 @@ class Lowering:
                 (first if isinstance(made, ast.FunctionDef) else rest).append(made)
         return first + rest
 
-    def statement(self, node: Node | None) -> list[ast.stmt]:
+    def statement(self, node: JsNode | None) -> list[ast.stmt]:
         """Return one statement as those that say the same."""
         if node is None or node.kind == "comment":
             return []
@@ -127,12 +127,12 @@ class Lowering:
         finally:
             self._depth -= 1
 
-    def _plain(self, node: Node) -> list[ast.stmt]:
+    def _plain(self, node: JsNode) -> list[ast.stmt]:
         if node.kind in self._EXPRESSIONS:
             return [_at(ast.Expr(self.expression(node)), node)]
         return self.block(node.kids)
 
-    def _expression_statement(self, node: Node) -> list[ast.stmt]:
+    def _expression_statement(self, node: JsNode) -> list[ast.stmt]:
         inner = node.kids[0] if len(node.kids) == 1 else node
         if inner.kind in {"assignment_expression", "augmented_assignment_expression"}:
             return self._assignment(inner)
@@ -140,7 +140,7 @@ class Lowering:
             return self.block(node.kids)
         return [_at(ast.Expr(self.expression(inner)), node)]
 
-    def _declaration(self, node: Node) -> list[ast.stmt]:
+    def _declaration(self, node: JsNode) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for kid in node.kids:
             name, value = kid.field("name"), kid.field("value")
@@ -150,7 +150,7 @@ class Lowering:
                 made += self.statement(kid)
         return made
 
-    def _assignment(self, node: Node) -> list[ast.stmt]:
+    def _assignment(self, node: JsNode) -> list[ast.stmt]:
         left, value = node.field("left"), self.expression(node.field("right"))
         if left is None:
             return [_at(ast.Expr(value), node)]
@@ -170,7 +170,7 @@ class Lowering:
                 return [_at(ast.AugAssign(target, operator, value), node)]
         return [_at(ast.Assign([target], value), node)]
 
-    def bind(self, pattern: Node, value: ast.expr) -> list[ast.stmt]:
+    def bind(self, pattern: JsNode, value: ast.expr) -> list[ast.stmt]:
         """Return the assignments that put a value, or its parts, into the names of a pattern."""
         if pattern.kind in {"identifier", "shorthand_property_identifier_pattern"}:
             return [_at(ast.Assign([_load(self.source(pattern), pattern)], value), pattern)]
@@ -187,7 +187,7 @@ class Lowering:
             return self._bind_parts(pattern, value)
         return self.bind(pattern.kids[0], value) if pattern.kids else []
 
-    def _bind_parts(self, pattern: Node, value: ast.expr) -> list[ast.stmt]:
+    def _bind_parts(self, pattern: JsNode, value: ast.expr) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         held = value
         if not isinstance(value, ast.Name):
@@ -207,16 +207,16 @@ class Lowering:
                 made += self.bind(kid, held)
         return made
 
-    def _part(self, held: ast.expr, key: Node) -> ast.expr:
+    def _part(self, held: ast.expr, key: JsNode) -> ast.expr:
         if key.kind in {"string", "computed_property_name", "number"}:
             return _at(ast.Subscript(held, self._key(key)), key)
         return _at(ast.Attribute(held, self.source(key)), key)
 
-    def _function_statement(self, node: Node) -> list[ast.stmt]:
+    def _function_statement(self, node: JsNode) -> list[ast.stmt]:
         name = node.field("name")
         return [self.function(node, self.source(name) if name is not None else self._fresh())]
 
-    def function(self, node: Node, name: str, *, owned: bool = False) -> ast.FunctionDef:
+    def function(self, node: JsNode, name: str, *, owned: bool = False) -> ast.FunctionDef:
         """Return a function; a method takes `this` first."""
         single, several = node.field("parameter"), node.field("parameters")
         patterns = [single] if single is not None else several.kids if several is not None else []
@@ -236,7 +236,7 @@ class Lowering:
             inner = []
         return _at(ast.FunctionDef(name, args, first + inner, []), node)
 
-    def _parameter(self, args: ast.arguments, pattern: Node, first: list[ast.stmt]) -> None:
+    def _parameter(self, args: ast.arguments, pattern: JsNode, first: list[ast.stmt]) -> None:
         default = pattern.field("right") if pattern.kind == "assignment_pattern" else None
         inner = pattern.field("left") if default is not None else pattern
         if inner is not None and inner.kind == "rest_pattern" and inner.kids:
@@ -251,7 +251,7 @@ class Lowering:
         if default is not None or args.defaults:
             args.defaults.append(self.expression(default))
 
-    def _class(self, node: Node) -> list[ast.stmt]:
+    def _class(self, node: JsNode) -> list[ast.stmt]:
         name, body = node.field("name"), node.field("body")
         made = ast.ClassDef(self.source(name) if name else self._fresh(), [], [], [], [])
         for kid in node.kids:
@@ -261,7 +261,7 @@ class Lowering:
             made.body += self._class_member(kid)
         return [_at(made, node)]
 
-    def _class_member(self, node: Node) -> list[ast.stmt]:
+    def _class_member(self, node: JsNode) -> list[ast.stmt]:
         name = node.field("name") or node.field("property")
         called = self.source(name) if name is not None else self._fresh()
         if node.kind == "method_definition":
@@ -277,16 +277,16 @@ class Lowering:
             return [_at(ast.Assign([_load(called, name)], self.expression(value)), node)]
         return self.statement(node) if node.kind == "class_static_block" else []
 
-    def _if(self, node: Node) -> list[ast.stmt]:
+    def _if(self, node: JsNode) -> list[ast.stmt]:
         test = self.expression(node.field("condition"))
         body = self.statement(node.field("consequence"))
         return [_at(ast.If(test, body, self.statement(node.field("alternative"))), node)]
 
-    def _while(self, node: Node) -> list[ast.stmt]:
+    def _while(self, node: JsNode) -> list[ast.stmt]:
         body = self.statement(node.field("body"))
         return [_at(ast.While(self.expression(node.field("condition")), body, []), node)]
 
-    def _for(self, node: Node) -> list[ast.stmt]:
+    def _for(self, node: JsNode) -> list[ast.stmt]:
         step = node.field("increment")
         body = self.statement(node.field("body"))
         if step is not None:
@@ -295,7 +295,7 @@ class Lowering:
         loop = _at(ast.While(self.expression(test), body, []), node)
         return [*self.statement(start), loop]
 
-    def _for_in(self, node: Node) -> list[ast.stmt]:
+    def _for_in(self, node: JsNode) -> list[ast.stmt]:
         left, right = node.field("left"), node.field("right")
         if left is None or right is None:
             return self.block(node.kids)
@@ -303,14 +303,14 @@ class Lowering:
         body = [*self.bind(left, item), *self.statement(node.field("body"))]
         return [_at(ast.For(item, self.expression(right), body, []), node)]
 
-    def _try(self, node: Node) -> list[ast.stmt]:
+    def _try(self, node: JsNode) -> list[ast.stmt]:
         handler, last = node.field("handler"), node.field("finalizer")
         body = self.statement(node.field("body"))
         caught = self.statement(handler.field("body")) if handler is not None else []
         handlers = [ast.ExceptHandler(None, None, caught)] if handler is not None else []
         return [_at(ast.Try(body, handlers, [], self.statement(last)), node)]
 
-    def _switch(self, node: Node) -> list[ast.stmt]:
+    def _switch(self, node: JsNode) -> list[ast.stmt]:
         made: list[ast.stmt] = [_at(ast.Expr(self.expression(node.field("value"))), node)]
         cases = node.field("body")
         for case in cases.kids if cases is not None else ():
@@ -320,15 +320,15 @@ class Lowering:
             made.append(_at(ast.If(test, body, []), case))
         return made
 
-    def _return(self, node: Node) -> list[ast.stmt]:
+    def _return(self, node: JsNode) -> list[ast.stmt]:
         value = self.expression(node.kids[0]) if node.kids else None
         return [_at(ast.Return(value), node)]
 
-    def _export(self, node: Node) -> list[ast.stmt]:
+    def _export(self, node: JsNode) -> list[ast.stmt]:
         inner = node.field("declaration") or node.field("value")
         return self.statement(inner) if inner is not None else []
 
-    def _import(self, node: Node) -> list[ast.stmt]:
+    def _import(self, node: JsNode) -> list[ast.stmt]:
         source = node.field("source")
         if source is None:
             return []
@@ -340,7 +340,7 @@ class Lowering:
                 made += self._imported(kid, held)
         return made
 
-    def _imported(self, kid: Node, held: ast.expr) -> list[ast.stmt]:
+    def _imported(self, kid: JsNode, held: ast.expr) -> list[ast.stmt]:
         if kid.kind == "identifier":
             return self.bind(kid, held)
         if kid.kind == "namespace_import" and kid.kids:
@@ -356,7 +356,7 @@ class Lowering:
 
     # Expressions
 
-    def expression(self, node: Node | None) -> ast.expr:
+    def expression(self, node: JsNode | None) -> ast.expr:
         """Return one expression; what has no counterpart is a tuple of its parts."""
         if node is None:
             return ast.Constant(None, lineno=0, end_lineno=0, col_offset=0, end_col_offset=0)
@@ -369,7 +369,7 @@ class Lowering:
         finally:
             self._depth -= 1
 
-    def _parts(self, node: Node) -> ast.expr:
+    def _parts(self, node: JsNode) -> ast.expr:
         if node.kind.endswith("_statement") or node.kind == "statement_block":
             return self._doing(self.statement(node), _at(ast.Constant(None), node), node)
         if not node.kids:
@@ -377,19 +377,19 @@ class Lowering:
             return _at(ast.Constant(value), node)
         return _at(ast.Tuple([self.expression(kid) for kid in node.kids]), node)
 
-    def _doing(self, body: list[ast.stmt], value: ast.expr, node: Node) -> ast.expr:
+    def _doing(self, body: list[ast.stmt], value: ast.expr, node: JsNode) -> ast.expr:
         return _at(Do(body, value), node)
 
-    def _name(self, node: Node) -> ast.expr:
+    def _name(self, node: JsNode) -> ast.expr:
         name = self.source(node)
         if name in {"__dirname", "__filename"}:
             return _at(ast.Constant("."), node)
         return _load(name, node)
 
-    def _string(self, node: Node) -> ast.expr:
+    def _string(self, node: JsNode) -> ast.expr:
         return _at(ast.Constant(unescape(self.text[node.start + 1 : node.end - 1])), node)
 
-    def _template(self, node: Node) -> ast.expr:
+    def _template(self, node: JsNode) -> ast.expr:
         holes = [kid for kid in node.kids if kid.kind == "template_substitution"]
         if not holes:
             return self._string(node)
@@ -406,29 +406,29 @@ class Lowering:
 
     def _piece(self, values: list[ast.expr], start: int, end: int) -> None:
         if end > start:
-            piece = Node("piece", start, end)
+            piece = JsNode("piece", start, end)
             values.append(_at(ast.Constant(unescape(self.text[start:end])), piece))
 
-    def _numeral(self, node: Node) -> ast.expr:
+    def _numeral(self, node: JsNode) -> ast.expr:
         return _at(ast.Constant(_number(self.source(node))), node)
 
-    def _regex(self, node: Node) -> ast.expr:
+    def _regex(self, node: JsNode) -> ast.expr:
         pattern = node.field("pattern")
         text = ast.Constant(self.source(pattern) if pattern is not None else "")
         return _at(ast.Call(_load("RegExp", node), [_at(text, node)], []), node)
 
-    def _member(self, node: Node) -> ast.expr:
+    def _member(self, node: JsNode) -> ast.expr:
         name = node.field("property")
         made = ast.Attribute(
             self.expression(node.field("object")), self.source(name) if name is not None else ""
         )
         return _at(made, node)
 
-    def _subscript(self, node: Node) -> ast.expr:
+    def _subscript(self, node: JsNode) -> ast.expr:
         held = self.expression(node.field("object"))
         return _at(ast.Subscript(held, self.expression(node.field("index"))), node)
 
-    def _call(self, node: Node) -> ast.expr:
+    def _call(self, node: JsNode) -> ast.expr:
         given = node.field("arguments")
         if given is None:
             args = []
@@ -446,14 +446,14 @@ class Lowering:
         made.tagged = given is not None and given.kind == "template_string"  # type: ignore[attr-defined]
         return made
 
-    def _spread(self, node: Node) -> ast.expr:
+    def _spread(self, node: JsNode) -> ast.expr:
         return _at(ast.Starred(self.expression(node.kids[0] if node.kids else None)), node)
 
-    def _array(self, node: Node) -> ast.expr:
+    def _array(self, node: JsNode) -> ast.expr:
         kids = [kid for kid in node.kids if kid.kind != "comment"]
         return _at(ast.List([self.expression(kid) for kid in kids]), node)
 
-    def _object(self, node: Node) -> ast.expr:
+    def _object(self, node: JsNode) -> ast.expr:
         made = ast.Dict([], [])
         for kid in node.kids:
             key: ast.expr | None
@@ -473,26 +473,26 @@ class Lowering:
             made.values.append(value)
         return _at(made, node)
 
-    def _key(self, node: Node | None) -> ast.expr:
+    def _key(self, node: JsNode | None) -> ast.expr:
         if node is not None and node.kind in {"string", "number"}:
             return self.expression(node)
         if node is not None and node.kind == "computed_property_name" and node.kids:
             return self.expression(node.kids[0])
         text = self.source(node) if node is not None else ""
-        return _at(ast.Constant(text), node or Node("", 0, 0))
+        return _at(ast.Constant(text), node or JsNode("", 0, 0))
 
-    def _defined(self, node: Node) -> ast.expr:
+    def _defined(self, node: JsNode) -> ast.expr:
         name = self._fresh()
         return self._doing([self.function(node, name)], _load(name, node), node)
 
-    def _class_expression(self, node: Node) -> ast.expr:
+    def _class_expression(self, node: JsNode) -> ast.expr:
         (made,) = self._class(node)
         name = made.name if isinstance(made, ast.ClassDef) else ""
         return self._doing([made], _load(name, node), node)
 
-    def _binary(self, node: Node) -> ast.expr:
+    def _binary(self, node: JsNode) -> ast.expr:
         """Take a chain apart without going deeper at each operator."""
-        chain: list[tuple[Node, str, Node]] = []
+        chain: list[tuple[JsNode, str, JsNode]] = []
         first = node
         while first.kind == "binary_expression":
             left, right = first.field("left"), first.field("right")
@@ -516,17 +516,17 @@ class Lowering:
             return ast.BinOp(left, _OPERATORS[sign](), right)
         return ast.Compare(left, [ast.Eq()], [right])
 
-    def _unary(self, node: Node) -> ast.expr:
+    def _unary(self, node: JsNode) -> ast.expr:
         inner = node.field("argument")
         sign = self.text[node.start : inner.start].strip() if inner is not None else ""
         operator = {"-": ast.USub(), "!": ast.Not(), "typeof": ast.Not()}.get(sign, ast.UAdd())
         return _at(ast.UnaryOp(operator, self.expression(inner)), node)
 
-    def _ternary(self, node: Node) -> ast.expr:
+    def _ternary(self, node: JsNode) -> ast.expr:
         parts = (node.field(name) for name in ("condition", "consequence", "alternative"))
         return _at(ast.IfExp(*map(self.expression, parts)), node)
 
-    def _last(self, node: Node) -> ast.expr:
+    def _last(self, node: JsNode) -> ast.expr:
         kids = [kid for kid in node.kids if kid.kind != "comment"]
         if len(kids) == 1:
             return self.expression(kids[0])
@@ -535,17 +535,17 @@ class Lowering:
             body += self._plain(kid)
         return self._doing(body, self.expression(kids[-1] if kids else None), node)
 
-    def _assigned(self, node: Node) -> ast.expr:
+    def _assigned(self, node: JsNode) -> ast.expr:
         body = self._assignment(node)
         last = body[-1]
         target = last.targets[0] if isinstance(last, ast.Assign) else getattr(last, "target", None)
         value = target if isinstance(target, ast.expr) else _at(ast.Constant(None), node)
         return self._doing(body, value, node)
 
-    def _yield(self, node: Node) -> ast.expr:
+    def _yield(self, node: JsNode) -> ast.expr:
         return _at(ast.Yield(self.expression(node.kids[0] if node.kids else None)), node)
 
-    _STATEMENTS: ClassVar[dict[str, Callable[["Lowering", Node], list[ast.stmt]]]] = {
+    _STATEMENTS: ClassVar[dict[str, Callable[["Lowering", JsNode], list[ast.stmt]]]] = {
         "expression_statement": _expression_statement,
         "lexical_declaration": _declaration,
         "variable_declaration": _declaration,
@@ -563,7 +563,7 @@ class Lowering:
         "export_statement": _export,
         "import_statement": _import,
     }
-    _EXPRESSIONS: ClassVar[dict[str, Callable[["Lowering", Node], ast.expr]]] = {
+    _EXPRESSIONS: ClassVar[dict[str, Callable[["Lowering", JsNode], ast.expr]]] = {
         "identifier": _name,
         "shorthand_property_identifier": _name,
         "this": _name,

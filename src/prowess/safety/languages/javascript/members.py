@@ -6,7 +6,7 @@ from functools import lru_cache
 from prowess.safety.facts import Act
 from prowess.safety.languages.code.effects import read_environment_variable
 from prowess.safety.languages.code.expressions import update
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     NO_LABELS,
     UNKNOWN,
@@ -58,7 +58,7 @@ def _respelled(name: str) -> str:
     return name
 
 
-def find_name(state: State, name: str) -> Value | None:
+def find_name(state: Walker, name: str) -> Value | None:
     """Return what a name means that the text declares nowhere."""
     bare: str | None = load_table(TABLE, "bare").get(name)
     if bare is not None:
@@ -68,7 +68,7 @@ def find_name(state: State, name: str) -> Value | None:
     return None
 
 
-def name_thing(state: State, name: str, node: ast.expr | None) -> Value:
+def name_thing(state: Walker, name: str, node: ast.expr | None) -> Value:
     """Return a thing of the world under its name, with where its data comes from."""
     label = load_index(TABLE, "origins").get(name, "")
     if label == "input":
@@ -85,7 +85,7 @@ def _is_own(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "this"
 
 
-def get_member(state: State, base: Value, node: ast.expr, key: Value) -> Value | None:
+def get_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value | None:
     """Return `base.key` or `base[key]`; None where that is as in Python."""
     if base.function is not None or base.name.startswith("self:"):
         return _constructor(base) if key.constant == "constructor" else None
@@ -100,7 +100,7 @@ def get_member(state: State, base: Value, node: ast.expr, key: Value) -> Value |
     return _named_member(state, base, node, key) if base.name else None
 
 
-def _unknown_member(state: State, base: Value, node: ast.expr, key: Value) -> Value | None:
+def _unknown_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value | None:
     if isinstance(key.constant, int):
         return None
     if base.name in words("computed_holders"):
@@ -108,7 +108,7 @@ def _unknown_member(state: State, base: Value, node: ast.expr, key: Value) -> Va
     return Value(name=base.name, labels=base.labels) if base.name == ENVIRONMENT else None
 
 
-def read_variable(state: State, node: ast.expr, key: Value) -> Value:
+def read_variable(state: Walker, node: ast.expr, key: Value) -> Value:
     """Return a variable of the environment, and note that it is read."""
     if key.text in words("plain_variables") or key.text.startswith("npm_"):
         return UNKNOWN
@@ -134,7 +134,7 @@ def _constructor(base: Value) -> Value:
     return UNKNOWN
 
 
-def _named_member(state: State, base: Value, node: ast.expr, key: Value) -> Value:
+def _named_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value:
     name = canonical(f"{base.name}.{key.constant!s}")
     if name in {"process.execPath", "process.argv0"}:
         return Value(sketch="node", node=node)
@@ -146,7 +146,7 @@ def _named_member(state: State, base: Value, node: ast.expr, key: Value) -> Valu
     return replace(found, labels=found.labels | base.labels, made_of=base.made_of)
 
 
-def set_member(state: State, base: Value, node: ast.expr, key: Value, value: Value) -> bool:
+def set_member(state: Walker, base: Value, node: ast.expr, key: Value, value: Value) -> bool:
     """Note what `base.key = value` does; False where it is as in Python."""
     if base.name == ENVIRONMENT:
         set_variable(state, node, key.text, value)
@@ -166,7 +166,7 @@ def set_member(state: State, base: Value, node: ast.expr, key: Value, value: Val
     return False
 
 
-def set_variable(state: State, node: ast.expr, name: str, value: Value) -> None:
+def set_variable(state: Walker, node: ast.expr, name: str, value: Value) -> None:
     """Note that a variable of the environment is set."""
     shown = str(value.constant) if isinstance(value.constant, int) else value.text
     state.emit(Act.SETENV, node, name, shown, value.labels)
@@ -174,7 +174,7 @@ def set_variable(state: State, node: ast.expr, name: str, value: Value) -> None:
         state.emit(Act.DISABLE, node, "tls")
 
 
-def hand(state: State, values: tuple[Value, ...], given: Value) -> Value | None:
+def hand(state: Walker, values: tuple[Value, ...], given: Value) -> Value | None:
     """Run callbacks with what they get; an error that comes first does not hold it."""
     found: Value | None = None
     for value in values:

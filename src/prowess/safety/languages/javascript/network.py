@@ -5,7 +5,7 @@ import ast
 from prowess.safety.facts import Act
 from prowess.safety.languages.code import io
 from prowess.safety.languages.code.expressions import update
-from prowess.safety.languages.code.state import Site, State
+from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
     UNKNOWN,
     Value,
@@ -44,7 +44,7 @@ def _address(value: Value) -> Value:
     return Value(sketch=text, labels=value.labels)
 
 
-def ask(state: State, site: Site) -> Value:
+def ask(state: Walker, site: Site) -> Value:
     """Read a request to a server: what comes back is remote, what went along was sent."""
     url = _address(site.arg(0))
     method = _shown(site.keywords.get("method")).lower() or site.name.rpartition(".")[2]
@@ -57,7 +57,7 @@ def ask(state: State, site: Site) -> Value:
     return answer
 
 
-def send_http(state: State, site: Site) -> Value:
+def send_http(state: Walker, site: Site) -> Value:
     """Read data that is written to an open request."""
     data = site.arg(0)
     if site.args and data.function is None:
@@ -65,13 +65,13 @@ def send_http(state: State, site: Site) -> Value:
     return site.receiver
 
 
-def send_beacon(state: State, site: Site) -> Value:
+def send_beacon(state: Walker, site: Site) -> Value:
     """Read `navigator.sendBeacon`."""
     state.emit(Act.SEND, site.node, site.arg(0).text, "http", site.labels())
     return UNKNOWN
 
 
-def open_socket(state: State, site: Site) -> Value:
+def open_socket(state: Walker, site: Site) -> Value:
     """Read a web socket or an event stream that is opened."""
     url = _address(site.arg(0))
     state.emit(Act.FETCH, site.node, url.text, "", url.labels)
@@ -79,13 +79,13 @@ def open_socket(state: State, site: Site) -> Value:
     return Value(name=f"{site.name}()", labels=remote, made_of=url)
 
 
-def send_socket(state: State, site: Site) -> Value:
+def send_socket(state: Walker, site: Site) -> Value:
     """Read data that is sent over a web socket."""
     state.emit(Act.SEND, site.node, host_of(site.receiver), "ws", site.labels())
     return UNKNOWN
 
 
-def connect(state: State, site: Site) -> Value:
+def connect(state: Walker, site: Site) -> Value:
     """Read a connection to a host and port."""
     port = site.keywords.get("port", site.arg(0))
     host = site.keywords.get("host", site.arg(1))
@@ -100,27 +100,27 @@ def connect(state: State, site: Site) -> Value:
     return made
 
 
-def send_datagram(state: State, site: Site) -> Value:
+def send_datagram(state: Walker, site: Site) -> Value:
     """Read a datagram."""
     host = next((value.text for value in site.args[:0:-1] if value.text), "")
     state.emit(Act.SEND, site.node, host, "udp", site.arg(0).labels)
     return UNKNOWN
 
 
-def send_raw(state: State, site: Site) -> Value:
+def send_raw(state: Walker, site: Site) -> Value:
     """Read data that is written to a connection."""
     if site.args and site.arg(0).function is None:
         io.send_data(state, site)
     return site.receiver
 
 
-def send_mail(state: State, site: Site) -> Value:
+def send_mail(state: Walker, site: Site) -> Value:
     """Read a mail."""
     state.emit(Act.SEND, site.node, _shown(site.keywords.get("to")), "smtp", site.labels())
     return UNKNOWN
 
 
-def open_request(state: State, site: Site) -> Value:
+def open_request(state: Walker, site: Site) -> Value:
     """Read `XMLHttpRequest.open`, which names the address that `send` goes to."""
     url = site.arg(1)
     state.emit(Act.FETCH, site.node, url.text, "", url.labels)
@@ -133,14 +133,14 @@ def open_request(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def visit(state: State, site: Site) -> Value:
+def visit(state: Walker, site: Site) -> Value:
     """Read `window.open` and the like: data in the address is given away."""
     if site.arg(0).labels - HARMLESS:
         state.emit(Act.SEND, site.node, site.arg(0).text, "http", site.arg(0).labels)
     return UNKNOWN
 
 
-def load_script(state: State, site: Site) -> Value:
+def load_script(state: Walker, site: Site) -> Value:
     """Read `importScripts`: code from an address is run."""
     for value in site.args:
         if value.text.startswith(("http:", "https:", "//")):
@@ -150,7 +150,7 @@ def load_script(state: State, site: Site) -> Value:
     return UNKNOWN
 
 
-def pipe(state: State, site: Site) -> Value:
+def pipe(state: Walker, site: Site) -> Value:
     """Read `a.pipe(b)`: what comes out of one goes into the other."""
     target = site.args[-1] if site.args else UNKNOWN
     source = site.receiver if site.name != "stream.pipeline" else site.arg(0)

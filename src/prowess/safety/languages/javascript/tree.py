@@ -40,7 +40,7 @@ _ESCAPES = re.compile(rb"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
 _FEW_OTHERS = 40
 
 
-class Node:
+class JsNode:
     """A named node: its kind, its stretch of the text, its named children."""
 
     __slots__ = ("end", "fields", "kids", "kind", "start")
@@ -49,10 +49,10 @@ class Node:
         self.kind = kind
         self.start = start
         self.end = end
-        self.kids: list[Node] = []
-        self.fields: dict[str, Node] = {}
+        self.kids: list[JsNode] = []
+        self.fields: dict[str, JsNode] = {}
 
-    def field(self, name: str) -> "Node | None":
+    def field(self, name: str) -> "JsNode | None":
         """Return the child that stands in the place `name` of the grammar."""
         return self.fields.get(name)
 
@@ -62,7 +62,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_javascript.language()))
 
 
-def parse(text: str) -> tuple[Node, bool]:
+def parse(text: str) -> tuple[JsNode, bool]:
     """Return the tree of `text`, and whether all of it was taken over."""
     # One byte for each character: offsets in bytes are then offsets in characters.
     flat = text if text.isascii() else _WIDE.sub("x", _BLANK.sub(" ", text))
@@ -120,9 +120,9 @@ def _errors(code: bytes) -> int:
     return errors
 
 
-def _copy(tree: Tree) -> tuple[Node, bool]:
+def _copy(tree: Tree) -> tuple[JsNode, bool]:
     cursor = tree.walk()
-    root = Node("program", 0, tree.root_node.end_byte)
+    root = JsNode("program", 0, tree.root_node.end_byte)
     stack = [root]
     budget = _MAX_NODES
     if not cursor.goto_first_child():
@@ -131,7 +131,7 @@ def _copy(tree: Tree) -> tuple[Node, bool]:
         budget -= 1
         seen = cursor.node
         if seen is not None and seen.is_named:
-            node = Node(seen.type, seen.start_byte, seen.end_byte)
+            node = JsNode(seen.type, seen.start_byte, seen.end_byte)
             parent = stack[-1]
             parent.kids.append(node)
             name = cursor.field_name

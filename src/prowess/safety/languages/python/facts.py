@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from prowess.reading.views import View
 from prowess.safety.facts import Reading, Snippet
 from prowess.safety.languages.code.functions import PYTHON
-from prowess.safety.languages.code.state import Source, State, literal_view
+from prowess.safety.languages.code.state import CodeSource, Walker, literal_view
 from prowess.safety.languages.code.statements import run_function, walk
-from prowess.safety.languages.code.values import Scope
+from prowess.safety.languages.code.values import Frame
 from prowess.safety.languages.python.source import read_source
 
 _MIN_LENGTH = 40
@@ -18,7 +18,7 @@ _MAX_TEXTS = 2000
 _LINE_END = re.compile(r"[\r\n]")
 
 
-def prose(source: Source) -> tuple[View, ...]:
+def prose(source: CodeSource) -> tuple[View, ...]:
     """Return what a text says to a reader, in the order in which it stands."""
     found: list[tuple[int, View]] = []
     spans: list[tuple[int, int]] = []
@@ -106,8 +106,8 @@ def _joined(view: View, run: list[tuple[int, int]]) -> tuple[int, View]:
 def read_python(view: View, flow: frozenset[str] = frozenset()) -> Reading:
     """Return what the Python code in `view` does; `flow` labels what reaches its input."""
     source = read_source(view)
-    module = Scope()
-    state = State(source, PYTHON, flow, run=run_function, scope=module, module=module)
+    module = Frame()
+    state = Walker(source, PYTHON, flow, run=run_function, scope=module, module=module)
     walk(state, source.tree.body)
     shell = tuple(Snippet("shell", view.cut(start, end)) for start, end in source.commands)
     notes = [source.unread] if source.unread else []
@@ -120,7 +120,7 @@ def read_python(view: View, flow: frozenset[str] = frozenset()) -> Reading:
     )
 
 
-def _texts(state: State, source: Source) -> tuple[View, ...]:
+def _texts(state: Walker, source: CodeSource) -> tuple[View, ...]:
     try:
         return prose(source)
     except RecursionError:

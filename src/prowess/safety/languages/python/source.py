@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from prowess.reading.views import View
-from prowess.safety.languages.code.state import Source
+from prowess.safety.languages.code.state import CodeSource
 
 MAX_SOURCE = 1 << 18
 _MAX_REPAIRS = 6
@@ -28,7 +28,7 @@ _UNUSABLE = {0: " ", ord(_MARK): " "}
 
 
 @dataclass(slots=True)
-class PythonSource(Source):
+class PythonSource(CodeSource):
     """The tree of a Python text, whose positions are lines and columns in UTF-8."""
 
     lines: list[str]

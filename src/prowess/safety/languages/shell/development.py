@@ -9,9 +9,9 @@ from prowess.safety.languages.shell.network import default_name, fetched, send
 from prowess.safety.languages.shell.state import (
     EMPTY,
     PROGRAMS,
-    Call,
+    Argv,
+    Datum,
     Options,
-    Value,
     load_matcher,
     load_names,
     options,
@@ -25,7 +25,7 @@ _REMOTE_URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 _CLOUD_COPY = re.compile(r"(?:s3|gs|az|b2|r2|oss|cos|minio|swift|https?|azure)://|^[\w-]+:(?!//)")
 
 
-def _git(call: Call) -> Value:
+def _git(call: Argv) -> Datum:
     at = 0
     while at < len(call.args) and call.args[at].text.startswith("-"):
         if call.args[at].text == "-c" and at + 1 < len(call.args):
@@ -40,7 +40,7 @@ def _git(call: Call) -> Value:
     return handler(rest) if handler else unknown()
 
 
-def _git_clone(call: Call) -> Value:
+def _git_clone(call: Argv) -> Datum:
     given = options(call.args, program="git_clone")
     if not given.operands:
         return EMPTY
@@ -55,7 +55,7 @@ def _git_clone(call: Call) -> Value:
     return EMPTY
 
 
-def _git_push(call: Call) -> Value:
+def _git_push(call: Argv) -> Datum:
     given = options(call.args, "o --repo --push-option --receive-pack")
     operands = [value.text for value in given.operands]
     refs = operands[1:]
@@ -68,16 +68,16 @@ def _git_push(call: Call) -> Value:
     return EMPTY
 
 
-def _git_clean(call: Call) -> Value:
+def _git_clean(call: Argv) -> Datum:
     given = options(call.args, "e --exclude")
     if given.has("-f --force") and not given.has("-n --dry-run"):
-        paths = given.operands or [Value(".")]
+        paths = given.operands or [Datum(".")]
         for path in paths:
             call.tell(Act.DELETE, path.text, "recursive" if given.has("-d -x") else "")
     return EMPTY
 
 
-def _git_config(call: Call) -> Value:
+def _git_config(call: Argv) -> Datum:
     given = options(call.args, "f --file --type --get --get-all --unset")
     operands = [
         value.text for value in given.operands if value.text not in ("set", "get", "--global")
@@ -92,7 +92,7 @@ def _git_config(call: Call) -> Value:
     return EMPTY
 
 
-def _git_setting(call: Call, key: str, value: str, *, lasting: bool) -> None:
+def _git_setting(call: Argv, key: str, value: str, *, lasting: bool) -> None:
     lowered = key.lower()
     if lowered == "http.sslverify" and value.lower() in ("false", "0"):
         call.tell(Act.DISABLE, "tls", "git")
@@ -106,7 +106,7 @@ def _git_setting(call: Call, key: str, value: str, *, lasting: bool) -> None:
         call.tell(Act.REGISTRY, "git", f"{key} {value}")
 
 
-def _git_command(call: Call, key: str, value: str, *, lasting: bool) -> None:
+def _git_command(call: Argv, key: str, value: str, *, lasting: bool) -> None:
     runs = value.startswith("!") or "/" in value or " " in value.replace(" --wait", "")
     if (
         runs
@@ -117,15 +117,15 @@ def _git_command(call: Call, key: str, value: str, *, lasting: bool) -> None:
     ):
         call.tell(Act.PERSIST, "git-config", f"{key}={value}")
     if value.startswith("!"):
-        call.shell.run(Value(value[1:]))
+        call.shell.run(Datum(value[1:]))
 
 
-_GIT_VERBS: dict[str, Callable[[Call], Value]] = {
+_GIT_VERBS: dict[str, Callable[[Argv], Datum]] = {
     "clone": _git_clone, "push": _git_push, "clean": _git_clean, "config": _git_config,
 }  # fmt: skip
 
 
-def _secret_of_tool(call: Call, text: str) -> Value | None:
+def _secret_of_tool(call: Argv, text: str) -> Datum | None:
     """Return the secret that a tool prints, where it is asked for one."""
     if not load_matcher("token_verbs").search(text):
         return None
@@ -134,7 +134,7 @@ def _secret_of_tool(call: Call, text: str) -> Value | None:
     return value
 
 
-def _gh(call: Call) -> Value:
+def _gh(call: Argv) -> Datum:
     texts = call.texts
     text = " ".join(texts[:12])
     secret = _secret_of_tool(call, text)
@@ -158,7 +158,7 @@ def _gh(call: Call) -> Value:
     return unknown()
 
 
-def _gh_download(call: Call, texts: list[str]) -> Value:
+def _gh_download(call: Argv, texts: list[str]) -> Datum:
     given = options(call.args[2:], "RpDOA --repo --pattern --dir --output --archive")
     repository = given.first("-R --repo") or (given.operands[0] if given.operands else EMPTY)
     source = unknown("remote", source=f"https://github.com/{repository.text}")
@@ -173,11 +173,11 @@ def _gh_download(call: Call, texts: list[str]) -> Value:
         call.tell(Act.FETCH, source.source)
         return source
     else:
-        fetched(call, Value(source.source), named.text if named else ".")
+        fetched(call, Datum(source.source), named.text if named else ".")
     return EMPTY
 
 
-def _cloud(call: Call) -> Value:
+def _cloud(call: Argv) -> Datum:
     """`aws s3 cp`, `gsutil cp`, `rclone copy`, `az storage blob upload`: either way."""
     texts = call.texts
     text = " ".join(texts[:12])
@@ -199,7 +199,7 @@ def _cloud(call: Call) -> Value:
     return _cloud_copy(call, paths)
 
 
-def _cloud_copy(call: Call, paths: list[Value]) -> Value:
+def _cloud_copy(call: Argv, paths: list[Datum]) -> Datum:
     source, target = paths[0], paths[-1]
     if _CLOUD_COPY.match(source.text):
         place = "" if target.text in ("-", source.text) else target.text
@@ -211,7 +211,7 @@ def _cloud_copy(call: Call, paths: list[Value]) -> Value:
     return EMPTY
 
 
-def _database(call: Call) -> Value:
+def _database(call: Argv) -> Datum:
     texts = call.texts
     code = " ".join([*texts, call.incoming.text[:2000] if call.incoming.known else ""])
     dropping = load_matcher("dropping", re.IGNORECASE)
@@ -224,10 +224,10 @@ def _database(call: Call) -> Value:
     return unknown(f"file:{call.name}")
 
 
-def _agent(call: Call) -> Value:
+def _agent(call: Argv) -> Datum:
     """The command lines of agents: their settings, servers and how freely they act."""
     texts = call.texts
-    inner = Call(call.shell, call.name, [Value(call.name), *call.args], call.stdin)
+    inner = Argv(call.shell, call.name, [Datum(call.name), *call.args], call.stdin)
     tell_agent_flags(inner)
     words = [text for text in texts if not text.startswith("-")]
     if "/".join(words[:2]) in load_names("agent_changes"):
@@ -237,7 +237,7 @@ def _agent(call: Call) -> Value:
     return unknown()
 
 
-def _settings_editor(call: Call) -> None:
+def _settings_editor(call: Argv) -> None:
     """`crudini --set FILE`, `plutil -replace … FILE`: the last file is changed."""
     operands = options(call.args).operands
     for path in operands[:1] if call.name == "crudini" else operands[-1:]:
@@ -251,7 +251,7 @@ _FETCHED = re.compile(
 )
 
 
-def install(call: Call, manager: str, package: Value) -> None:
+def install(call: Argv, manager: str, package: Datum) -> None:
     """Note one package; one that was fetched here, or is named by its URL, also runs its code."""
     labels = package.labels & {"remote", "decoded"}
     if _FETCHED.match(package.text.partition(" @ ")[2] or package.text):
@@ -265,13 +265,13 @@ def install(call: Call, manager: str, package: Value) -> None:
         call.tell(Act.EXEC, manager, package.text, labels)
 
 
-def registry(call: Call, manager: str, given: Options, names: str) -> None:
+def registry(call: Argv, manager: str, given: Options, names: str) -> None:
     """Note the indexes that options name."""
     for value in given.values(names):
         call.tell(Act.REGISTRY, manager, value.text)
 
 
-def _pip(call: Call) -> Value:
+def _pip(call: Argv) -> Datum:
     given = options(call.args, program="pip")
     _python_options(call, "pip", given)
     operands = given.operands
@@ -283,7 +283,7 @@ def _pip(call: Call) -> Value:
     return EMPTY
 
 
-def _python_options(call: Call, manager: str, given: Options) -> None:
+def _python_options(call: Argv, manager: str, given: Options) -> None:
     registry(
         call,
         manager,
@@ -294,7 +294,7 @@ def _python_options(call: Call, manager: str, given: Options) -> None:
         call.tell(Act.DISABLE, "tls", manager)
 
 
-def _config(call: Call, manager: str, operands: list[Value]) -> None:
+def _config(call: Argv, manager: str, operands: list[Datum]) -> None:
     """`npm config set key value`, `pip config set key value`, `npm config set key=value`."""
     words = [value.text for value in operands]
     if not words or words[0] not in ("set", "--global"):
@@ -309,7 +309,7 @@ def _config(call: Call, manager: str, operands: list[Value]) -> None:
         call.tell(Act.PERSIST, "package-config", f"{key}={value}")
 
 
-def _uv(call: Call) -> Value:
+def _uv(call: Argv) -> Datum:
     texts = call.texts
     own = (
         call.args[: texts.index("run")] if "run" in texts[:8] and texts[0] != "tool" else call.args
@@ -332,7 +332,7 @@ def _uv(call: Call) -> Value:
     return _run_in_environment(call, "run") if own is not call.args else EMPTY
 
 
-def _run_in_environment(call: Call, verb: str) -> Value:
+def _run_in_environment(call: Argv, verb: str) -> Datum:
     """Run what follows `uv run`, `poetry run`."""
     texts = call.texts
     valued = load_names("environment_valued")
@@ -343,11 +343,11 @@ def _run_in_environment(call: Call, verb: str) -> Value:
         at += 2 if texts[at] in valued else 1
     rest = call.args[at:]
     if rest and rest[0].text.endswith(".py"):
-        rest = [Value("python"), *rest]
+        rest = [Datum("python"), *rest]
     return call.shell.invoke(rest, call.stdin)
 
 
-def _runner(call: Call) -> Value:
+def _runner(call: Argv) -> Datum:
     """`poetry`, `pipenv`, `hatch`, `pdm`, `rye`: add packages or run a command."""
     given = options(call.args, "--index --source --pypi-mirror")
     registry(call, call.name, given, "--index --pypi-mirror")
@@ -360,7 +360,7 @@ def _runner(call: Call) -> Value:
     return EMPTY
 
 
-def _first_package(call: Call) -> Value:
+def _first_package(call: Argv) -> Datum:
     """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
     given = options(call.args, program="first_package")
     registry(
@@ -386,7 +386,7 @@ def _first_package(call: Call) -> Value:
     return call.shell.run(code) if code else EMPTY
 
 
-def npm(call: Call) -> Value:
+def npm(call: Argv) -> Datum:
     """Note what `npm` and its kin install or set."""
     given = options(call.args, program="npm")
     registry(call, call.name, given, "--registry")
@@ -408,7 +408,7 @@ def npm(call: Call) -> Value:
     return EMPTY
 
 
-def _system(call: Call) -> None:
+def _system(call: Argv) -> None:
     special = load_table(PROGRAMS, "install_verbs")
     verbs = special.get(call.name, special["usual"]).split()
     given = options(call.args, program="system")
@@ -430,31 +430,31 @@ def _system(call: Call) -> None:
         install(call, call.name, package)
 
 
-def _local_package(call: Call) -> None:
+def _local_package(call: Argv) -> None:
     """`dpkg -i`, `rpm -i`, `installer -pkg`: a package file is installed."""
     for path in call.args:
         if path.text.endswith((".deb", ".rpm", ".pkg", ".apk", ".mpkg", ".msi")) or path.labels:
             install(call, call.name, path)
 
 
-def module(call: Call) -> Value:
+def module(call: Argv) -> Datum:
     """Run `python -m NAME …`."""
     texts = call.texts
     at = texts.index("-m")
     name = texts[at + 1] if at + 1 < len(texts) else ""
-    rest = Call(call.shell, name, call.args[at + 2 :], call.stdin)
+    rest = Argv(call.shell, name, call.args[at + 2 :], call.stdin)
     if name in ("pip", "uv", "pipx"):
         return {"pip": _pip, "uv": _uv, "pipx": _first_package}[name](rest)
     return EMPTY
 
 
-def _easy(call: Call) -> None:
+def _easy(call: Argv) -> None:
     for package in options(call.args, "if").operands:
         install(call, call.name, package)
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value | None]] = {
+HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "git": _git,
     "gh": _gh,
     "cloud": _cloud,

@@ -10,9 +10,9 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     SHELL_OUTPUT,
-    Call,
+    Argv,
+    Datum,
     Shell,
-    Value,
     join,
     load_names,
     unknown,
@@ -41,24 +41,24 @@ _NUMBER = re.compile(r"\s*\(?\s*(-?\d{1,6})\s*\)?\s*\Z")
 _KNOWN_VALUES = {"IFS": " ", "SHELL": "/bin/sh", "BASH": "/bin/bash", "0": "bash"}
 
 
-def expand(shell: Shell, written: list[Word]) -> list[Value]:
+def expand(shell: Shell, written: list[Word]) -> list[Datum]:
     """Return the arguments that `written` becomes."""
     return [value for word in written for value in expand_word(shell, word)]
 
 
-def expand_one(shell: Shell, word: Word) -> Value:
+def expand_one(shell: Shell, word: Word) -> Datum:
     """Return `word` as one text, as in an assignment or after a redirection."""
     values = [value for value, _ in _segments(shell, word.parts, split=False)]
     return join(values) if values else replace(EMPTY, pieces=((word.start, 0, True),))
 
 
-def expand_word(shell: Shell, word: Word) -> list[Value]:
+def expand_word(shell: Shell, word: Word) -> list[Datum]:
     """Return the arguments that `word` becomes: mostly one."""
     if len(word.parts) == 1 and isinstance(word.parts[0], Text):
         part = word.parts[0]
         if part.quoted or "{" not in part.text:
             return [_literal(part)]
-    fields: list[list[tuple[Value, bool]]] = [[]]
+    fields: list[list[tuple[Datum, bool]]] = [[]]
     for value, plain in _segments(shell, word.parts, split=True):
         if value is _SEPARATOR:
             fields.append([])
@@ -67,16 +67,16 @@ def expand_word(shell: Shell, word: Word) -> list[Value]:
     return [value for field in fields if field for value in _braced(field)]
 
 
-_SEPARATOR = Value(" ", source="separator")
+_SEPARATOR = Datum(" ", source="separator")
 
 
-def _literal(part: Text) -> Value:
-    return Value(part.text, pieces=((part.start, len(part.text), part.exact),))
+def _literal(part: Text) -> Datum:
+    return Datum(part.text, pieces=((part.start, len(part.text), part.exact),))
 
 
-def _segments(shell: Shell, parts: list[Part], *, split: bool) -> list[tuple[Value, bool]]:
+def _segments(shell: Shell, parts: list[Part], *, split: bool) -> list[tuple[Datum, bool]]:
     """Return the values of `parts`, each with whether it was written plainly."""
-    found: list[tuple[Value, bool]] = []
+    found: list[tuple[Datum, bool]] = []
     for part in parts:
         if isinstance(part, Text):
             found.append((_literal(part), not part.quoted))
@@ -98,11 +98,11 @@ def _is_list(part: Variable | Substitution) -> bool:
 _MAX_FIELDS = 120
 
 
-def _split(value: Value) -> list[tuple[Value, bool]]:
+def _split(value: Datum) -> list[tuple[Datum, bool]]:
     """Cut what an unquoted expansion gives at its blanks."""
     if not value.known or not any(blank in value.text for blank in " \t\n"):
         return [(value, False)]
-    found: list[tuple[Value, bool]] = []
+    found: list[tuple[Datum, bool]] = []
     at = 0
     for blank in islice(_SPACE.finditer(value.text), _MAX_FIELDS):
         if blank.start() > at:
@@ -114,7 +114,7 @@ def _split(value: Value) -> list[tuple[Value, bool]]:
     return found
 
 
-def _braced(field: list[tuple[Value, bool]]) -> list[Value]:
+def _braced(field: list[tuple[Datum, bool]]) -> list[Datum]:
     if not any(plain and "{" in value.text for value, plain in field):
         return [join([value for value, _ in field])]
     whole = join([value for value, _ in field])
@@ -144,7 +144,7 @@ def _expand_braces(text: str) -> list[str]:
     return [*done, *waiting]
 
 
-def _value(shell: Shell, part: Variable | Substitution | Array) -> Value:
+def _value(shell: Shell, part: Variable | Substitution | Array) -> Datum:
     if isinstance(part, Variable):
         return _within_room(shell, _expansion(shell, part), part)
     if isinstance(part, Array):
@@ -163,7 +163,7 @@ def _value(shell: Shell, part: Variable | Substitution | Array) -> Value:
     return placed if len(trimmed) == len(placed.text) else placed.cut(0, len(trimmed))
 
 
-def _within_room(shell: Shell, value: Value, part: Variable) -> Value:
+def _within_room(shell: Shell, value: Datum, part: Variable) -> Datum:
     """Keep texts that double themselves from growing without end."""
     shell.ledger.room -= len(value.text)
     if shell.ledger.room < 0:
@@ -173,7 +173,7 @@ def _within_room(shell: Shell, value: Value, part: Variable) -> Value:
     return replace(value, pieces=((part.start, len(value.text), False),))
 
 
-def _expansion(shell: Shell, part: Variable) -> Value:
+def _expansion(shell: Shell, part: Variable) -> Datum:
     name = part.name.partition("[")[0]
     if name == "((":
         return unknown(text="0")
@@ -189,15 +189,15 @@ def _expansion(shell: Shell, part: Variable) -> Value:
     return operate(shell, value, part)
 
 
-def _unset(shell: Shell, name: str) -> Value:
+def _unset(shell: Shell, name: str) -> Datum:
     """Return what a variable holds that the text does not set."""
     if name in _KNOWN_VALUES:
-        return Value(_KNOWN_VALUES[name])
+        return Datum(_KNOWN_VALUES[name])
     if name.isdigit() or name in ("@", "*"):
         return _argument(shell, name)
     text = f"${name}"
     if name in load_names("plain_variables") or not name[:1].isalpha():
-        return Value("") if name == "9" else unknown(text=text)
+        return Datum("") if name == "9" else unknown(text=text)
     if name in load_names("host_variables"):
         return unknown("host", text=text)
     if _ENVIRONMENT_NAME.match(name) or is_secret_name(name):
@@ -205,7 +205,7 @@ def _unset(shell: Shell, name: str) -> Value:
     return unknown(text=text)
 
 
-def _argument(shell: Shell, name: str) -> Value:
+def _argument(shell: Shell, name: str) -> Datum:
     if shell.arguments is not None:
         if name in ("@", "*"):
             return join(shell.arguments, " ") if shell.arguments else EMPTY
@@ -216,7 +216,7 @@ def _argument(shell: Shell, name: str) -> Value:
     return unknown("input", *shell.flow, text=f"${name}") if name != "0" else unknown(text="$0")
 
 
-def _default(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _default(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     name = part.name.partition("[")[0]
     if value is not None and (value.text or not value.known):
         return value
@@ -230,16 +230,16 @@ def _default(shell: Shell, value: Value | None, part: Variable) -> Value:
     return result
 
 
-def _instead(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _instead(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     otherwise = expand_one(shell, part.argument) if part.argument else EMPTY
     return otherwise if value is None or value.text or not value.known else EMPTY
 
 
-def _required(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _required(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return value if value is not None else _unset(shell, part.name.partition("[")[0])
 
 
-def _substring(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _substring(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or part.argument is None:
         return _required(shell, value, part)
     offset, _, length = expand_one(shell, part.argument).text.partition(":")
@@ -254,7 +254,7 @@ def _substring(shell: Shell, value: Value | None, part: Variable) -> Value:
     return value.cut(start, start + end if end >= 0 else max(len(value.text) + end, 0))
 
 
-def _trim(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _trim(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     """`${x#pattern}` and `${x%pattern}`, on short constants."""
     if value is None or not value.known or part.argument is None or len(value.text) > _MAX_GLOB:
         return _required(shell, value, part)
@@ -269,7 +269,7 @@ def _trim(shell: Shell, value: Value | None, part: Variable) -> Value:
     return value
 
 
-def _replaced(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _replaced(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or part.argument is None:
         return _required(shell, value, part)
     old, _, new = expand_one(shell, part.argument).text.partition("/")
@@ -281,7 +281,7 @@ def _replaced(shell: Shell, value: Value | None, part: Variable) -> Value:
     return replace(value, text=text, pieces=((start, len(text), False),))
 
 
-def _cased(shell: Shell, value: Value | None, part: Variable) -> Value:
+def _cased(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or not value.text.isascii():
         return _required(shell, value, part)
     change = str.upper if part.operator[0] == "^" else str.lower
@@ -290,7 +290,7 @@ def _cased(shell: Shell, value: Value | None, part: Variable) -> Value:
     return replace(value, text=text)
 
 
-_Operation = Callable[[Shell, Value | None, Variable], Value]
+_Operation = Callable[[Shell, Datum | None, Variable], Datum]
 _OPERATIONS: dict[str, _Operation] = {
     ":-": _default, "-": _default, ":=": _default, "=": _default,
     ":+": _instead, "+": _instead, ":?": _required, "?": _required, "@": _required,
@@ -307,15 +307,15 @@ _OUTPUT = frozenset((">", ">>", ">|", "&>", "&>>", ">&"))
 class Streams:
     """The open ends of one command."""
 
-    stdin: Value | None
+    stdin: Datum | None
     # The host to which a redirection connects standard input or output.
     link: str = ""
-    outputs: list[tuple[Value, bool]] = field(default_factory=list)
+    outputs: list[tuple[Datum, bool]] = field(default_factory=list)
     sends: list[str] = field(default_factory=list)
     # Whether standard output still goes on down the pipeline.
     passes: bool = True
 
-    def close(self, shell: Shell, output: Value) -> Value:
+    def close(self, shell: Shell, output: Datum) -> Datum:
         """Write what the command printed, and return what goes on down the pipeline."""
         for path, append in self.outputs:
             write_file(shell, path, output, append=append)
@@ -325,7 +325,7 @@ class Streams:
         return output if self.passes else EMPTY
 
 
-def open_streams(shell: Shell, redirects: list[Redirect], stdin: Value | None) -> Streams:
+def open_streams(shell: Shell, redirects: list[Redirect], stdin: Datum | None) -> Streams:
     """Return where `redirects` lead."""
     streams = Streams(stdin)
     for redirect in redirects:
@@ -359,14 +359,14 @@ def _open(shell: Shell, streams: Streams, redirect: Redirect) -> None:
         streams.passes = False
 
 
-def _open_input(shell: Shell, streams: Streams, path: Value, host: str) -> None:
+def _open_input(shell: Shell, streams: Streams, path: Datum, host: str) -> None:
     if host:
         streams.link = host
         streams.stdin = unknown("remote", source=host)
     elif path.source and not path.text:
         streams.stdin = path
     elif path.text and not path.text.isdigit():
-        streams.stdin = Call(shell, "", []).read(path)
+        streams.stdin = Argv(shell, "", []).read(path)
 
 
 def _host(shell: Shell, path: str, redirect: Redirect) -> str:

@@ -19,11 +19,11 @@ from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
     PROGRAMS,
-    Call,
+    Argv,
+    Datum,
     Hooks,
     Ledger,
     Shell,
-    Value,
     fill,
     join,
     load_matcher,
@@ -33,7 +33,7 @@ from prowess.safety.languages.shell.state import (
     unknown,
 )
 from prowess.safety.languages.shell.syntax import parse
-from prowess.safety.languages.shell.words import Assignment, Command, Group, Pipeline
+from prowess.safety.languages.shell.words import Assignment, Command, Compound, Pipeline
 from prowess.safety.languages.tables import load_table
 
 _STANDARD = re.compile(
@@ -43,7 +43,7 @@ _LOCAL_SCRIPT = re.compile(r"(?:\.{1,2}/|/[^/]+/|~/|\$\{?\w+\}?/|/\w[\w-]*\.\w|[
 _MAX_GLOB = 40
 _GLOB = re.compile(r"[*?\[]")
 
-Handler = Callable[[Call], Value | None]
+Handler = Callable[[Argv], Datum | None]
 
 
 def known_command(name: str) -> bool:
@@ -56,7 +56,7 @@ def can_run(path: str) -> bool:
     return bool(_LOCAL_SCRIPT.match(path)) and not load_matcher("data_files").search(path)
 
 
-def dispatch(call: Call) -> Value:
+def dispatch(call: Argv) -> Datum:
     """Run `call.args` and return what it prints."""
     first = call.args[0]
     name = _name(first.text)
@@ -68,7 +68,7 @@ def dispatch(call: Call) -> Value:
     handler = _handlers().get(name)
     if handler is None:
         return _other(call, first, name)
-    inner = Call(call.shell, name, call.args[1:], call.stdin, call.link)
+    inner = Argv(call.shell, name, call.args[1:], call.stdin, call.link)
     output = handler(inner)
     return output if output is not None else EMPTY
 
@@ -95,7 +95,7 @@ def _versionless(name: str) -> str:
     return bare if bare in ("python", "pip", "ruby", "perl", "php", "node", "lua") else name
 
 
-def _other(call: Call, first: Value, name: str) -> Value:
+def _other(call: Argv, first: Datum, name: str) -> Datum:
     """A command without a handler: a file of the skill, a computed name, or an unknown program."""
     if interpreters.is_foreign(first):
         call.tell(Act.EXEC, "shell", first.source or first.text, first.labels)
@@ -109,7 +109,7 @@ def _other(call: Call, first: Value, name: str) -> Value:
     return unknown(*incoming.labels, source=incoming.source) if incoming.labels else unknown()
 
 
-def _prefix(call: Call, short: str = "", long: frozenset[str] = NOTHING, skip: int = 0) -> Value:
+def _prefix(call: Argv, short: str = "", long: frozenset[str] = NOTHING, skip: int = 0) -> Datum:
     """Run the command after the options of a prefix and `skip` operands."""
     at = 0
     while at < len(call.args) and call.args[at].text.startswith("-"):
@@ -123,17 +123,17 @@ def _prefix(call: Call, short: str = "", long: frozenset[str] = NOTHING, skip: i
     if not rest:
         return EMPTY
     return (
-        dispatch(Call(call.shell, "", rest, call.stdin, call.link))
+        dispatch(Argv(call.shell, "", rest, call.stdin, call.link))
         if not _function(call, rest)
         else call.shell.invoke(rest, call.stdin)
     )
 
 
-def _function(call: Call, rest: list[Value]) -> bool:
+def _function(call: Argv, rest: list[Datum]) -> bool:
     return rest[0].text in call.shell.functions
 
 
-def _sudo(call: Call) -> Value:
+def _sudo(call: Argv) -> Datum:
     texts = call.texts
     flags = (
         [text for text in texts if text.startswith("-")]
@@ -148,7 +148,7 @@ def _sudo(call: Call) -> Value:
     )
 
 
-def _env(call: Call) -> Value:
+def _env(call: Argv) -> Datum:
     rest = _strip_assignments(call)
     if not rest:
         return texts.environment(call)
@@ -159,9 +159,9 @@ def _env(call: Call) -> Value:
     return _prefix(replace(call, args=rest), "uC", frozenset(("--unset", "--chdir")))
 
 
-def _strip_assignments(call: Call) -> list[Value]:
+def _strip_assignments(call: Argv) -> list[Datum]:
     """Note `NAME=value` between a prefix and its command, and return the arguments without them."""
-    rest: list[Value] = []
+    rest: list[Datum] = []
     for at, value in enumerate(call.args):
         name, equals, _ = value.text.partition("=")
         if equals and name.isidentifier():
@@ -173,29 +173,29 @@ def _strip_assignments(call: Call) -> list[Value]:
     return rest
 
 
-def _plain(call: Call) -> Value:
+def _plain(call: Argv) -> Datum:
     return _prefix(call, "nckaopieI")
 
 
-def _timeout(call: Call) -> Value:
+def _timeout(call: Argv) -> Datum:
     return _prefix(call, "ks", frozenset(("--signal", "--kill-after")), skip=1)
 
 
-def _one_operand(call: Call) -> Value:
+def _one_operand(call: Argv) -> Datum:
     return _prefix(call, "wEo", skip=1)
 
 
-def _command(call: Call) -> Value:
+def _command(call: Argv) -> Datum:
     if any(text in ("-v", "-V") for text in call.texts[:1]):
         return EMPTY
     return _prefix(call)
 
 
-def _exec(call: Call) -> Value:
+def _exec(call: Argv) -> Datum:
     return _prefix(call, "a") if call.args else EMPTY
 
 
-def _xargs(call: Call) -> Value:
+def _xargs(call: Argv) -> Datum:
     at = 0
     replaced = ""
     while at < len(call.args) and call.args[at].text.startswith("-"):
@@ -215,22 +215,22 @@ def _xargs(call: Call) -> Value:
     return call.shell.invoke(args, None) if rest else EMPTY
 
 
-def _items(incoming: Value) -> list[Value]:
+def _items(incoming: Datum) -> list[Datum]:
     if incoming.known:
         return [replace(incoming, text=text, pieces=()) for text in incoming.text.split()[:32]]
     return [replace(incoming, pieces=())]
 
 
-def _fill(call: Call, rest: list[Value], mark: str, items: list[Value]) -> list[Value]:
+def _fill(call: Argv, rest: list[Datum], mark: str, items: list[Datum]) -> list[Datum]:
     """Put what comes in where `mark` stands; inside code by a variable, to keep its labels."""
     item = items[0] if items else EMPTY
     if any(value.text in ("-c", "-lc", "-ec") for value in rest):
         call.shell.variables["xargs_item"] = replace(item, text=item.text if item.known else mark)
-        item = Value("${xargs_item}")
+        item = Datum("${xargs_item}")
     return [fill(value, mark, item) for value in rest]
 
 
-def _shell_text(call: Call) -> Value:
+def _shell_text(call: Argv) -> Datum:
     """Commands whose operand is shell code: `su -c`, `script -c`, `watch`, `parallel`."""
     given = options(call.args, "cstgu --command --session-command")
     code = given.first("-c --command --session-command")
@@ -284,11 +284,11 @@ def run_script(shell: Shell) -> None:
     """Run the text of `shell`, and then the functions that it never calls."""
     shell.hooks = Hooks(_run_inside, _run_text, _run_words)
     shell.ledger.room += 8 * len(shell.view.text)
-    stdin = Value("", shell.flow, known=False) if shell.flow else None
+    stdin = Datum("", shell.flow, known=False) if shell.flow else None
     _run_parsed(shell, stdin)
 
 
-def _run_parsed(shell: Shell, stdin: Value | None) -> Value:
+def _run_parsed(shell: Shell, stdin: Datum | None) -> Datum:
     script = parse(shell.view.text)
     ledger = shell.ledger
     ledger.texts += [shell.view.cut(start, end) for start, end in script.comments]
@@ -304,7 +304,7 @@ def _run_parsed(shell: Shell, stdin: Value | None) -> Value:
     return output
 
 
-def _run_text(shell: Shell, value: Value, stdin: Value | None) -> Value:
+def _run_text(shell: Shell, value: Datum, stdin: Datum | None) -> Datum:
     """Run a text that the shell would read as code: `bash -c`, `eval`, `trap`."""
     if shell.depth >= _MAX_INNER_TEXTS or shell.ledger.room < 0:
         shell.ledger.unread["shell code inside shell code goes too deep"] = None
@@ -333,20 +333,20 @@ def _run_text(shell: Shell, value: Value, stdin: Value | None) -> Value:
     return output.unplaced()
 
 
-def _run_words(shell: Shell, args: list[Value], stdin: Value | None) -> Value:
+def _run_words(shell: Shell, args: list[Datum], stdin: Datum | None) -> Datum:
     output = _call_function(shell, args, stdin)
-    return output if output is not None else dispatch(Call(shell, "", args, stdin))
+    return output if output is not None else dispatch(Argv(shell, "", args, stdin))
 
 
-def _run_inside(shell: Shell, body: list[Pipeline], stdin: Value | None) -> Value:
+def _run_inside(shell: Shell, body: list[Pipeline], stdin: Datum | None) -> Datum:
     kept = shell.start, shell.end, shell.pipeline, shell.folder
     output = _run_list(shell, body, stdin)
     shell.start, shell.end, shell.pipeline, shell.folder = kept
     return output
 
 
-def _run_list(shell: Shell, body: list[Pipeline], stdin: Value | None) -> Value:
-    outputs: list[Value] = []
+def _run_list(shell: Shell, body: list[Pipeline], stdin: Datum | None) -> Datum:
+    outputs: list[Datum] = []
     size = 0
     for pipeline in body:
         output = _run_pipeline(shell, pipeline, stdin)
@@ -358,7 +358,7 @@ def _run_list(shell: Shell, body: list[Pipeline], stdin: Value | None) -> Value:
     return join(outputs) if outputs else EMPTY
 
 
-def _run_pipeline(shell: Shell, pipeline: Pipeline, stdin: Value | None) -> Value:
+def _run_pipeline(shell: Shell, pipeline: Pipeline, stdin: Datum | None) -> Datum:
     flowing = stdin
     kept = shell.pipeline
     shell.pipeline = pipeline.start
@@ -372,7 +372,7 @@ def _run_pipeline(shell: Shell, pipeline: Pipeline, stdin: Value | None) -> Valu
     return flowing if flowing is not None else EMPTY
 
 
-def _run_command(shell: Shell, command: Command, stdin: Value | None) -> Value:
+def _run_command(shell: Shell, command: Command, stdin: Datum | None) -> Datum:
     shell.start, shell.end = command.start, command.end
     _assign(shell, command.assignments, alone=not command.words)
     args = expand(shell, command.words)
@@ -382,7 +382,7 @@ def _run_command(shell: Shell, command: Command, stdin: Value | None) -> Value:
     if args:
         called = _call_function(shell, args, streams.stdin)
         if called is None:
-            called = dispatch(Call(shell, "", args, streams.stdin, streams.link))
+            called = dispatch(Argv(shell, "", args, streams.stdin, streams.link))
         output = called
     shell.start, shell.end = command.start, command.end
     return streams.close(shell, output)
@@ -402,7 +402,7 @@ def _assign(shell: Shell, assignments: list[Assignment], *, alone: bool) -> None
             set_environment(shell, name, value)
 
 
-def _call_function(shell: Shell, args: list[Value], stdin: Value | None) -> Value | None:
+def _call_function(shell: Shell, args: list[Datum], stdin: Datum | None) -> Datum | None:
     """Run a function of the text with its arguments; `None` where there is none of that name."""
     name = args[0].text
     function = shell.functions.get(name)
@@ -418,7 +418,7 @@ def _call_function(shell: Shell, args: list[Value], stdin: Value | None) -> Valu
     return output
 
 
-def _run_group(shell: Shell, group: Group, stdin: Value | None) -> Value:
+def _run_group(shell: Shell, group: Compound, stdin: Datum | None) -> Datum:
     if group.kind == "function":
         _define(shell, group)
         return EMPTY
@@ -436,11 +436,11 @@ def _run_group(shell: Shell, group: Group, stdin: Value | None) -> Value:
     return streams.close(shell, output)
 
 
-def _run_loop(shell: Shell, group: Group, streams: Streams) -> Value:
-    items = expand(shell, group.words) or [Value(f"${group.name}", known=False)]
+def _run_loop(shell: Shell, group: Compound, streams: Streams) -> Datum:
+    items = expand(shell, group.words) or [Datum(f"${group.name}", known=False)]
     outer = shell.loops == 0
     shell.loops += 1
-    outputs: list[Value] = []
+    outputs: list[Datum] = []
     # A body is read once for each of the first items, inside another loop for one alone.
     for item in items[:_MAX_ITEMS] if outer else items[:1]:
         if group.name:
@@ -450,7 +450,7 @@ def _run_loop(shell: Shell, group: Group, streams: Streams) -> Value:
     return join(outputs)
 
 
-def _define(shell: Shell, group: Group) -> None:
+def _define(shell: Shell, group: Compound) -> None:
     shell.functions[group.name] = group
     shell.called.pop(group.name, None)
     for pipeline in _pipelines(group.body):
@@ -466,7 +466,7 @@ def _define(shell: Shell, group: Group) -> None:
 
 def _pipelines(body: list[Pipeline]) -> list[Pipeline]:
     """Return the pipelines of a function's own braces."""
-    if len(body) == 1 and len(body[0].stages) == 1 and isinstance(body[0].stages[0], Group):
+    if len(body) == 1 and len(body[0].stages) == 1 and isinstance(body[0].stages[0], Compound):
         return body[0].stages[0].body
     return body
 

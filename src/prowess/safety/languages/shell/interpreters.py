@@ -13,8 +13,8 @@ from prowess.safety.languages.shell.state import (
     EMPTY,
     PROGRAMS,
     SHELL_OUTPUT,
-    Call,
-    Value,
+    Argv,
+    Datum,
     join,
     language_of,
     load_matcher,
@@ -36,7 +36,7 @@ _ONLY_VARIABLE = re.compile(r"\s*\$[\w@*]+\s*$|\s*$")
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
-def _interpreter(call: Call) -> Value:
+def _interpreter(call: Argv) -> Datum:
     """Run code given as an option, a file, or standard input."""
     language = load_index(PROGRAMS, "interpreters")[call.name]
     if language == "powershell":
@@ -56,7 +56,7 @@ def _interpreter(call: Call) -> Value:
     return _run_input(call, language)
 
 
-def _split(call: Call, language: str) -> tuple[Value | None, Value | None, list[Value]]:
+def _split(call: Argv, language: str) -> tuple[Datum | None, Datum | None, list[Datum]]:
     """Return the code, the script and the arguments after it."""
     if call.name == "osascript" and "-e" in call.texts:
         lines = options(call.args, "els").values("-e")
@@ -96,8 +96,8 @@ def _takes_code(name: str, language: str, text: str) -> bool:
 
 
 def _verbs(
-    call: Call, args: list[Value], language: str
-) -> tuple[Value | None, Value | None, list[Value]]:
+    call: Argv, args: list[Datum], language: str
+) -> tuple[Datum | None, Datum | None, list[Datum]]:
     """`deno run x`, `bun run x`, `deno eval code`."""
     if call.name not in ("deno", "bun") or args[0].text not in ("run", "eval", "x", "exec"):
         known = language == "shell" or "." in args[0].text or "/" in args[0].text or args[0].labels
@@ -112,7 +112,7 @@ def _verbs(
     return (rest[0], None, rest[1:]) if args[0].text == "eval" else (None, rest[0], rest[1:])
 
 
-def _run_inline(call: Call, code: Value, language: str, rest: list[Value]) -> Value:
+def _run_inline(call: Argv, code: Datum, language: str, rest: list[Datum]) -> Datum:
     tell_code(call, call.name, code)
     if language == "shell":
         kept = call.shell.arguments
@@ -126,20 +126,20 @@ def _run_inline(call: Call, code: Value, language: str, rest: list[Value]) -> Va
     return _printed_by(code, call.incoming)
 
 
-def tell_code(call: Call, subject: str, code: Value) -> None:
+def tell_code(call: Argv, subject: str, code: Datum) -> None:
     """Note that code from elsewhere runs; code that stands here tells its own facts."""
     if is_foreign(code) or (not code.known and not code.text.strip()):
         call.tell(Act.EXEC, subject, code.source, code.labels)
 
 
-def is_foreign(code: Value) -> bool:
+def is_foreign(code: Datum) -> bool:
     """Whether code comes from elsewhere; an argument counts only where it is all of the code."""
     if code.labels & {"remote", "decoded"}:
         return True
     return "input" in code.labels and bool(_ONLY_VARIABLE.match(code.text))
 
 
-def _printed_by(code: Value, incoming: Value) -> Value:
+def _printed_by(code: Datum, incoming: Datum) -> Datum:
     """Return what a one-line program prints, as far as its words tell."""
     labels = set(incoming.labels)
     source = incoming.source
@@ -154,7 +154,7 @@ def _printed_by(code: Value, incoming: Value) -> Value:
     return unknown(*labels, source=source)
 
 
-def _run_input(call: Call, language: str) -> Value:
+def _run_input(call: Argv, language: str) -> Datum:
     if call.link and language == "shell":
         call.tell(Act.REVERSE_SHELL, call.name, call.link)
         return unknown(SHELL_OUTPUT)
@@ -171,7 +171,7 @@ def _run_input(call: Call, language: str) -> Value:
     return unknown(SHELL_OUTPUT) if language == "shell" else unknown()
 
 
-def run_file(call: Call, subject: str, path: Value, rest: list[Value] | None = None) -> Value:
+def run_file(call: Argv, subject: str, path: Datum, rest: list[Datum] | None = None) -> Datum:
     """Note that a file is run, with where its content came from."""
     shell = call.shell
     if path.source and not path.text:
@@ -201,7 +201,7 @@ def run_file(call: Call, subject: str, path: Value, rest: list[Value] | None = N
     return unknown(*passed)
 
 
-def _note_import(call: Call, path: str) -> None:
+def _note_import(call: Argv, path: str) -> None:
     name = re.sub(r"^\$\{?\w+\}?/", "", path)
     name = name.removeprefix("./")
     if name and not name.startswith(("/", "~", "$", "-", "<")) and len(name) <= _MAX_NAME:
@@ -211,24 +211,24 @@ def _note_import(call: Call, path: str) -> None:
 _MAX_NAME = 200
 
 
-def fetched_program(call: Call, first: Value) -> Value | None:
+def fetched_program(call: Argv, first: Datum) -> Datum | None:
     """Return the path of a command that this text has put into a folder of programs."""
     if not call.shell.files or "/" in first.text:
         return None
     for folder in load_table(PROGRAMS, "names", "program_folders").split():
         held = call.shell.stored(folder + first.text)
         if held is not None and "remote" in held.labels:
-            return Value(folder + first.text)
+            return Datum(folder + first.text)
     return None
 
 
-def _source(call: Call) -> Value:
+def _source(call: Argv) -> Datum:
     if call.args and call.args[0].text in _STANDARD_INPUT:
         return _run_input(replace(call, name="source"), "shell")
     return run_file(call, "source", call.args[0], call.args[1:]) if call.args else EMPTY
 
 
-def _eval(call: Call) -> Value:
+def _eval(call: Argv) -> Datum:
     if not call.args:
         return EMPTY
     code = join(call.args, " ")
@@ -236,7 +236,7 @@ def _eval(call: Call) -> Value:
     return call.shell.run(code, call.stdin)
 
 
-def _trap(call: Call) -> None:
+def _trap(call: Argv) -> None:
     operands = options(call.args).operands
     if len(operands) > 1:
         call.shell.run(operands[0])
@@ -249,7 +249,7 @@ _POWERSHELL_FLAGS = (
 )
 
 
-def _powershell(call: Call) -> Value:
+def _powershell(call: Argv) -> Datum:
     for at, value in enumerate(call.args[:-1]):
         flag = value.text.lower()
         rest = call.args[at + 1 :]
@@ -268,7 +268,7 @@ def _powershell(call: Call) -> Value:
     return _run_inline(call, join(operands, " "), "powershell", [])
 
 
-def _encoded(call: Call, blob: Value) -> Value:
+def _encoded(call: Argv, blob: Datum) -> Datum:
     call.tell(Act.DECODE, "base64")
     call.tell(Act.EXEC, call.name, "", frozenset(("decoded",)))
     try:
@@ -281,7 +281,7 @@ def _encoded(call: Call, blob: Value) -> Value:
     return _printed_by(code, EMPTY)
 
 
-def _awk(call: Call) -> Value:
+def _awk(call: Argv) -> Datum:
     program = next((value for value in call.args if not value.text.startswith("-")), EMPTY)
     if "system" in program.text or "getline" in program.text:
         for found in _AWK_SYSTEM.finditer(program.text):
@@ -290,14 +290,14 @@ def _awk(call: Call) -> Value:
     return shell_data.program(call)
 
 
-def _open(call: Call) -> None:
+def _open(call: Argv) -> None:
     for path in options(call.args, "ab").operands:
         content = call.shell.read_file(path.text)
         if "remote" in content.labels and not path.text.startswith("http"):
             call.tell(Act.EXEC, call.name, path.text, content.labels)
 
 
-def _mount(call: Call) -> None:
+def _mount(call: Argv) -> None:
     operands = options(call.args).operands
     if operands[:1] and operands[0].text in ("attach", "mount"):
         for path in operands[1:]:
@@ -307,7 +307,7 @@ def _mount(call: Call) -> None:
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value | None]] = {
+HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "awk": _awk,
     "interpreter": _interpreter,
     "source": _source,

@@ -11,9 +11,9 @@ from prowess.safety.languages.shell.state import (
     NOTHING,
     PROGRAMS,
     SHELL_OUTPUT,
-    Call,
+    Argv,
+    Datum,
     Options,
-    Value,
     options,
     tell_secrets,
     unknown,
@@ -36,22 +36,22 @@ def default_name(url: str) -> str:
     return path.rstrip("/").rpartition("/")[2] or "index.html"
 
 
-def fetched(call: Call, url: Value, target: str = "") -> Value:
+def fetched(call: Argv, url: Datum, target: str = "") -> Datum:
     """Note a fetch, and return what comes back."""
     call.tell(Act.FETCH, url.text, target)
     content = unknown("remote", source=url.text)
     if target:
-        write_file(call.shell, Value(target), content)
+        write_file(call.shell, Datum(target), content)
         return EMPTY
     return content
 
 
-def send(call: Call, url: str, how: str, labels: frozenset[str]) -> None:
+def send(call: Argv, url: str, how: str, labels: frozenset[str]) -> None:
     """Note that data leave."""
     call.tell(Act.SEND, url, how, labels)
 
 
-def _curl(call: Call) -> Value:
+def _curl(call: Argv) -> Datum:
     given = options(call.args, program="curl")
     urls = [*given.operands, *given.values("--url")]
     if given.has("-k --insecure --proxy-insecure"):
@@ -78,7 +78,7 @@ def _is_upload(given: Options) -> bool:
     )
 
 
-def _curl_output(call: Call, given: Options, url: Value, index: int) -> Value:
+def _curl_output(call: Argv, given: Options, url: Datum, index: int) -> Datum:
     names = given.values("-o --output")
     if given.has("-O --remote-name --remote-name-all"):
         folder = given.first("--output-dir")
@@ -95,7 +95,7 @@ def _curl_output(call: Call, given: Options, url: Value, index: int) -> Value:
     return fetched(call, url, target)
 
 
-def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
+def _curl_body(call: Argv, given: Options) -> frozenset[str] | None:
     """Return the labels of what a request carries, `None` where it carries nothing."""
     labels: frozenset[str] = NOTHING
     data = given.values(_names("curl_data"))
@@ -106,7 +106,7 @@ def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
     for value in encoded:
         name, at, path = value.text.partition("@")
         if at and "=" not in name:
-            labels |= file_labels(call, Value(path))
+            labels |= file_labels(call, Datum(path))
     forms, files = given.values("-F --form"), given.values("-T --upload-file")
     plain = given.values("--form-string")
     labels = labels.union(
@@ -117,15 +117,15 @@ def _curl_body(call: Call, given: Options) -> frozenset[str] | None:
     return labels if data or encoded or forms or files or plain else None
 
 
-def _form_labels(call: Call, value: Value) -> frozenset[str]:
+def _form_labels(call: Argv, value: Datum) -> frozenset[str]:
     _, equals, rest = value.text.partition("=")
     if not equals or rest[:1] not in ("@", "<"):
         return NOTHING
     paths = rest[1:].partition(";")[0].split(",")
-    return frozenset().union(*(file_labels(call, Value(path.strip("\"'"))) for path in paths[:8]))
+    return frozenset().union(*(file_labels(call, Datum(path.strip("\"'"))) for path in paths[:8]))
 
 
-def file_labels(call: Call, path: Value) -> frozenset[str]:
+def file_labels(call: Argv, path: Datum) -> frozenset[str]:
     """Return the labels of a file that is sent; `-` is what comes in, `.` likewise for curl."""
     if path.source and not path.text:
         return path.labels
@@ -136,7 +136,7 @@ def file_labels(call: Call, path: Value) -> frozenset[str]:
     return content.labels | path.labels
 
 
-def _wget(call: Call) -> Value:
+def _wget(call: Argv) -> Datum:
     given = options(call.args, program="wget")
     if given.has("--no-check-certificate"):
         call.tell(Act.DISABLE, "tls", "wget")
@@ -163,7 +163,7 @@ def _wget_target(given: Options, url: str) -> str:
     return f"{folder.text.rstrip('/')}/{name}" if folder else name
 
 
-def _fetcher(call: Call) -> Value:
+def _fetcher(call: Argv) -> Datum:
     """Other programs that fetch a URL: to standard output, or to a file of its name."""
     given = options(call.args, "odOxsHmT --output --out --dir --header")
     urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
@@ -180,7 +180,7 @@ def _fetcher(call: Call) -> Value:
     return output
 
 
-def _httpie(call: Call) -> Value:
+def _httpie(call: Argv) -> Datum:
     given = options(
         call.args,
         "apoAs --auth --output --session --auth-type --timeout",
@@ -207,7 +207,7 @@ def _httpie(call: Call) -> Value:
     return fetched(call, url, target.text if target else "")
 
 
-def _netcat(call: Call) -> Value:
+def _netcat(call: Argv) -> Datum:
     given = options(call.args, "ecpswiqXxGgo --exec --sh-exec --source-port --wait")
     operands = [value.text for value in given.operands]
     host = ":".join(operands[:2])
@@ -229,7 +229,7 @@ _SOCAT_HOST = re.compile(
 )
 
 
-def _socat(call: Call) -> Value:
+def _socat(call: Argv) -> Datum:
     text = " ".join(call.texts)
     host = _SOCAT_HOST.search(text)
     if _SOCAT_PROGRAM.search(text):
@@ -239,7 +239,7 @@ def _socat(call: Call) -> Value:
     return unknown("remote", source=host[1] if host else "")
 
 
-def _dns(call: Call) -> Value:
+def _dns(call: Argv) -> Datum:
     names = [
         value for value in options(call.args, "cpstiIWM").operands if not value.text.startswith("@")
     ]
@@ -254,7 +254,7 @@ def _dns(call: Call) -> Value:
     return unknown()
 
 
-def _mail(call: Call) -> None:
+def _mail(call: Argv) -> None:
     given = options(
         call.args,
         "sacbrt --to --from --server --attach --body --header",
@@ -275,7 +275,7 @@ def _is_remote(text: str) -> bool:
     return bool(_REMOTE_PATH.match(text)) and not _WINDOWS_PATH.fullmatch(text[:3])
 
 
-def _copy_over(call: Call) -> None:
+def _copy_over(call: Argv) -> None:
     given = options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
     tell_host_key(call)
     *sources, target = given.operands or [EMPTY]
@@ -296,16 +296,16 @@ def _copy_over(call: Call) -> None:
             fetched(call, source, place)
         else:
             content = file_labels(call, source)
-            write_file(call.shell, target, Value("", content, source.text, known=False))
+            write_file(call.shell, target, Datum("", content, source.text, known=False))
 
 
-def _ftp(call: Call) -> Value:
+def _ftp(call: Argv) -> Datum:
     labels = call.incoming.labels
     paths = re.findall(
         r"(?:^|\n|;)\s*(?:m?put|send)\s+(\S+)", call.incoming.text + " " + " ".join(call.texts)
     )
     for path in paths[:8]:
-        labels |= file_labels(call, Value(path))
+        labels |= file_labels(call, Datum(path))
     host = next((value.text for value in call.args if not value.text.startswith("-")), "")
     tell_host_key(call)
     if labels or paths:
@@ -313,14 +313,14 @@ def _ftp(call: Call) -> Value:
     return unknown("remote", source=host)
 
 
-def tell_host_key(call: Call) -> None:
+def tell_host_key(call: Argv) -> None:
     """Note that the key of a host is not checked."""
     text = " ".join(call.texts[:40]).lower().replace(" ", "=")
     if "stricthostkeychecking=no" in text or "userknownhostsfile=/dev/null" in text:
         call.tell(Act.DISABLE, "ssh-host-key")
 
 
-def _ssh(call: Call) -> Value:
+def _ssh(call: Argv) -> Datum:
     given_until = 0
     takes = "bcDEeFIiJLlmOopQRSWw"
     while given_until < len(call.args) and call.args[given_until].text.startswith("-"):
@@ -345,12 +345,12 @@ def _ssh(call: Call) -> Value:
     return unknown("remote", source=host)
 
 
-def _sshpass(call: Call) -> Value:
+def _sshpass(call: Argv) -> Datum:
     return call.shell.invoke(call.args[2:], call.stdin)
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value | None]] = {
+HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "curl": _curl,
     "wget": _wget,
     "httpie": _httpie,

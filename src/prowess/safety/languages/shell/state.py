@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Snippet
-from prowess.safety.languages.shell.words import Group, Pipeline
+from prowess.safety.languages.shell.words import Compound, Pipeline
 from prowess.safety.languages.tables import load_index, load_pattern, load_table, load_words
 from prowess.safety.sensitive import is_agent_path, normal_path, path_label, persist_kind
 
@@ -28,7 +28,7 @@ _MAX_PATH = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Datum:
     """A text that the shell would hold, as far as it is known, and where its data come from."""
 
     text: str = ""
@@ -42,15 +42,15 @@ class Value:
     # How it was decoded ("base64").
     steps: tuple[str, ...] = ()
 
-    def with_labels(self, *labels: str) -> "Value":
+    def with_labels(self, *labels: str) -> "Datum":
         """Return it with `labels` added."""
         return replace(self, labels=self.labels | frozenset(labels)) if labels else self
 
-    def unplaced(self) -> "Value":
+    def unplaced(self) -> "Datum":
         """Return it without its places, for use with another text."""
         return replace(self, pieces=()) if self.pieces else self
 
-    def cut(self, start: int, end: int | None = None) -> "Value":
+    def cut(self, start: int, end: int | None = None) -> "Datum":
         """Return the characters from `start` to `end`."""
         stop = len(self.text) if end is None else min(end, len(self.text))
         pieces: list[tuple[int, int, bool]] = []
@@ -63,18 +63,18 @@ class Value:
         return replace(self, text=self.text[start:stop], pieces=tuple(pieces))
 
 
-EMPTY = Value()
+EMPTY = Datum()
 
 
-def unknown(*labels: str, source: str = "", text: str = "") -> Value:
+def unknown(*labels: str, source: str = "", text: str = "") -> Datum:
     """Return a value whose text cannot be told, with its labels."""
-    return Value(text, frozenset(labels), source, known=False)
+    return Datum(text, frozenset(labels), source, known=False)
 
 
 _MAX_PIECES = 64
 
 
-def join(values: Sequence[Value], separator: str = "") -> Value:
+def join(values: Sequence[Datum], separator: str = "") -> Datum:
     """Return the values one after another."""
     if len(values) == 1:
         return values[0]
@@ -90,7 +90,7 @@ def join(values: Sequence[Value], separator: str = "") -> Value:
     if len(pieces) > _MAX_PIECES:
         # A text of so many parts stands where its first part does; cutting it must stay cheap.
         pieces = [(pieces[0][0], sum(map(len, texts)), False)]
-    return Value(
+    return Datum(
         "".join(texts),
         frozenset().union(*(value.labels for value in values)),
         next((value.source for value in values if value.source), ""),
@@ -100,14 +100,14 @@ def join(values: Sequence[Value], separator: str = "") -> Value:
     )
 
 
-def fill(value: Value, mark: str, item: Value) -> Value:
+def fill(value: Datum, mark: str, item: Datum) -> Datum:
     """Return `value` with `item` wherever `mark` stands, as `xargs -I` and `find -exec` do."""
     if mark not in value.text:
         return value
     text = value.text.replace(mark, item.text)[: len(value.text) + _MAX_FILLED]
     start = value.pieces[0][0] if value.pieces else 0
     labels = value.labels | item.labels
-    return Value(text, labels, item.source, item.known, ((start, len(text), False),))
+    return Datum(text, labels, item.source, item.known, ((start, len(text), False),))
 
 
 @dataclass(slots=True)
@@ -128,9 +128,9 @@ class Ledger:
 class Hooks:
     """How the inside of `$(…)`, a text inside the text and a command behind another are run."""
 
-    body: "Callable[[Shell, list[Pipeline], Value | None], Value]"
-    text: "Callable[[Shell, Value, Value | None], Value]"
-    command: "Callable[[Shell, list[Value], Value | None], Value]"
+    body: "Callable[[Shell, list[Pipeline], Datum | None], Datum]"
+    text: "Callable[[Shell, Datum, Datum | None], Datum]"
+    command: "Callable[[Shell, list[Datum], Datum | None], Datum]"
 
 
 @dataclass(slots=True)
@@ -139,19 +139,19 @@ class Shell:
 
     view: View
     ledger: Ledger = field(default_factory=Ledger)
-    variables: dict[str, Value] = field(default_factory=dict)
+    variables: dict[str, Datum] = field(default_factory=dict)
     # The shell whose text holds this one as a text.
     outer: "Shell | None" = None
-    files: dict[str, tuple[View, Value]] = field(default_factory=dict)
+    files: dict[str, tuple[View, Datum]] = field(default_factory=dict)
     # Folders into which something was unpacked or cloned.
-    unpacked: dict[str, Value] = field(default_factory=dict)
-    functions: dict[str, Group] = field(default_factory=dict)
+    unpacked: dict[str, Datum] = field(default_factory=dict)
+    functions: dict[str, Compound] = field(default_factory=dict)
     called: dict[str, int] = field(default_factory=dict)
-    aliases: dict[str, Value] = field(default_factory=dict)
+    aliases: dict[str, Datum] = field(default_factory=dict)
     # Descriptors opened by `exec 3<>/dev/tcp/…`: the host.
     descriptors: dict[str, str] = field(default_factory=dict)
     folder: str = ""
-    arguments: tuple[Value, ...] | None = None
+    arguments: tuple[Datum, ...] | None = None
     # Labels of what reaches the text from outside: arguments and standard input.
     flow: frozenset[str] = NOTHING
     depth: int = 0
@@ -179,13 +179,13 @@ class Shell:
         key = (act, spot.offset, spot.start, spot.end, fact.subject, fact.target, flow)
         self.ledger.facts.setdefault(key, fact)
 
-    def snippet(self, language: str, value: Value, flow: frozenset[str] = NOTHING) -> None:
+    def snippet(self, language: str, value: Datum, flow: frozenset[str] = NOTHING) -> None:
         """Note code in another language; a text that is not known is left out."""
         if value.text.strip() and len(value.text) <= _MAX_TEXT:
             view = self.view_of(value)
             self.ledger.snippets.append(Snippet(language, view, flow - {SHELL_OUTPUT}))
 
-    def view_of(self, value: Value) -> View:
+    def view_of(self, value: Datum) -> View:
         """Return the text of `value` as a view, each character at its place in the file."""
         start = value.pieces[0][0] if value.pieces else self.start
         if value.steps:
@@ -198,19 +198,19 @@ class Shell:
             return self.view.cut(start, start + len(value.text))
         return self.view.derive(value.text, _indices(value, start))
 
-    def run(self, value: Value, stdin: Value | None = None) -> Value:
+    def run(self, value: Datum, stdin: Datum | None = None) -> Datum:
         """Read a text as shell code in this shell."""
         return self.hooks.text(self, value, stdin) if self.hooks and value.text.strip() else EMPTY
 
-    def run_body(self, body: list[Pipeline], stdin: Value | None = None) -> Value:
+    def run_body(self, body: list[Pipeline], stdin: Datum | None = None) -> Datum:
         """Run commands and return what they print."""
         return self.hooks.body(self, body, stdin) if self.hooks else EMPTY
 
-    def invoke(self, args: list[Value], stdin: Value | None) -> Value:
+    def invoke(self, args: list[Datum], stdin: Datum | None) -> Datum:
         """Run a command that stands behind another, as after `sudo`."""
         return self.hooks.command(self, args, stdin) if self.hooks and args else EMPTY
 
-    def variable(self, name: str) -> Value | None:
+    def variable(self, name: str) -> Datum | None:
         """Return what a variable holds that the text has set, here or around this text."""
         shell: Shell | None = self
         while shell is not None:
@@ -220,11 +220,11 @@ class Shell:
             shell = shell.outer
         return None
 
-    def store(self, path: str, content: Value) -> None:
+    def store(self, path: str, content: Datum) -> None:
         """Keep what a file holds."""
         self.files[self.place(path)] = self.view, content
 
-    def stored(self, path: str) -> Value | None:
+    def stored(self, path: str) -> Datum | None:
         """Return what the text has put into a file."""
         found = self.files.get(self.place(path))
         if found is None:
@@ -238,7 +238,7 @@ class Shell:
             flat = posixpath.join(self.folder, flat)
         return posixpath.normpath(flat) if flat else ""
 
-    def read_file(self, path: str) -> Value:
+    def read_file(self, path: str) -> Datum:
         """Return what is known of the content of a file."""
         label = path_label(path)
         if label:
@@ -255,7 +255,7 @@ class Shell:
             "memory" if is_agent_path(path) else f"file:{normal_path(path)}", source=path
         )
 
-    def _unpacked_at(self, place: str, path: str) -> Value | None:
+    def _unpacked_at(self, place: str, path: str) -> Datum | None:
         head = place if self.unpacked else ""
         while head and head not in ("/", "."):
             if head in self.unpacked:
@@ -270,7 +270,7 @@ class Shell:
         return here if here and len(first) > 1 and stem.startswith(first) else None
 
 
-def _indices(value: Value, start: int) -> list[int]:
+def _indices(value: Datum, start: int) -> list[int]:
     indices: list[int] = []
     for index, length, exact in value.pieces:
         indices.extend(range(index, index + length) if exact else [index] * length)
@@ -280,13 +280,13 @@ def _indices(value: Value, start: int) -> list[int]:
 
 
 @dataclass(slots=True)
-class Call:
+class Argv:
     """One command with its arguments, as a handler sees it."""
 
     shell: Shell
     name: str
-    args: list[Value]
-    stdin: Value | None = None
+    args: list[Datum]
+    stdin: Datum | None = None
     # Where a redirection leads standard input and output: "tcp:HOST" or "".
     link: str = ""
 
@@ -301,7 +301,7 @@ class Call:
         return not self.args and self.shell.view.text.strip() == self.name
 
     @property
-    def incoming(self) -> Value:
+    def incoming(self) -> Datum:
         """What comes in on standard input; nothing where it is the terminal."""
         return self.stdin if self.stdin is not None else EMPTY
 
@@ -312,7 +312,7 @@ class Call:
         piped = bool(flow and self.stdin is not None and flow & self.stdin.labels)
         self.shell.tell(act, subject, target, flow, piped=piped)
 
-    def read(self, path: Value) -> Value:
+    def read(self, path: Datum) -> Datum:
         """Return the content of a file that the command reads, and note a secret."""
         if path.source and not path.text:
             return path
@@ -328,7 +328,7 @@ def tell_secrets(shell: Shell, path: str) -> None:
         shell.tell(Act.READ, label, path)
 
 
-def set_environment(shell: Shell, name: str, value: Value) -> None:
+def set_environment(shell: Shell, name: str, value: Datum) -> None:
     """Note a variable that is set for programs, and what it switches off or makes run."""
     shell.tell(Act.SETENV, name, value.text, value.labels)
     unchecked = load_table(PROGRAMS, "unchecked").get(name, "")
@@ -345,18 +345,18 @@ def set_environment(shell: Shell, name: str, value: Value) -> None:
 class Options:
     """The options of a command, and the operands that are left."""
 
-    given: dict[str, list[Value]]
-    operands: list[Value]
+    given: dict[str, list[Datum]]
+    operands: list[Datum]
 
     def has(self, names: str) -> bool:
         """Whether one of `names`, between blanks, was given."""
         return any(name in self.given for name in names.split())
 
-    def values(self, names: str) -> list[Value]:
+    def values(self, names: str) -> list[Datum]:
         """Return the values given to `names`, in order."""
         return [value for name in names.split() for value in self.given.get(name, ())]
 
-    def first(self, names: str) -> Value | None:
+    def first(self, names: str) -> Datum | None:
         """Return the first value given to one of `names`."""
         return next(iter(self.values(names)), None)
 
@@ -378,7 +378,7 @@ def _valued(written: str) -> tuple[str, frozenset[str]]:
     return letters, frozenset(word for word in words if word.startswith("-"))
 
 
-def options(args: list[Value], valued: str = "", *, program: str = "") -> Options:
+def options(args: list[Datum], valued: str = "", *, program: str = "") -> Options:
     """Split arguments by the options that take a value: `ab --long`, or those of a program."""
     short, long = _valued(load_table(PROGRAMS, "options", program) if program else valued)
     found = Options({}, [])
@@ -398,7 +398,7 @@ def options(args: list[Value], valued: str = "", *, program: str = "") -> Option
     return found
 
 
-def _long_option(found: Options, args: list[Value], at: int, long: frozenset[str]) -> int:
+def _long_option(found: Options, args: list[Datum], at: int, long: frozenset[str]) -> int:
     value = args[at - 1]
     name, equals, _ = value.text.partition("=")
     given = found.given.setdefault(name, [])
@@ -410,7 +410,7 @@ def _long_option(found: Options, args: list[Value], at: int, long: frozenset[str
     return at
 
 
-def _short_options(found: Options, args: list[Value], at: int, short: str) -> int:
+def _short_options(found: Options, args: list[Datum], at: int, short: str) -> int:
     value = args[at - 1]
     for place, letter in enumerate(value.text[1:], 1):
         given = found.given.setdefault(f"-{letter}", [])
@@ -453,7 +453,7 @@ def language_of(path: str, text: str = "") -> str:
     return load_index(PROGRAMS, "endings").get(ending[2].lower(), "") if ending[1] else ""
 
 
-def write_file(shell: Shell, path: Value, content: Value, *, append: bool = False) -> None:
+def write_file(shell: Shell, path: Datum, content: Datum, *, append: bool = False) -> None:
     """Note that `content` is written to `path`, and what follows from the place."""
     name = path.text
     if not name or _IGNORED.search(name):
@@ -466,7 +466,7 @@ def write_file(shell: Shell, path: Value, content: Value, *, append: bool = Fals
     _tell_script(shell, name, content)
 
 
-def tell_place(shell: Shell, name: str, content: Value) -> None:
+def tell_place(shell: Shell, name: str, content: Datum) -> None:
     """Note what a write to `name` means by the place alone."""
     full = shell.place(name) if shell.folder else name
     kind = persist_kind(full)
@@ -481,7 +481,7 @@ def tell_place(shell: Shell, name: str, content: Value) -> None:
     tell_erased(shell, name, content)
 
 
-def tell_erased(shell: Shell, name: str, content: Value) -> None:
+def tell_erased(shell: Shell, name: str, content: Datum) -> None:
     """Note that traces are wiped, where `name` is a log or a history that is emptied."""
     empty = content.known and not content.text.strip() and not content.labels
     if empty and path_label(name) == "history":
@@ -490,7 +490,7 @@ def tell_erased(shell: Shell, name: str, content: Value) -> None:
         shell.tell(Act.WIPE, "logs", name)
 
 
-def _tell_script(shell: Shell, name: str, content: Value) -> None:
+def _tell_script(shell: Shell, name: str, content: Datum) -> None:
     if not content.text.strip() or not content.pieces:
         return
     kind = persist_kind(name)
@@ -505,7 +505,7 @@ def _tell_script(shell: Shell, name: str, content: Value) -> None:
         shell.snippet("", content, content.labels)
 
 
-def lines_run(kind: str, content: Value) -> list[Value]:
+def lines_run(kind: str, content: Datum) -> list[Datum]:
     """Return the commands that a crontab or a unit makes run."""
     pattern = _CRON_LINE if kind == "cron" else _UNIT_LINE
     found = []
@@ -516,7 +516,7 @@ def lines_run(kind: str, content: Value) -> list[Value]:
     return found
 
 
-def started(kind: str, content: Value) -> str:
+def started(kind: str, content: Datum) -> str:
     """Return what a file of that kind makes run, "" where it cannot be told."""
     if kind in ("cron", "systemd"):
         return "; ".join(line.text for line in lines_run(kind, content)[:3]) or _only(content)
@@ -526,11 +526,11 @@ def started(kind: str, content: Value) -> str:
     return _only(content)
 
 
-def _only(content: Value) -> str:
+def _only(content: Datum) -> str:
     return content.text.strip() if content.text else content.source
 
 
-def copy_file(shell: Shell, source: Value, target: Value) -> None:
+def copy_file(shell: Shell, source: Datum, target: Datum) -> None:
     """Note a copy or a move: the target now holds what the source held."""
     content = shell.read_file(source.text)
     moved = replace(content, source=content.source or source.text)

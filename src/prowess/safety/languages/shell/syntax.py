@@ -8,10 +8,10 @@ from prowess.safety.languages.shell.words import (
     MAX_DEPTH,
     Assignment,
     Command,
-    Group,
+    Compound,
     Pipeline,
     Redirect,
-    Script,
+    ShellScript,
     Text,
     Word,
     WordReader,
@@ -113,7 +113,7 @@ class _Reader(WordReader):
             self._read_pipeline(body)
 
     def _read_pipeline(self, body: list[Pipeline]) -> None:
-        stages: list[Command | Group] = []
+        stages: list[Command | Compound] = []
         while True:
             before = self.at
             stage = self._read_stage()
@@ -131,7 +131,7 @@ class _Reader(WordReader):
         if stages:
             body.append(Pipeline(stages, stages[0].start, stages[-1].end))
 
-    def _read_stage(self) -> Command | Group | None:
+    def _read_stage(self) -> Command | Compound | None:
         prompt = _PROMPT.match(self.text, self.at, self.limit)
         if prompt:
             self.at = prompt.end()
@@ -147,7 +147,7 @@ class _Reader(WordReader):
             self.deep = True
         return self._read_command()
 
-    def _read_group(self) -> Command | Group | None:
+    def _read_group(self) -> Command | Compound | None:
         start = self.at
         if self.peek() == "(":
             return self._read_parentheses(start)
@@ -162,48 +162,48 @@ class _Reader(WordReader):
             self.at = function.end()
             inner = self._read_stage()
             body = [Pipeline([inner], inner.start, inner.end)] if inner else []
-            return Group("function", body, start, self.at, name=function[1] or function[2])
+            return Compound("function", body, start, self.at, name=function[1] or function[2])
         return None
 
-    def _read_parentheses(self, start: int) -> Group:
+    def _read_parentheses(self, start: int) -> Compound:
         if self.text.startswith("((", start) and (end := self.arithmetic_end(start + 2)):
             self.at = end
-            return Group("arithmetic", [], start, end)
+            return Compound("arithmetic", [], start, end)
         self.at += 1
         body = self.read_list(")")
         if self.peek() == ")":
             self.at += 1
-        return Group("subshell", body, start, self.at)
+        return Compound("subshell", body, start, self.at)
 
-    def _read_not(self, start: int) -> Group:
+    def _read_not(self, start: int) -> Compound:
         self.skip_blanks()
         inner = self._read_stage()
-        return Group(
+        return Compound(
             "group", [Pipeline([inner], inner.start, inner.end)] if inner else [], start, self.at
         )
 
-    def _read_braces(self, start: int) -> Group:
+    def _read_braces(self, start: int) -> Compound:
         body = self.read_list("", frozenset("}"))
         self._take("}")
-        return Group("group", body, start, self.at)
+        return Compound("group", body, start, self.at)
 
-    def _read_if(self, start: int) -> Group:
+    def _read_if(self, start: int) -> Compound:
         body: list[Pipeline] = []
         while True:
             body += self.read_list("", _IF)
             word = self._take(*_IF)
             if word in ("", "fi"):
-                return Group("if", body, start, self.at)
+                return Compound("if", body, start, self.at)
 
-    def _read_while(self, start: int) -> Group:
+    def _read_while(self, start: int) -> Compound:
         body = self.read_list("", frozenset(("do",)))
         self._take("do")
         body += self.read_list("", frozenset(("done",)))
         self._take("done")
-        return Group("while", body, start, self.at)
+        return Compound("while", body, start, self.at)
 
-    def _read_for(self, start: int) -> Group:
-        group = Group("for", [], start, start)
+    def _read_for(self, start: int) -> Compound:
+        group = Compound("for", [], start, start)
         head = _FOR.match(self.text, self.at, self.limit)
         if head:
             group.name = head[1]
@@ -218,8 +218,8 @@ class _Reader(WordReader):
         self._take("done")
         return group
 
-    def _read_case(self, start: int) -> Group:
-        group = Group("case", [], start, start)
+    def _read_case(self, start: int) -> Compound:
+        group = Compound("case", [], start, start)
         self.skip_blanks()
         if word := self.read_word():
             group.words.append(word)
@@ -254,7 +254,7 @@ class _Reader(WordReader):
                 words.append(word)
         return Command([], words, [], start, self.at)
 
-    _OPENERS: ClassVar[dict[str, Callable[["_Reader", int], Command | Group]]] = {
+    _OPENERS: ClassVar[dict[str, Callable[["_Reader", int], Command | Compound]]] = {
         "{": _read_braces,
         "if": _read_if,
         "while": _read_while,
@@ -324,9 +324,9 @@ class _Reader(WordReader):
         return False
 
 
-def parse(text: str) -> Script:
+def parse(text: str) -> ShellScript:
     """Read `text`; after a quote that never ends, reading goes on in the next line."""
-    script = Script([], [])
+    script = ShellScript([], [])
     start = 0
     for _ in range(_MAX_REPAIRS):
         reader = _Reader(text)
@@ -345,7 +345,7 @@ def parse(text: str) -> Script:
     return script
 
 
-def _keep(script: Script, reader: _Reader, body: list[Pipeline], end: int) -> None:
+def _keep(script: ShellScript, reader: _Reader, body: list[Pipeline], end: int) -> None:
     script.body += [pipeline for pipeline in body if pipeline.end <= end]
     script.comments += [span for span in reader.comments if span[1] <= end]
     script.deep = script.deep or reader.deep
@@ -353,7 +353,7 @@ def _keep(script: Script, reader: _Reader, body: list[Pipeline], end: int) -> No
         script.broken = reader.broken
 
 
-def _read_lines(script: Script, text: str, start: int, end: int) -> None:
+def _read_lines(script: ShellScript, text: str, start: int, end: int) -> None:
     reader = _Reader(text)
     reader.at, reader.limit = start, end
     _keep(script, reader, reader.read_list(""), end)

@@ -10,9 +10,9 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     PROGRAMS,
-    Call,
+    Argv,
+    Datum,
     Options,
-    Value,
     copy_file,
     fill,
     join,
@@ -36,7 +36,7 @@ _EVERYTHING = re.compile((
 _MAX_FOLDER = 200
 
 
-def _copy(call: Call) -> None:
+def _copy(call: Argv) -> None:
     given = options(call.args, "tSmog --target-directory --suffix --mode --owner")
     paths = list(given.operands)
     folder = given.first("-t --target-directory")
@@ -58,7 +58,7 @@ def _copy(call: Call) -> None:
         call.tell(Act.PERMISSION, mode.text, target.text)
 
 
-def _link(call: Call) -> None:
+def _link(call: Argv) -> None:
     given = options(call.args, "tS")
     paths = given.operands
     if len(paths) > 1:
@@ -67,7 +67,7 @@ def _link(call: Call) -> None:
         copy_file(call.shell, paths[0], paths[-1])
 
 
-def _remove(call: Call) -> None:
+def _remove(call: Argv) -> None:
     given = options(call.args)
     recursive = given.has("-r -R --recursive -d") or call.name in (
         "rimraf",
@@ -79,7 +79,7 @@ def _remove(call: Call) -> None:
         tell_erased(call.shell, path.text, EMPTY)
 
 
-def _shred(call: Call) -> None:
+def _shred(call: Argv) -> None:
     for path in options(call.args, "ns --iterations --size").operands:
         if path.text.startswith("/dev/"):
             call.tell(Act.WIPE, "disk", path.text)
@@ -88,12 +88,12 @@ def _shred(call: Call) -> None:
             tell_erased(call.shell, path.text, EMPTY)
 
 
-def _truncate(call: Call) -> None:
+def _truncate(call: Argv) -> None:
     for path in options(call.args, "sr").operands:
         write_file(call.shell, path, EMPTY)
 
 
-def _dd(call: Call) -> Value:
+def _dd(call: Argv) -> Datum:
     source, target = EMPTY, ""
     for value in call.args:
         key, _, text = value.text.partition("=")
@@ -103,12 +103,12 @@ def _dd(call: Call) -> Value:
             target = text
     data = source if source is not EMPTY else call.incoming
     if target:
-        write_file(call.shell, Value(target), replace(data, text="", known=False))
+        write_file(call.shell, Datum(target), replace(data, text="", known=False))
         return EMPTY
     return data
 
 
-def _disk(call: Call) -> Value:
+def _disk(call: Argv) -> Datum:
     text = " ".join(call.texts)
     if call.name == "diskutil" and not re.search(
         r"\b(?:erase|zero|secureErase|reformat|partitionDisk)", text
@@ -123,9 +123,9 @@ def _disk(call: Call) -> Value:
     return EMPTY
 
 
-def _find(call: Call) -> Value:
+def _find(call: Argv) -> Datum:
     texts = call.texts
-    roots: list[Value] = []
+    roots: list[Datum] = []
     for value in call.args:
         if value.text.startswith(("-", "(", "!")):
             break
@@ -135,7 +135,7 @@ def _find(call: Call) -> Value:
         b for a, b in pairwise(texts) if a in ("-name", "-iname", "-path", "-wholename", "-regex")
     ]
     if "-delete" in texts:
-        for path in roots or [Value(".")]:
+        for path in roots or [Datum(".")]:
             call.tell(Act.DELETE, path.text, "recursive")
     labels = [
         f"credential:{name}"
@@ -149,7 +149,7 @@ def _find(call: Call) -> Value:
     return found
 
 
-def _find_exec(call: Call, at: int, found: Value) -> None:
+def _find_exec(call: Argv, at: int, found: Datum) -> None:
     end = at
     while end < len(call.args) and call.args[end].text not in (";", "+"):
         end += 1
@@ -162,7 +162,7 @@ def _find_exec(call: Call, at: int, found: Value) -> None:
         call.shell.invoke(args, None)
 
 
-def _chmod(call: Call) -> None:
+def _chmod(call: Argv) -> None:
     recursive = any(text in ("-R", "--recursive") for text in call.texts)
     operands = [
         value for value in call.args
@@ -178,19 +178,19 @@ def _chmod(call: Call) -> None:
             tell_setuid(call, operands[0].text, path.text)
 
 
-def tell_setuid(call: Call, mode: str, path: str) -> None:
+def tell_setuid(call: Argv, mode: str, path: str) -> None:
     """Note a mode that lends the rights of the owner."""
     if re.fullmatch(r"[2467]\d{3}", mode) or re.search(r"[ugoa]*[+=]\w*s", mode):
         call.tell(Act.PRIVILEGE, "setuid", path)
 
 
-def _chown(call: Call) -> None:
+def _chown(call: Argv) -> None:
     operands = options(call.args, "--from --reference").operands
     for path in operands[1:]:
         call.tell(Act.PERMISSION, f"{call.name} {operands[0].text}", path.text)
 
 
-def _unpack(call: Call) -> Value:
+def _unpack(call: Argv) -> Datum:
     """`tar`, `unzip`, `7z`: what is unpacked comes from where the archive came from."""
     given = _archive_options(call)
     packing = call.name in ("zip", "zipsplit") or _is_packing(call)
@@ -212,7 +212,7 @@ def _unpack(call: Call) -> Value:
     return EMPTY
 
 
-def _archive_options(call: Call) -> Options:
+def _archive_options(call: Argv) -> Options:
     args = call.args
     if call.name in ("tar", "gtar", "bsdtar"):
         # `tar xzf f` and `tar -xzf f` are the same.
@@ -222,7 +222,7 @@ def _archive_options(call: Call) -> Options:
     return options(args, "dPo" if call.name == "unzip" else "")
 
 
-def _is_packing(call: Call) -> bool:
+def _is_packing(call: Argv) -> bool:
     first = call.texts[0] if call.args else ""
     if call.name in ("tar", "gtar", "bsdtar"):
         short = not first.startswith("--") and "c" in first.lstrip("-")[:8]
@@ -230,7 +230,7 @@ def _is_packing(call: Call) -> bool:
     return call.name in load_names("sevens") and first in load_names("packing_verbs")
 
 
-def _pack(call: Call, archive: Value | None, paths: list[Value]) -> Value:
+def _pack(call: Argv, archive: Datum | None, paths: list[Datum]) -> Datum:
     contents = [call.read(path) for path in paths if path.text not in ("-", "@")]
     packed = join(contents) if contents else call.incoming
     packed = unknown(*packed.labels, source=packed.source)
@@ -240,14 +240,14 @@ def _pack(call: Call, archive: Value | None, paths: list[Value]) -> Value:
     return packed
 
 
-def _cd(call: Call) -> None:
+def _cd(call: Argv) -> None:
     operands = options(call.args).operands
     if operands and operands[0].text and operands[0].text != "-":
         folder = call.shell.place(operands[0].text)
         call.shell.folder = folder if len(folder) <= _MAX_FOLDER else ""
 
 
-def _patch(call: Call) -> None:
+def _patch(call: Argv) -> None:
     for path in options(call.args, "pidDo").operands[:1]:
         tell_place(call.shell, path.text, call.incoming)
 
@@ -280,7 +280,7 @@ def _disabled_by() -> dict[str, tuple[re.Pattern[str], str]]:
     }
 
 
-def tell_miner(call: Call, name: str) -> None:
+def tell_miner(call: Argv, name: str) -> None:
     """Note a miner, by its name or by the pool that it is given."""
     bare = name.rpartition("/")[2].lower()
     pool = next((found for value in call.args if (found := _POOL.search(value.text[:400]))), None)
@@ -290,7 +290,7 @@ def tell_miner(call: Call, name: str) -> None:
         call.tell(Act.MINE, pool[0])
 
 
-def tell_agent_flags(call: Call) -> None:
+def tell_agent_flags(call: Argv) -> None:
     """Note flags that let an agent act without asking."""
     for value in call.args[:40]:
         if value.text.startswith("-") and (found := _agent_flags().match(value.text)):
@@ -300,7 +300,7 @@ def tell_agent_flags(call: Call) -> None:
         call.tell(Act.DISABLE, "agent-approval", " ".join(call.texts[1:12]))
 
 
-def _disabling(call: Call) -> Value:
+def _disabling(call: Argv) -> Datum:
     switched, what = _disabled_by()[call.name]
     text = " ".join(call.texts)
     if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
@@ -312,7 +312,7 @@ def _disabling(call: Call) -> Value:
     return unknown("host") if call.name == "sysctl" else EMPTY
 
 
-def _crontab(call: Call) -> Value:
+def _crontab(call: Argv) -> Datum:
     given = options(call.args, "ui")
     if given.has("-l -e -r"):
         return unknown("file:crontab", source="crontab") if given.has("-l") else EMPTY
@@ -336,7 +336,7 @@ def _crontab(call: Call) -> Value:
     return EMPTY
 
 
-def _at(call: Call) -> None:
+def _at(call: Argv) -> None:
     given = options(call.args, "fqt")
     path = given.first("-f")
     if given.has("-l -r -c") or (path is None and call.stdin is None):
@@ -352,7 +352,7 @@ def _at(call: Call) -> None:
     call.shell.run(content)
 
 
-def _launchctl(call: Call) -> None:
+def _launchctl(call: Argv) -> None:
     texts = call.texts
     verb = texts[0] if texts else ""
     if verb in ("load", "bootstrap", "submit", "start", "kickstart", "enable") and verb not in (
@@ -370,7 +370,7 @@ def _launchctl(call: Call) -> None:
         call.tell(Act.DISABLE, "security-service", " ".join(texts))
 
 
-def _service(call: Call) -> None:
+def _service(call: Argv) -> None:
     """Note units written here that start by themselves, and guards that are stopped."""
     words = [text for text in call.texts if not text.startswith("-")]
     stops = {"stop", "disable", "mask", "kill", "delete", "unload"}.intersection(words[:2])
@@ -388,7 +388,7 @@ def _service(call: Call) -> None:
                 )
 
 
-def _units(call: Call) -> list[str]:
+def _units(call: Argv) -> list[str]:
     return [
         path
         for path in call.shell.files
@@ -396,7 +396,7 @@ def _units(call: Call) -> list[str]:
     ]
 
 
-def _schedule(call: Call) -> None:
+def _schedule(call: Argv) -> None:
     """`schtasks /create /tr …`."""
     texts = [text.lower() for text in call.texts]
     if "/create" in texts:
@@ -406,7 +406,7 @@ def _schedule(call: Call) -> None:
             call.shell.snippet("powershell", call.args[at])
 
 
-def _registry(call: Call) -> None:
+def _registry(call: Argv) -> None:
     text = " ".join(call.texts)
     if call.texts[:1] and call.texts[0].lower() == "add":
         lowered = [word.lower() for word in call.texts]
@@ -421,11 +421,11 @@ def _registry(call: Call) -> None:
             call.tell(Act.DISABLE, "defender", text)
 
 
-def _capability(call: Call) -> None:
+def _capability(call: Argv) -> None:
     call.tell(Act.PRIVILEGE, "capability", " ".join(call.texts))
 
 
-def _membership(call: Call) -> None:
+def _membership(call: Argv) -> None:
     text = " ".join(call.texts)
     group = re.search(r"\b(?:docker|sudo|wheel|admin|root|lxd|disk|shadow|Administrators)\b", text)
     if group and re.search(
@@ -436,7 +436,7 @@ def _membership(call: Call) -> None:
         call.tell(Act.PRIVILEGE, "root-account", text)
 
 
-def _namespace(call: Call) -> Value:
+def _namespace(call: Argv) -> Datum:
     call.tell(Act.PRIVILEGE, "nsenter", " ".join(call.texts))
     at = 0
     while at < len(call.args) and call.args[at].text.startswith("-"):
@@ -444,7 +444,7 @@ def _namespace(call: Call) -> Value:
     return call.shell.invoke(call.args[at:], call.stdin)
 
 
-def _container(call: Call) -> Value:
+def _container(call: Argv) -> Datum:
     texts = call.texts
     found = load_matcher("privileged").search(" ".join(texts[:60]))
     if found:
@@ -461,7 +461,7 @@ def _container(call: Call) -> Value:
     if call.name in ("kubectl", "oc") and "get" in texts and "secret" in " ".join(texts):
         call.tell(Act.READ, f"credential:{call.name}", " ".join(texts))
         return unknown(f"credential:{call.name}", source=call.name)
-    entry: list[Value] = []
+    entry: list[Datum] = []
     while at < len(texts) and texts[at].startswith("-") and texts[at] != "--":
         if texts[at] == "--entrypoint":
             entry = call.args[at + 1 : at + 2]
@@ -470,7 +470,7 @@ def _container(call: Call) -> Value:
     return call.shell.invoke(inner, call.stdin) if inner else EMPTY
 
 
-def _keychain(call: Call) -> Value:
+def _keychain(call: Argv) -> Datum:
     text = " ".join(call.texts)
     if call.name == "security" and not load_matcher("keychain_verbs").match(text):
         return EMPTY
@@ -487,11 +487,11 @@ def _keychain(call: Call) -> Value:
     return unknown("keychain", source=call.name)
 
 
-def _miner(call: Call) -> None:
+def _miner(call: Argv) -> None:
     tell_miner(call, call.name)
 
 
-def _backups(call: Call) -> None:
+def _backups(call: Argv) -> None:
     text = " ".join(call.texts).lower()
     if re.search(
         r"delete (?:shadows|catalog|systemstatebackup)|shadowcopy delete"
@@ -501,7 +501,7 @@ def _backups(call: Call) -> None:
         call.tell(Act.WIPE, "shadow-copies", text)
 
 
-def _logs(call: Call) -> Value:
+def _logs(call: Argv) -> Datum:
     text = " ".join(call.texts)
     if re.search(r"--vacuum-(?:time|size)|--rotate|erase --all", text):
         call.tell(Act.WIPE, "logs", text)
@@ -510,7 +510,7 @@ def _logs(call: Call) -> Value:
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value | None]] = {
+HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "copy": _copy,
     "link": _link,
     "remove": _remove,

@@ -12,9 +12,9 @@ from prowess.safety.facts import Act
 from prowess.safety.languages.shell.state import (
     EMPTY,
     NOTHING,
-    Call,
+    Argv,
+    Datum,
     Options,
-    Value,
     join,
     load_names,
     options,
@@ -107,15 +107,15 @@ _MAX_FORMAT = 20_000
 _TEMPORARY = "/tmp/tmp.XXXXXX"  # noqa: S108
 
 
-def _quiet(_call: Call) -> Value:
+def _quiet(_call: Argv) -> Datum:
     return unknown()
 
 
-def _nothing(_call: Call) -> None:
+def _nothing(_call: Argv) -> None:
     return
 
 
-def _echo(call: Call) -> Value:
+def _echo(call: Argv) -> Datum:
     args = list(call.args)
     escapes = False
     while args and re.fullmatch(r"-[neE]{1,3}", args[0].text):
@@ -124,7 +124,7 @@ def _echo(call: Call) -> Value:
     return rewritten(value, unescape(value.text)) if escapes else value
 
 
-def rewritten(value: Value, text: str, *steps: str) -> Value:
+def rewritten(value: Datum, text: str, *steps: str) -> Datum:
     """Return `value` with another text at the same place; with `steps` it was hidden before."""
     if text == value.text:
         return value
@@ -134,7 +134,7 @@ def rewritten(value: Value, text: str, *steps: str) -> Value:
     return replace(value, text=text, pieces=pieces, steps=(*value.steps, *steps), labels=labels)
 
 
-def _printf(call: Call) -> Value:
+def _printf(call: Argv) -> Datum:
     args = call.args
     if args and args[0].text == "--":
         args = args[1:]
@@ -146,7 +146,7 @@ def _printf(call: Call) -> Value:
     return _format(args) if args else EMPTY
 
 
-def _format(args: list[Value]) -> Value:
+def _format(args: list[Datum]) -> Datum:
     pattern, rest = args[0], args[1:]
     if len(rest) == 1 and pattern.text.strip() in ("%s", "%s\\n", "%b", "%b\\n", "%s\\n\\n"):
         text = rest[0].text
@@ -175,27 +175,27 @@ def _next_argument(found: re.Match[str], queue: deque[str]) -> str:
     return queue.popleft() if queue else ""
 
 
-def files_or_input(call: Call, operands: list[Value]) -> Value:
+def files_or_input(call: Argv, operands: list[Datum]) -> Datum:
     """Return what the operands hold, or what comes in where there are none."""
     values = [call.incoming if path.text == "-" else call.read(path) for path in operands]
     return join(values) if values else call.incoming
 
 
-def _cat(call: Call) -> Value:
+def _cat(call: Argv) -> Datum:
     return files_or_input(call, options(call.args, "ncLbs").operands)
 
 
-def _passing(call: Call, operands: list[Value]) -> Value:
+def _passing(call: Argv, operands: list[Datum]) -> Datum:
     data = files_or_input(call, operands)
     return unknown(*data.labels, source=data.source)
 
 
-def _filter(call: Call) -> Value:
+def _filter(call: Argv) -> Datum:
     """A command that reads files or input and prints some of it."""
     return _passing(call, options(call.args, "ktnFfdw").operands)
 
 
-def _searcher(call: Call) -> Value:
+def _searcher(call: Argv) -> Datum:
     """`grep` and kin: a pattern first, then files."""
     given = options(call.args, "efmABCdDgt --regexp --file --glob --type")
     files = given.operands if given.has("-e -f --regexp") else given.operands[1:]
@@ -204,7 +204,7 @@ def _searcher(call: Call) -> Value:
     return _passing(call, files)
 
 
-def program(call: Call) -> Value:
+def program(call: Argv) -> Datum:
     """Read `sed`, `awk`, `jq`: a program first, then files."""
     args, extra = _jq_arguments(call.args) if call.name == "jq" else (call.args, NOTHING)
     letters = {"jq": "", "sed": "ef"}.get(call.name, "efFvi")
@@ -215,13 +215,13 @@ def program(call: Call) -> Value:
         _edit_in_place(call, given, files)
         return EMPTY
     if given.has("-n --null-input") and call.name == "jq":
-        return Value("", extra, known=False)
+        return Datum("", extra, known=False)
     return _passing(call, files).with_labels(*extra)
 
 
-def _jq_arguments(args: list[Value]) -> tuple[list[Value], frozenset[str]]:
+def _jq_arguments(args: list[Datum]) -> tuple[list[Datum], frozenset[str]]:
     """Return the arguments without `--arg NAME VALUE`, and the labels of the values."""
-    rest: list[Value] = []
+    rest: list[Datum] = []
     labels: frozenset[str] = NOTHING
     at = 0
     while at < len(args):
@@ -234,7 +234,7 @@ def _jq_arguments(args: list[Value]) -> tuple[list[Value], frozenset[str]]:
     return rest, labels
 
 
-def _edit_in_place(call: Call, given: Options, files: list[Value]) -> None:
+def _edit_in_place(call: Argv, given: Options, files: list[Datum]) -> None:
     script = given.first("-e --expression") or (given.operands[0] if given.operands else EMPTY)
     for path in files:
         if path.text and not path.text.startswith("s/"):
@@ -242,30 +242,30 @@ def _edit_in_place(call: Call, given: Options, files: list[Value]) -> None:
             tell_place(call.shell, path.text, replace(script, known=False))
 
 
-def _tee(call: Call) -> Value:
+def _tee(call: Argv) -> Datum:
     given = options(call.args)
     for path in given.operands:
         write_file(call.shell, path, call.incoming, append=given.has("-a --append"))
     return call.incoming
 
 
-def _read(call: Call) -> None:
+def _read(call: Argv) -> None:
     given = options(call.args, "pdnNtuia")
     data = call.stdin if call.stdin is not None else unknown("input")
-    for value in given.operands or [Value("REPLY")]:
+    for value in given.operands or [Datum("REPLY")]:
         call.shell.variables[value.text] = replace(
             data, text=data.text if data.known else f"${value.text}"
         )
 
 
-def environment(call: Call) -> Value:
+def environment(call: Argv) -> Datum:
     """Return the whole environment, and note that it is read."""
     if not call.alone:
         call.tell(Act.READ, "env", call.name)
     return unknown("env", source="env")
 
 
-def _printenv(call: Call) -> Value:
+def _printenv(call: Argv) -> Datum:
     if not call.args:
         return environment(call)
     labels = [f"env:{text}" for text in call.texts if not text.startswith("-")]
@@ -274,7 +274,7 @@ def _printenv(call: Call) -> Value:
     return unknown(*labels)
 
 
-def _set_text(call: Call) -> Value:
+def _set_text(call: Argv) -> Datum:
     texts = call.texts
     if not texts:
         return environment(call)
@@ -285,7 +285,7 @@ def _set_text(call: Call) -> Value:
     return EMPTY
 
 
-def _declare(call: Call) -> Value:
+def _declare(call: Argv) -> Datum:
     exported = call.name == "export" or any(t.startswith("-") and "x" in t for t in call.texts[:1])
     if not call.args or call.texts[0] == "-p":
         return environment(call) if call.name in ("export", "declare", "typeset") else EMPTY
@@ -302,20 +302,20 @@ def _declare(call: Call) -> Value:
     return EMPTY
 
 
-def _unset(call: Call) -> None:
+def _unset(call: Argv) -> None:
     for text in call.texts:
         call.shell.variables.pop(text, None)
         if text in ("HISTFILE", "HISTSIZE"):
             call.tell(Act.DISABLE, "history", text)
 
 
-def _mktemp(call: Call) -> Value:
+def _mktemp(call: Argv) -> Datum:
     operands = options(call.args, "pt").operands
     name = operands[0].text if operands else _TEMPORARY
     return unknown(text=name)
 
 
-def _path_part(call: Call) -> Value:
+def _path_part(call: Argv) -> Datum:
     operands = options(call.args, "s").operands
     if not operands:
         return EMPTY
@@ -323,14 +323,14 @@ def _path_part(call: Call) -> Value:
     part = {"basename": tail, "dirname": head or "."}.get(call.name, operands[0].text)
     if call.name == "basename" and len(operands) > 1:
         part = part.removesuffix(operands[1].text)
-    return Value(part, operands[0].labels, known=operands[0].known)
+    return Datum(part, operands[0].labels, known=operands[0].known)
 
 
-def _host(_call: Call) -> Value:
+def _host(_call: Argv) -> Datum:
     return unknown("host", source="host")
 
 
-def _clipboard(call: Call) -> Value:
+def _clipboard(call: Argv) -> Datum:
     pasted = call.name in ("pbpaste", "wl-paste", "Get-Clipboard") or any(
         text in ("-o", "-out", "--output") for text in call.texts
     )
@@ -341,7 +341,7 @@ def _clipboard(call: Call) -> Value:
     return unknown("clipboard", source="clipboard")
 
 
-def _history(call: Call) -> Value:
+def _history(call: Argv) -> Datum:
     if any(text in ("-c", "-cw", "-d", "-p") for text in call.texts[:1]):
         call.tell(Act.WIPE, "history")
         return EMPTY
@@ -352,7 +352,7 @@ def _history(call: Call) -> Value:
     return unknown("history", source="history")
 
 
-def _alias(call: Call) -> None:
+def _alias(call: Argv) -> None:
     for value in call.args:
         name, equals, text = value.text.partition("=")
         if equals:
@@ -361,7 +361,7 @@ def _alias(call: Call) -> None:
             call.shell.run(body)
 
 
-def _list(call: Call) -> Value:
+def _list(call: Argv) -> Datum:
     operands = options(call.args, "IwT").operands
     labels = [
         f"file:{path.text}" if not is_agent_path(path.text) else "memory" for path in operands[:8]
@@ -369,23 +369,23 @@ def _list(call: Call) -> Value:
     return unknown(*labels)
 
 
-def table(handler: Callable[[Call], Value], *rows: str) -> dict[str, Callable[[Call], Value]]:
+def table(handler: Callable[[Argv], Datum], *rows: str) -> dict[str, Callable[[Argv], Datum]]:
     """Return `handler` for each name in `rows`."""
     return dict.fromkeys(" ".join(rows).split(), handler)
 
 
-def _decoded(call: Call, data: Value, encoding: str, text: str | None) -> Value:
+def _decoded(call: Argv, data: Datum, encoding: str, text: str | None) -> Datum:
     call.tell(Act.DECODE, encoding, "", data.labels)
     if text is None or not data.known:
         return unknown("decoded", *data.labels, source=data.source)
     start = data.pieces[0][0] if data.pieces else call.shell.start
-    return Value(
+    return Datum(
         text, data.labels | {"decoded"}, data.source, known=True,
         pieces=((start, len(text), False),), steps=(*data.steps, encoding),
     )  # fmt: skip
 
 
-def _base64(call: Call) -> Value:
+def _base64(call: Argv) -> Datum:
     given = options(call.args, "iwbo --wrap --break --input --output")
     data = files_or_input(call, given.values("-i --input") or given.operands)
     if not given.has("-d -D --decode"):
@@ -395,7 +395,7 @@ def _base64(call: Call) -> Value:
     )
 
 
-def _openssl(call: Call) -> Value:
+def _openssl(call: Argv) -> Datum:
     verb = call.texts[0] if call.args else ""
     if verb == "s_client":
         from_host = next((b.text for a, b in pairwise(call.args) if a.text == "-connect"), "")
@@ -414,7 +414,7 @@ def _openssl(call: Call) -> Value:
     return _to_file(call, _decoded(call, data, "base64" if plain else "cipher", text), "-out")
 
 
-def _to_file(call: Call, output: Value, *flags: str) -> Value:
+def _to_file(call: Argv, output: Datum, *flags: str) -> Datum:
     """Write the output to the file that an option names, if one does."""
     for flag, path in pairwise(call.args):
         if flag.text in flags:
@@ -426,13 +426,13 @@ def _to_file(call: Call, output: Value, *flags: str) -> Value:
 _PLAIN_ENC = 5
 
 
-def _tell_connection(call: Call, host: str) -> None:
+def _tell_connection(call: Argv, host: str) -> None:
     call.tell(Act.FETCH, host)
     if call.incoming.labels:
         call.tell(Act.SEND, host, "tcp", call.incoming.labels)
 
 
-def _xxd(call: Call) -> Value:
+def _xxd(call: Argv) -> Datum:
     given = options(call.args, "lscgo")
     data = files_or_input(call, given.operands)
     if not any(text.startswith(("-r", "-pr", "-ps -r")) for text in call.texts):
@@ -440,14 +440,14 @@ def _xxd(call: Call) -> Value:
     return _decoded(call, data, "hex", decode_hex(data.text) if data.known else None)
 
 
-def _rev(call: Call) -> Value:
+def _rev(call: Argv) -> Datum:
     data = files_or_input(call, options(call.args).operands)
     if not data.known or not data.text:
         return unknown(*data.labels, source=data.source)
     return _decoded(call, data, "reversed", "\n".join(line[::-1] for line in data.text.split("\n")))
 
 
-def _tr(call: Call) -> Value:
+def _tr(call: Argv) -> Datum:
     data = call.incoming
     given = options(call.args)
     if given.has("-s -c -C") or not data.known or not data.text or not given.operands:
@@ -459,7 +459,7 @@ def _tr(call: Call) -> Value:
     return _decoded(call, data, "characters", text) if text != data.text else data
 
 
-def _unpacker(call: Call) -> Value:
+def _unpacker(call: Argv) -> Datum:
     """`gunzip`, `xz -d`, `uudecode`: what comes out was packed."""
     given = options(call.args, "oSr --output --recipient --passphrase")
     data = files_or_input(call, given.operands)
@@ -489,7 +489,7 @@ _ENDINGS = {
 
 
 # The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Call], Value | None]] = {
+HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "nothing": _nothing,
     "quiet": _quiet,
     "filter": _filter,

@@ -97,7 +97,7 @@ class Command:
 
 
 @dataclass(slots=True)
-class Group:
+class Compound:
     """Commands that belong together: `( )`, `{ }`, `if`, `for`, `while`, `case`, a function."""
 
     kind: str
@@ -114,13 +114,13 @@ class Group:
 class Pipeline:
     """Commands joined by `|`; a single command is a pipeline of one."""
 
-    stages: list[Command | Group]
+    stages: list[Command | Compound]
     start: int
     end: int
 
 
 @dataclass(slots=True)
-class Script:
+class ShellScript:
     """A whole text, read."""
 
     body: list[Pipeline]
