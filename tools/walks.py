@@ -33,7 +33,7 @@ from prowess.runtime.route.answer import Caller, Surface
 from prowess.wiring.library import open_runtime
 from prowess.wiring.mcp import open_service
 from prowess.wiring.serve import ServeRequest, listening, open_gateway
-from prowess.wiring.warm_hook import HookDesk
+from prowess.wiring.warm_hook import WarmHooks
 
 _PACKAGE = str(Path(prowess.__file__).parent) + os.sep
 _MESSAGE = "write the release notes for this version"
@@ -176,7 +176,7 @@ def _route_cold_hook(walk: Walk, work: Path) -> None:
 
 def _route_warm_hook(walk: Walk, work: Path) -> None:
     with open_runtime(work) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         asked = HookQuestion(dict(os.environ), str(work), _payload(work))
         desk.answer(asked)
         with walk.on():

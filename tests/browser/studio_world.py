@@ -27,7 +27,7 @@ from prowess.runtime.usage import UsageLog, Use, names_known
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
-from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway, studio_files
+from prowess.wiring.serve import ServedGateway, ServeRequest, listening, open_gateway, studio_files
 from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import Evidence, Proposal, Source
@@ -69,7 +69,7 @@ class StudioWorld:
         self.work, self.review = root / "work", root / "review"
         self.port = 0
         self.token = TOKEN
-        self.gateway: Gateway
+        self.gateway: ServedGateway
         self.tools: Server
         # By what became of it, or what it is: the ids of proposals.
         self.proposals: dict[str, str] = {}
@@ -361,7 +361,7 @@ def _serving(world: StudioWorld, choice: Choice) -> Iterator[None]:
             assert not thread.is_alive()
 
 
-def _make_live(gateway: Gateway) -> None:
+def _make_live(gateway: ServedGateway) -> None:
     mount: Any = gateway.app.routes[-1]
     # The last route is the page: the app behind it is asked for its files each time.
     mount.app._app = _Live()  # noqa: SLF001

@@ -24,7 +24,7 @@ from prowess.runtime.run import Run
 from prowess.wire import routing as wire_routing
 from prowess.wiring.library import USAGE_FILE, open_runtime
 from prowess.wiring.mcp import open_service
-from prowess.wiring.warm_hook import HookDesk
+from prowess.wiring.warm_hook import WarmHooks
 
 from .connect_bench import hooked, two_skills, words_only
 from .world import NO_SUCH_BIN, Json, World, requires
@@ -87,7 +87,7 @@ def cold_hook(world: World) -> Iterator[Ask]:
 @contextmanager
 def warm_hook(world: World) -> Iterator[Ask]:
     with open_runtime(world.workspace, environ=world.env()) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
 
         def ask(message: str) -> Fit:
             raw = json.dumps(_payload(world, message)).encode()

@@ -15,7 +15,7 @@ from tests.integration.gateway_world import PATIENCE_S, TOKEN, Peer, World, ask,
 
 from prowess.gateway.calls import Json
 from prowess.gateway.server import gateway_server
-from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway
+from prowess.wiring.serve import ServedGateway, ServeRequest, listening, open_gateway
 
 # Words alone find the skill: loading the encoder would take longer than the tests.
 QUICK: Mapping[str, Any] = {"routing": {"encoder": "none"}}
@@ -31,7 +31,7 @@ class House:
         self.home, self.state, self.work = root / "home", root / "state", root / "work"
         for folder in (self.home, self.state, self.work):
             folder.mkdir(parents=True, exist_ok=True)
-        self.gateway: Gateway
+        self.gateway: ServedGateway
         self.world: World
 
     @property

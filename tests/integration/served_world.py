@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from prowess.gateway.server import gateway_server
-from prowess.wiring.serve import Gateway, ServeRequest, listening, open_gateway
+from prowess.wiring.serve import ServedGateway, ServeRequest, listening, open_gateway
 
 TOKEN = "canary-token-41d7e0"  # noqa: S105 - of a gateway that lives for a test
 # Words alone find the skill: loading the encoder would take longer than the tests.
@@ -27,7 +27,7 @@ class Served:
         for folder in (self.home, self.state, self.work / "skills"):
             folder.mkdir(parents=True, exist_ok=True)
         self.port = 0
-        self.gateway: Gateway
+        self.gateway: ServedGateway
 
     @property
     def url(self) -> str:

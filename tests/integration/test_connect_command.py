@@ -12,7 +12,7 @@ import pytest
 from prowess.cli.main import main
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import Scope
+from prowess.hooks.registrations import ConnectScope
 from prowess.host.harness.settings_files import own_program
 from prowess.runtime.harness.connect import Connecting, ConnectRequest
 from prowess.runtime.harness.difference import file_difference
@@ -378,7 +378,7 @@ def test_what_is_registered_can_be_asked_for_also_where_a_file_is_broken(
     connecting.apply(connecting.plan(ConnectRequest(harness=Harness.CLAUDE_CODE)))
     (world / "home" / ".claude.json").write_text("{")
 
-    hooks, server = connecting.found(Harness.CLAUDE_CODE, Scope.USER).values()
+    hooks, server = connecting.found(Harness.CLAUDE_CODE, ConnectScope.USER).values()
 
     assert not isinstance(hooks, str)
     assert hooks.events == ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
@@ -416,12 +416,12 @@ def test_whoever_reads_the_hooks_of_another_harness_too_is_named(
     connecting: Connecting, first: Harness
 ) -> None:
     second = Harness.VSCODE if first is Harness.COPILOT else Harness.COPILOT
-    alone = connecting.plan(ConnectRequest(harness=first, scope=Scope.PROJECT))
+    alone = connecting.plan(ConnectRequest(harness=first, scope=ConnectScope.PROJECT))
     connecting.apply(alone)
 
-    both = connecting.plan(ConnectRequest(harness=second, scope=Scope.PROJECT))
+    both = connecting.plan(ConnectRequest(harness=second, scope=ConnectScope.PROJECT))
     connecting.apply(both)
-    again = connecting.plan(ConnectRequest(harness=second, scope=Scope.PROJECT))
+    again = connecting.plan(ConnectRequest(harness=second, scope=ConnectScope.PROJECT))
 
     assert not any("call us twice" in note for note in alone.notes)
     assert any(f"{second} may run the hooks of {first}" in note for note in both.notes)
@@ -431,11 +431,11 @@ def test_whoever_reads_the_hooks_of_another_harness_too_is_named(
 def test_in_a_project_the_kept_files_are_told_of_before_somebody_commits_them(
     world: Path, connecting: Connecting
 ) -> None:
-    fresh = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=Scope.PROJECT))
+    fresh = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=ConnectScope.PROJECT))
     (world / "work" / ".gemini").mkdir()
     (world / "work" / ".gemini" / "settings.json").write_text('{"theme": "dark"}')
 
-    changed = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=Scope.PROJECT))
+    changed = connecting.plan(ConnectRequest(harness=Harness.GEMINI, scope=ConnectScope.PROJECT))
 
     assert not any("prowess-backup" in note for note in fresh.notes)
     assert any("prowess-backup" in note for note in changed.notes)

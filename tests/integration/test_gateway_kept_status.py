@@ -8,7 +8,7 @@ import pytest
 from prowess.gateway.calls import Client, EncodedPayload, Json, RpcCall
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.skills import skill_methods
-from prowess.wiring.serve import Gateway, ServeRequest, open_gateway
+from prowess.wiring.serve import ServedGateway, ServeRequest, open_gateway
 
 
 def _write(workspace: Path, name: str) -> None:
@@ -18,14 +18,14 @@ def _write(workspace: Path, name: str) -> None:
 
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Gateway:
+def gateway(tmp_path: Path) -> ServedGateway:
     _write(tmp_path / "work", "roses")
     environ = {"HOME": str(tmp_path), "PATH": ""}
     request = ServeRequest(workspace=str(tmp_path / "work"))
     return open_gateway(request, home=str(tmp_path / "state"), environ=environ)
 
 
-def _status(gateway: Gateway) -> Json:
+def _status(gateway: ServedGateway) -> Json:
     method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
     call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
     with ThreadPoolExecutor(8) as threads:
@@ -36,13 +36,13 @@ def _status(gateway: Gateway) -> Json:
     return found
 
 
-def test_everybody_who_asks_at_once_gets_the_one_report(gateway: Gateway) -> None:
+def test_everybody_who_asks_at_once_gets_the_one_report(gateway: ServedGateway) -> None:
     names = [row["name"] for row in _status(gateway)["skills"]]
 
     assert "roses" in names
 
 
-def test_a_change_is_in_the_next_report(gateway: Gateway, tmp_path: Path) -> None:
+def test_a_change_is_in_the_next_report(gateway: ServedGateway, tmp_path: Path) -> None:
     method = next(one for one in skill_methods(gateway.services) if one.name == "skills.status")
     call = RpcCall(method=method.name, params=given.StatusParams(), client=Client(id="test"))
     before = method.answer(call)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from prowess.hooks.harness import Harness
-from prowess.hooks.samples import SAMPLES, Sample
+from prowess.hooks.samples import SAMPLES, PayloadSample
 from prowess.host.harness.call_records import FILE_NAME, HookLog
 from prowess.host.harness.hook_client import ask
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
@@ -22,7 +22,7 @@ from prowess.host.models.local import OnnxEncoder
 from prowess.runtime.ports import Vectors
 from prowess.wiring import open_runtime
 from prowess.wiring.hook import answer_alone, answer_hook
-from prowess.wiring.warm_hook import HookDesk, serving_hooks
+from prowess.wiring.warm_hook import WarmHooks, serving_hooks
 
 HEAVY = ("click", "pydantic", "sqlalchemy", "mcp", "starlette", "uvicorn", "httpx", "rich")
 FORMS = (
@@ -118,7 +118,7 @@ def _context(answer: str) -> str:
     return said
 
 
-def _here(sample: Sample, world: World) -> bytes:
+def _here(sample: PayloadSample, world: World) -> bytes:
     """Return a sample as it would come from the world's own folder."""
     return sample.payload.replace(b'"/repo"', json.dumps(str(world.work)).encode())
 
@@ -299,11 +299,11 @@ def test_its_help_says_who_registers_it(world: World) -> None:
     "sample", SAMPLES, ids=lambda one: f"{one.harness.value}-{one.event}-{one.moment.value}"
 )
 def test_every_sample_is_answered_in_the_schema_of_its_harness(
-    world: World, sample: Sample
+    world: World, sample: PayloadSample
 ) -> None:
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
         said = answer_hook(sample.payload, sample.environ, runtime=runtime)
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         warm = desk.answer(HookQuestion(sample.environ, str(world.work), _here(sample, world)))
         desk.close()
 
@@ -367,7 +367,7 @@ def test_in_a_subfolder_the_skills_of_the_project_are_named_with_a_gateway_and_w
 
     alone = world.hook(payload, named)
     with open_runtime(None, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         warm = desk.answer(HookQuestion(named, "/", payload))
         desk.close()
 
@@ -439,7 +439,7 @@ def test_a_gateway_loads_before_the_first_prompt_what_that_would_wait_for(
 ) -> None:
     world.configure(encoder="bundled")
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         desk.warm()
         _wait_until_warm()
         ahead = list(encoded)
@@ -475,7 +475,7 @@ def test_a_gateway_that_stops_at_once_does_not_wait_for_the_model(
 ) -> None:
     world.configure(encoder="bundled")
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         desk.close()
         desk.warm()
         desk.close()
@@ -492,7 +492,7 @@ def test_trouble_while_warming_is_told_by_its_kind_and_nothing_is_lost(
     monkeypatch.setattr(OnnxEncoder, "encode", fail)
     world.configure(encoder="bundled")
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         desk.warm()
         _wait_until_warm()
         desk.close()
@@ -503,7 +503,7 @@ def test_trouble_while_warming_is_told_by_its_kind_and_nothing_is_lost(
 
 def test_a_gateway_sees_a_skill_that_came_a_moment_ago(world: World) -> None:
     with open_runtime(None, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         before = desk.answer(HookQuestion({}, "/", world.payload(prompt="bake a sourdough bread")))
         text = FORMS.replace("pdf-forms", "bread").replace("PDF forms", "sourdough bread")
         world.skill("bread", text)
@@ -516,7 +516,7 @@ def test_a_gateway_sees_a_skill_that_came_a_moment_ago(world: World) -> None:
 
 def test_a_gateway_notes_what_it_routed(world: World) -> None:
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         desk.answer(HookQuestion({}, "/", world.payload()))
         desk.close()
         report = runtime.usage.report(agent_id=None, skill=None, after=0, limit=10)
@@ -528,7 +528,7 @@ def test_a_gateway_counts_a_prompt_that_no_skill_fits_and_nothing_that_nobody_ty
     world: World,
 ) -> None:
     with open_runtime(world.work, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         for prompt in ("bake a sourdough bread", "/help", "", PROMPT):
             desk.answer(HookQuestion({}, "/", world.payload(prompt=prompt)))
         desk.answer(HookQuestion({}, "/", world.payload("SessionStart", source="startup")))
@@ -560,7 +560,7 @@ def _transcript(folder: Path, text: str) -> Path:
 def _learned(world: World, *payloads: bytes) -> list[Any]:
     """Let a gateway hear of turns, and return what it proposes."""
     with open_runtime(None, home=world.state, environ=world.environ) as runtime:
-        desk = HookDesk(runtime)
+        desk = WarmHooks(runtime)
         desk.start()
         for payload in payloads:
             assert desk.answer(HookQuestion({}, str(world.work), payload)) == ""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prowess.host.models.endpoint import EndpointModel
-from prowess.runtime.scan import Reviewer
+from prowess.runtime.scan import ScanReviewer
 from prowess.safety.model import ScanVerdict
 from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
 from prowess.safety.scan import scan
@@ -96,7 +96,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def review(url: str, *, timeout_s: float = 10.0) -> ReviewOutcome:
     model = EndpointModel(url, name="m", timeout_s=timeout_s, pause_s=0)
-    return Reviewer(model, lambda: secrets.token_hex(16)).review(FILES, REPORT)
+    return ScanReviewer(model, lambda: secrets.token_hex(16)).review(FILES, REPORT)
 
 
 def test_a_model_that_answers_well_raises_what_the_rules_let_pass(server: Server) -> None:

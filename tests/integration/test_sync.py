@@ -21,7 +21,7 @@ from prowess.host.files import transaction as folder_swap
 from prowess.host.files.containment import Hook, Root
 from prowess.host.sources.skill_files import SkillFolders
 from prowess.host.writers.sync import LOCK, FolderTargets, Patience
-from prowess.runtime.scan import ScanService, Tools
+from prowess.runtime.scan import ScanPorts, ScanService
 from prowess.runtime.sync import SyncReport, SyncRequest, SyncService
 from prowess.runtime.sync_plan import SyncAction
 from prowess.safety.intake.ledger import Limits
@@ -49,7 +49,7 @@ class _NothingAccepted:
 
 def _scanning() -> ScanService:
     return ScanService(
-        Tools(
+        ScanPorts(
             acceptances=_NothingAccepted(),
             egress=dict,
             trusted_names=tuple,

@@ -157,7 +157,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ApprovalQuestion:
     """What a person is asked, and the call that their yes allows."""
 
     shown: str
@@ -168,7 +168,7 @@ class WorkshopCalls:
     """Answers calls whose arguments are checked already."""
 
     def __init__(
-        self, run: AsyncRun, shelf: Shelf, allowed: Callable[[Question], Awaitable[bool]]
+        self, run: AsyncRun, shelf: Shelf, allowed: Callable[[ApprovalQuestion], Awaitable[bool]]
     ) -> None:
         self._run, self._shelf, self._allowed = run, shelf, allowed
 
@@ -218,7 +218,7 @@ class WorkshopCalls:
             return _NO.format(waits="")
         return await self._approved(question)
 
-    async def _approved(self, question: Question) -> str:
+    async def _approved(self, question: ApprovalQuestion) -> str:
         return await asyncio.to_thread(self._told, question.call, by_person=True)
 
     def _told(self, given: Mapping[str, Any], *, by_person: bool = False) -> str:
@@ -240,17 +240,17 @@ class WorkshopCalls:
         return self._run.workshop.inspect(proposal_id, agent_id=self._run.agent_id)
 
 
-def to_apply(proposal: Proposal, shelf: Shelf) -> Question:
+def to_apply(proposal: Proposal, shelf: Shelf) -> ApprovalQuestion:
     """Return the question whether a proposal is written as it is now.
 
     Raises:
         NotShown: the change is too long to be judged.
     """
     shown = shown_change([_head("apply", proposal), *difference(proposal, shelf.live)])
-    return Question(shown=shown, call=_bound("apply", proposal))
+    return ApprovalQuestion(shown=shown, call=_bound("apply", proposal))
 
 
-def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> Question:
+def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> ApprovalQuestion:
     """Return the question that an apply, a rollback or a revision of `proposal` needs.
 
     Raises:
@@ -262,11 +262,11 @@ def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> Que
         files = [f"- skills/{proposal.skill}/{path}" for path in proposal.change.files]
         said = "What these files were before it comes back:"
         shown = shown_change([_head("take back", proposal), said, *files])
-        return Question(shown=shown, call=_bound("rollback", proposal))
+        return ApprovalQuestion(shown=shown, call=_bound("rollback", proposal))
     texts = {name: str(given[name]) for name in _REVISED if given.get(name)}
     lines = [f"+ {line}" for name in texts for line in f"{name}: {texts[name]}".split("\n")]
     shown = shown_change([_head("revise", proposal), *lines])
-    return Question(shown=shown, call={**texts, **_bound("revise", proposal)})
+    return ApprovalQuestion(shown=shown, call={**texts, **_bound("revise", proposal)})
 
 
 def _check(given: Mapping[str, Any], proposal: Proposal) -> None:

@@ -48,10 +48,10 @@ from prowess.agents.chat_tools import ChatTools, ChatToolset, Hands
 from prowess.agents.conversation import (
     Before,
     Conversation,
+    ConversationTurn,
     Lines,
     Prepared,
     Preparing,
-    Turn,
     broken_off,
     calls_in,
     transcript,
@@ -60,7 +60,7 @@ from prowess.agents.events import (
     Channel,
     Event,
     Interrupted,
-    Proposed,
+    ProposalMade,
     TextDelta,
     ToolAnswered,
     ToolCalled,
@@ -241,7 +241,7 @@ _STOPPED, _FAILED = "[stopped by the user]", "[the answer broke off here]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatPlace:
+class ChatPorts:
     """The world of a chat."""
 
     open_run: Callable[[str], RunContext]
@@ -266,7 +266,7 @@ class _Outcome:
 class ChatAgent:
     """Talks to a model about one conversation, one turn at a time."""
 
-    def __init__(self, opened: Opened, place: ChatPlace, conversation: Conversation) -> None:
+    def __init__(self, opened: Opened, place: ChatPorts, conversation: Conversation) -> None:
         self.conversation = conversation
         self.model_name = opened.name
         self._place = place
@@ -372,7 +372,7 @@ class ChatAgent:
 class _Turn:
     """The steps of one turn."""
 
-    def __init__(self, agent: ChatAgent, place: ChatPlace, run: AsyncRun, channel: Channel) -> None:
+    def __init__(self, agent: ChatAgent, place: ChatPorts, run: AsyncRun, channel: Channel) -> None:
         self._agent, self._place, self._run, self._channel = agent, place, run, channel
         self._tools = ChatTools(run, place.hands, channel)
 
@@ -430,7 +430,7 @@ class _Turn:
         skills.update(
             {name: self._run.skill(name).content_hash for name in self._tools.read_skills}
         )
-        conversation.add(Turn(words=message, messages=outcome.messages, skills=skills))
+        conversation.add(ConversationTurn(words=message, messages=outcome.messages, skills=skills))
         try:
             self._place.keep(conversation)
         except ProwessError as error:
@@ -445,7 +445,7 @@ class _Turn:
             return
         for proposal in proposals:
             self._channel.put(
-                Proposed(
+                ProposalMade(
                     id=proposal.id,
                     skill_name=proposal.skill,
                     title=proposal.title,

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from prowess.agents.approval import NotShown, Question, Shelf, WorkshopCalls, shown_command
+from prowess.agents.approval import ApprovalQuestion, NotShown, Shelf, WorkshopCalls, shown_command
 from prowess.agents.events import ApprovalAsked, Channel, Choice, SkillLoaded, ToolOutput
 from prowess.agents.tools import (
     ChatFiles,
@@ -95,7 +95,7 @@ _MAIN_ARGUMENTS = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Approvals:
+class CommandApprovals:
     """The commands that a person allowed for as long as the chat lasts."""
 
     # The tool, and the very command.
@@ -112,7 +112,7 @@ class Hands:
     processes: Processes
     # The start of a command line that hands text to the system's shell.
     shell: tuple[str, ...] = ("/bin/sh", "-c")
-    approvals: Approvals = field(default_factory=Approvals)
+    approvals: CommandApprovals = field(default_factory=CommandApprovals)
     # Variables that no command sees unless a skill declares them.
     keys: frozenset[str] = frozenset()
     shelf: Shelf
@@ -157,7 +157,7 @@ class ChatTools:
         return check_call(self._run, name, arguments)
 
     async def _workshop(self, given: Mapping[str, Any], call_id: str) -> str:
-        async def allowed(question: Question) -> bool:
+        async def allowed(question: ApprovalQuestion) -> bool:
             call = json.dumps(question.call, ensure_ascii=False, sort_keys=True)
             asked = ApprovalAsked(
                 call_id=call_id,

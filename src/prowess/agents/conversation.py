@@ -200,7 +200,7 @@ _Part = TypeVar("_Part", ModelRequestPart, ModelResponsePart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ConversationTurn:
     """One message of a person and everything that came of it."""
 
     words: str
@@ -217,9 +217,9 @@ class Conversation:
     session_id: str
     workspace: str = ""
     agent_id: str = ""
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[ConversationTurn] = field(default_factory=list)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: ConversationTurn) -> None:
         """Keep a turn; the oldest go where there are too many."""
         words = _cut(turn.words, MOST_TURN_CHARS // 10)
         plain = tuple(_without_instructions(turn.messages))
@@ -227,9 +227,9 @@ class Conversation:
         while len(self.turns) > 1 and sum(one.chars for one in self.turns) > MOST_KEPT_CHARS:
             del self.turns[0]
 
-    def recalled(self, most: int = MOST_SENT_CHARS) -> list[Turn]:
+    def recalled(self, most: int = MOST_SENT_CHARS) -> list[ConversationTurn]:
         """Return the newest turns that fit into what is sent, oldest first."""
-        chosen: list[Turn] = []
+        chosen: list[ConversationTurn] = []
         for turn in reversed(self.turns):
             most -= turn.chars
             if most < 0:
@@ -274,7 +274,9 @@ def read_conversation(session_id: str, stored: Mapping[str, Any]) -> Conversatio
         for turn in stored["turns"]:
             messages = ModelMessagesTypeAdapter.validate_python(turn["messages"])
             skills = {str(name): str(hash_) for name, hash_ in turn["skills"].items()}
-            made.add(Turn(words=str(turn["words"]), messages=tuple(messages), skills=skills))
+            made.add(
+                ConversationTurn(words=str(turn["words"]), messages=tuple(messages), skills=skills)
+            )
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         problem = "is no chat that can be read: use --new to begin anew."
         raise StoreError(session_id, problem) from error
@@ -364,7 +366,7 @@ def _writable(parts: Sequence[_Part]) -> list[_Part]:
     return written
 
 
-def _fitting(turn: Turn) -> Turn:
+def _fitting(turn: ConversationTurn) -> ConversationTurn:
     """Return a turn with its size, its texts shortened as far as it takes to keep it."""
     messages = turn.messages
     for most in _SHORTER:

@@ -114,7 +114,7 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposalMade:
     """Learning made a proposal of the turn."""
 
     id: str
@@ -163,7 +163,7 @@ Event = (
     | ApprovalAsked
     | ToolOutput
     | ToolAnswered
-    | Proposed
+    | ProposalMade
     | Used
     | Trouble
     | Interrupted

@@ -43,7 +43,7 @@ _NO_ANSWER = "(the script has no answer for this)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ModelAnswer:
     """One answer of a script."""
 
     pieces: tuple[str, ...] = ()
@@ -53,10 +53,10 @@ class Answer:
     fail: str = ""
 
 
-class Script:
+class ModelScript:
     """Answers that are given out in order; each once, unless it repeats."""
 
-    def __init__(self, answers: Sequence[Answer], name: str) -> None:
+    def __init__(self, answers: Sequence[ModelAnswer], name: str) -> None:
         self._left = list(answers)
         self._name = name
         self._calls = 0
@@ -76,13 +76,13 @@ class Script:
             call_id = f"call_{self._calls}"
             yield {index: DeltaToolCall(name=name, json_args=arguments, tool_call_id=call_id)}
 
-    def _next(self, words: str) -> Answer:
+    def _next(self, words: str) -> ModelAnswer:
         for answer in self._left:
             if answer.when.lower() in words.lower():
                 if not answer.repeat:
                     self._left.remove(answer)
                 return answer
-        return Answer(pieces=(_NO_ANSWER,))
+        return ModelAnswer(pieces=(_NO_ANSWER,))
 
 
 def scripted_model(text: str, name: str) -> FunctionModel:
@@ -91,7 +91,7 @@ def scripted_model(text: str, name: str) -> FunctionModel:
     Raises:
         ModelError: the script is not one.
     """
-    script = Script(_answers(text, name), name)
+    script = ModelScript(_answers(text, name), name)
     return FunctionModel(stream_function=script.stream, model_name=f"script:{name}")
 
 
@@ -106,7 +106,7 @@ def last_words(messages: Sequence[ModelMessage]) -> str:
     return ""
 
 
-def _answers(text: str, name: str) -> list[Answer]:
+def _answers(text: str, name: str) -> list[ModelAnswer]:
     return [
         _answer(value, f"{name}, answer {number}")
         for number, value in enumerate(_values(text, name), start=1)
@@ -124,14 +124,14 @@ def _values(text: str, name: str) -> list[Any]:
         raise ModelError(name, problem) from error
 
 
-def _answer(value: object, place: str) -> Answer:
+def _answer(value: object, place: str) -> ModelAnswer:
     if not isinstance(value, Mapping) or not set(value) <= _KEYS:
         raise ModelError(place, f"must be an object with some of {', '.join(sorted(_KEYS))}.")
     given = value.get("text", [])
     pieces = [given] if isinstance(given, str) else given
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
         raise ModelError(place, "has a `text` that is neither a string nor a list of strings.")
-    answer = Answer(
+    answer = ModelAnswer(
         pieces=tuple(pieces),
         tools=_tools(value.get("tools", []), place),
         when=str(value.get("when", "")),

@@ -26,7 +26,14 @@ from prowess.routing.model import Decision, Match, Route, Status
 from prowess.routing.router import Context
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.route.answer import Asked, Caller, Surface, Withheld
-from prowess.runtime.route.examples import LONGEST_EXAMPLE, Generated, Kept, Kind, Listed, Standing
+from prowess.runtime.route.examples import (
+    LONGEST_EXAMPLE,
+    ExampleKind,
+    ExampleStanding,
+    GeneratedExamples,
+    PassedExample,
+    SkillExamples,
+)
 from prowess.runtime.route.why_not import Absence, why_not
 from prowess.skills.text import one_line
 from prowess.wire import routing as wire_routing
@@ -263,7 +270,7 @@ def _report(line: str) -> None:
         click.echo(one_line(line), err=True)
 
 
-def _print_generated(found: Generated, verdict: str) -> None:
+def _print_generated(found: GeneratedExamples, verdict: str) -> None:
     print_text(f"{found.skill}: {len(found.kept)} {verdict}, {len(found.dropped)} dropped", "bold")
     if found.kept:
         print_table(
@@ -282,15 +289,15 @@ def _print_generated(found: Generated, verdict: str) -> None:
     print_text()
 
 
-def _shown(kept: Kept) -> str:
-    return kept.message if kept.kind is Kind.REQUEST else f"near miss: {kept.message}"
+def _shown(kept: PassedExample) -> str:
+    return kept.message if kept.kind is ExampleKind.REQUEST else f"near miss: {kept.message}"
 
 
-def _stand(standing: Standing) -> str:
+def _stand(standing: ExampleStanding) -> str:
     return "-" if standing.rank is None else f"#{standing.rank} {standing.score:.2f}"
 
 
-def _rows(found: Listed) -> Iterator[tuple[Cell, ...]]:
+def _rows(found: SkillExamples) -> Iterator[tuple[Cell, ...]]:
     name = found.name if found.present else f"{found.name} (not here)"
     kinds = (
         ("confirmed", found.examples.confirmed),
@@ -302,7 +309,7 @@ def _rows(found: Listed) -> Iterator[tuple[Cell, ...]]:
             yield Cell(name), Cell(kind, "dim"), Cell(message)
 
 
-def _listed(found: Listed) -> dict[str, Any]:
+def _listed(found: SkillExamples) -> dict[str, Any]:
     return {
         "name": found.name,
         "present": found.present,
@@ -312,11 +319,14 @@ def _listed(found: Listed) -> dict[str, Any]:
     }
 
 
-def _generated(found: Generated, *, saved: bool) -> dict[str, Any]:
+def _generated(found: GeneratedExamples, *, saved: bool) -> dict[str, Any]:
     return {
         "name": found.skill,
         "saved": saved,
-        **{kind.value: [_kept(kept) for kept in found.kept if kept.kind is kind] for kind in Kind},
+        **{
+            kind.value: [_kept(kept) for kept in found.kept if kept.kind is kind]
+            for kind in ExampleKind
+        },
         "dropped": [
             {"kind": dropped.kind.value, "message": dropped.message, "reason": dropped.reason}
             for dropped in found.dropped
@@ -324,7 +334,7 @@ def _generated(found: Generated, *, saved: bool) -> dict[str, Any]:
     }
 
 
-def _kept(kept: Kept) -> dict[str, Any]:
+def _kept(kept: PassedExample) -> dict[str, Any]:
     return {
         "message": kept.message,
         "before": {"rank": kept.before.rank, "score": round(kept.before.score, 4)},

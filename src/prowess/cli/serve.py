@@ -14,7 +14,7 @@ from prowess.cli.render import print_error, print_raw, print_text, silence
 from prowess.wire.skills import compact
 
 if TYPE_CHECKING:
-    from prowess.wiring.serve import Gateway
+    from prowess.wiring.serve import ServedGateway
 
 
 _EPILOG = (
@@ -78,7 +78,7 @@ def serve_command(
     # Late: the web server is needed by this command alone.
     from prowess.wiring import serve as serving
 
-    def ready(address: str, gateway: "Gateway") -> None:
+    def ready(address: str, gateway: "ServedGateway") -> None:
         try:
             say_address(address, gateway, as_json=as_json)
             # At once, also into a pipe: whoever started it waits for the address.
@@ -97,7 +97,7 @@ def serve_command(
     return 0
 
 
-def say_address(address: str, gateway: "Gateway", *, as_json: bool) -> None:
+def say_address(address: str, gateway: "ServedGateway", *, as_json: bool) -> None:
     """Tell who started it where the gateway and its page are."""
     report = gateway.runtime.skills.status()
     usable = sum(row.usable for row in report.skills)

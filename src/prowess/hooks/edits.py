@@ -30,14 +30,14 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replace:
+class ReplaceValue:
     """Put another value in the place of what is at `path`."""
 
     path: Path
     value: object
 
 
-Edit: TypeAlias = Insert | Remove | Replace
+Edit: TypeAlias = Insert | Remove | ReplaceValue
 
 
 # A settings file can hold anything; the same below.

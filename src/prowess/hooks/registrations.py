@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied, value_at
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied, value_at
 
 NAME = "prowess"
 # Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.
@@ -140,7 +140,7 @@ HOOKS = "hooks"
 _ENTRY = 3
 
 
-class Scope(StrEnum):
+class ConnectScope(StrEnum):
     """Whom a connection is for: everybody who works on a project, or one user everywhere."""
 
     PROJECT = "project"
@@ -159,7 +159,7 @@ class ShapeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class SettingsTarget:
     """One settings file, and what of ours belongs into it."""
 
     path: str
@@ -178,9 +178,9 @@ class Target:
     servers: str = ""
     server: Mapping[str, Any] = field(default_factory=dict)
 
-    def without_server(self) -> "Target":
+    def without_server(self) -> "SettingsTarget":
         """Return the same without the MCP server."""
-        return Target(
+        return SettingsTarget(
             path=self.path,
             format=self.format,
             hooks=self.hooks,
@@ -191,7 +191,9 @@ class Target:
         )
 
 
-def registering(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+def registering(
+    document: Mapping[str, Any], target: SettingsTarget, program: Program
+) -> list[Edit]:
     """Return what is missing of `target` in a document: nothing where all of it is there.
 
     Raises:
@@ -206,7 +208,9 @@ def registering(document: Mapping[str, Any], target: Target, program: Program) -
     return edits
 
 
-def unregistering(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+def unregistering(
+    document: Mapping[str, Any], target: SettingsTarget, program: Program
+) -> list[Edit]:
     """Return what takes ours out of a document, with what would be left empty.
 
     Raises:
@@ -219,7 +223,7 @@ def unregistering(document: Mapping[str, Any], target: Target, program: Program)
     return edits
 
 
-def own_places(document: Mapping[str, Any], target: Target, program: Program) -> list[Path]:
+def own_places(document: Mapping[str, Any], target: SettingsTarget, program: Program) -> list[Path]:
     """Return where entries of ours are, in the order of the document; other installations count.
 
     Raises:
@@ -259,7 +263,9 @@ def emptied(
     return found[found.index(whole) :] if whole else found
 
 
-def registered(document: Mapping[str, Any], target: Target, program: Program) -> "Registered":
+def registered(
+    document: Mapping[str, Any], target: SettingsTarget, program: Program
+) -> "Registered":
     """Return what of ours a document holds.
 
     Raises:
@@ -304,7 +310,7 @@ class _Place:
     lines: tuple[str, ...]
 
 
-def _heads(document: Mapping[str, Any], target: Target) -> list[Edit]:
+def _heads(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
     return [
         Insert(path=(), key=key, value=value)
         for key, value in target.head.items()
@@ -312,7 +318,9 @@ def _heads(document: Mapping[str, Any], target: Target) -> list[Edit]:
     ]
 
 
-def _hook_edits(document: Mapping[str, Any], target: Target, program: Program) -> list[Edit]:
+def _hook_edits(
+    document: Mapping[str, Any], target: SettingsTarget, program: Program
+) -> list[Edit]:
     places = list(_places(document, target, program))
     edits: list[Edit] = [edit for place in places for edit in _repairs(document, place, target)]
     known = {place.event for place in places}
@@ -327,7 +335,7 @@ def _hook_edits(document: Mapping[str, Any], target: Target, program: Program) -
     return edits
 
 
-def _repairs(document: Mapping[str, Any], place: _Place, target: Target) -> Iterator[Edit]:
+def _repairs(document: Mapping[str, Any], place: _Place, target: SettingsTarget) -> Iterator[Edit]:
     """Yield what puts the command of an entry right that another installation wrote."""
     wanted = target.hooks.get(place.event)
     if wanted is None:
@@ -337,10 +345,10 @@ def _repairs(document: Mapping[str, Any], place: _Place, target: Target) -> Iter
     for name in lines_of(handler):
         line = model.get(name)
         if isinstance(line, str) and handler[name] != line and is_hook_command(handler[name]):
-            yield Replace(path=(*place.handler, name), value=line)
+            yield ReplaceValue(path=(*place.handler, name), value=line)
 
 
-def _server_edits(document: Mapping[str, Any], target: Target) -> list[Edit]:
+def _server_edits(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
     servers = _servers(document, target)
     entry = servers.get(NAME)
     if entry is None:
@@ -353,22 +361,24 @@ def _server_edits(document: Mapping[str, Any], target: Target) -> list[Edit]:
     path: Path = (target.servers, NAME)
     edits: list[Edit] = []
     if entry["command"] != target.server["command"]:
-        edits.append(Replace(path=(*path, "command"), value=target.server["command"]))
+        edits.append(ReplaceValue(path=(*path, "command"), value=target.server["command"]))
     now, wanted = words_before(entry["args"]), words_before(target.server["args"])
     if now != wanted:
         # Arguments that a person added to ours stay.
-        edits.append(Replace(path=(*path, "args"), value=[*wanted, *entry["args"][len(now) :]]))
+        edits.append(
+            ReplaceValue(path=(*path, "args"), value=[*wanted, *entry["args"][len(now) :]])
+        )
     return edits
 
 
-def _servers(document: Mapping[str, Any], target: Target) -> Mapping[str, Any]:
+def _servers(document: Mapping[str, Any], target: SettingsTarget) -> Mapping[str, Any]:
     if not target.servers:
         return {}
     return _object(document.get(target.servers, {}), target.servers)
 
 
 def _places(
-    document: Mapping[str, Any], target: Target, program: Program, also: Sequence[str] = ()
+    document: Mapping[str, Any], target: SettingsTarget, program: Program, also: Sequence[str] = ()
 ) -> Iterator[_Place]:
     """Yield every handler of ours, in the order of the document."""
     events = {*target.hooks, *target.former, *also}
@@ -384,7 +394,9 @@ def _places(
                 yield _Place(event=event, handler=path, lines=lines)
 
 
-def _handlers(event: str, entries: Sequence[Any], target: Target) -> Iterator[tuple[Path, Any]]:
+def _handlers(
+    event: str, entries: Sequence[Any], target: SettingsTarget
+) -> Iterator[tuple[Path, Any]]:
     for index, entry in enumerate(entries):
         path: Path = (HOOKS, event, index)
         if not target.nested:

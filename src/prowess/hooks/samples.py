@@ -111,7 +111,7 @@ _COPILOT_PROMPT = f"<current_datetime>{_STAMP}</current_datetime>\n\n{_PROMPT}\n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class PayloadSample:
     """A call of the hook as a harness makes it, and what its answer has to look like."""
 
     harness: Harness
@@ -127,7 +127,9 @@ def _bytes(fields: Mapping[str, object]) -> bytes:
     return json.dumps(fields).encode()
 
 
-def _claude(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _claude(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> PayloadSample:
     common = {
         "session_id": _SESSION,
         "transcript_path": _CLAUDE_FILE,
@@ -135,7 +137,7 @@ def _claude(event: str, moment: Moment, schema: Schema = silence, **fields: obje
         "permission_mode": "default",
         "hook_event_name": event,
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.CLAUDE_CODE,
         moment=moment,
         event=event,
@@ -145,7 +147,7 @@ def _claude(event: str, moment: Moment, schema: Schema = silence, **fields: obje
     )
 
 
-def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> PayloadSample:
     common = {
         "session_id": _SESSION,
         "transcript_path": _CODEX_FILE,
@@ -154,7 +156,7 @@ def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: objec
         "model": "gpt-5.2-codex",
         "permission_mode": "default",
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.CODEX,
         moment=moment,
         event=event,
@@ -163,7 +165,9 @@ def _codex(event: str, moment: Moment, schema: Schema = silence, **fields: objec
     )
 
 
-def _cursor(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _cursor(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> PayloadSample:
     common = {
         "conversation_id": _SESSION,
         "generation_id": "a1b2c3d4-0000-4000-8000-000000000001",
@@ -173,7 +177,7 @@ def _cursor(event: str, moment: Moment, schema: Schema = silence, **fields: obje
         "workspace_roots": [_FOLDER],
         "user_email": None,
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.CURSOR,
         moment=moment,
         event=event,
@@ -183,7 +187,9 @@ def _cursor(event: str, moment: Moment, schema: Schema = silence, **fields: obje
     )
 
 
-def _gemini(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _gemini(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> PayloadSample:
     common = {
         "session_id": _SESSION,
         "transcript_path": _GEMINI_FILE,
@@ -191,7 +197,7 @@ def _gemini(event: str, moment: Moment, schema: Schema = silence, **fields: obje
         "hook_event_name": event,
         "timestamp": _STAMP,
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.GEMINI,
         moment=moment,
         event=event,
@@ -201,9 +207,11 @@ def _gemini(event: str, moment: Moment, schema: Schema = silence, **fields: obje
     )
 
 
-def _copilot(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _copilot(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> PayloadSample:
     common = {"sessionId": _SESSION, "timestamp": 1_794_733_200_000, "cwd": _FOLDER}
-    return Sample(
+    return PayloadSample(
         harness=Harness.COPILOT,
         moment=moment,
         event=event,
@@ -214,14 +222,14 @@ def _copilot(event: str, moment: Moment, schema: Schema = silence, **fields: obj
 
 def _copilot_as_claude(
     event: str, moment: Moment, schema: Schema = silence, **fields: object
-) -> Sample:
+) -> PayloadSample:
     common = {
         "hook_event_name": event,
         "session_id": _SESSION,
         "timestamp": _STAMP,
         "cwd": _FOLDER,
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.COPILOT,
         moment=moment,
         event=event,
@@ -230,7 +238,9 @@ def _copilot_as_claude(
     )
 
 
-def _vscode(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> Sample:
+def _vscode(
+    event: str, moment: Moment, schema: Schema = silence, **fields: object
+) -> PayloadSample:
     common = {
         "timestamp": _STAMP,
         "cwd": _FOLDER,
@@ -238,7 +248,7 @@ def _vscode(event: str, moment: Moment, schema: Schema = silence, **fields: obje
         "hookEventName": event,
         "transcript_path": "/home/me/.config/Code/User/workspaceStorage/1/transcript.json",
     }
-    return Sample(
+    return PayloadSample(
         harness=Harness.VSCODE,
         moment=moment,
         event=event,
@@ -254,7 +264,7 @@ _CURSOR_START = shaped({"additional_context": CONTEXT, "env": {}})
 _CURSOR_ASKED = shaped({"continue": True, "additional_context": CONTEXT})
 _GEMINI_ASKED = shaped({"hookSpecificOutput": {"additionalContext": CONTEXT}})
 
-SAMPLES: tuple[Sample, ...] = (
+SAMPLES: tuple[PayloadSample, ...] = (
     _claude(
         "UserPromptSubmit", _ASKED, specific("UserPromptSubmit"), prompt_id="p1", prompt=_PROMPT
     ),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import Format, Program, Scope, Target
+from prowess.hooks.registrations import ConnectScope, Format, Program, SettingsTarget
 
 _START_S, _PROMPT_S, _TURN_S, _END_S = 10, 5, 10, 5
 _MS = 1_000
@@ -23,15 +23,20 @@ ALSO_READ_BY: Mapping[Harness, tuple[Harness, ...]] = {
     Harness.VSCODE: (Harness.COPILOT,),
 }
 _HINTS = {
-    (Harness.COPILOT, Scope.PROJECT): "Copilot CLI keeps its MCP servers per user: run `prowess"
-    " connect copilot --user` for that.",
-    (Harness.VSCODE, Scope.USER): "VS Code has no file of its own for the hooks of a user: it reads"
+    (
+        Harness.COPILOT,
+        ConnectScope.PROJECT,
+    ): "Copilot CLI keeps its MCP servers per user: run `prowess connect copilot --user` for that.",
+    (
+        Harness.VSCODE,
+        ConnectScope.USER,
+    ): "VS Code has no file of its own for the hooks of a user: it reads"
     " those of Claude Code (`prowess connect claude-code`) and of projects (--project).",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class HarnessHomes:
     """The folders in which harnesses look, absolute and without a slash at their end."""
 
     project: str
@@ -45,26 +50,28 @@ class Places:
     claude_state: str
 
 
-def default_scope(harness: Harness) -> Scope:
+def default_scope(harness: Harness) -> ConnectScope:
     """Return whom a connection is for where nobody says: one user, in every project.
 
     A project's settings are shared with others, who may not have Prowess. VS Code has hooks in
     projects alone.
     """
-    return Scope.PROJECT if harness is Harness.VSCODE else Scope.USER
+    return ConnectScope.PROJECT if harness is Harness.VSCODE else ConnectScope.USER
 
 
-def hint(harness: Harness, scope: Scope) -> str:
+def hint(harness: Harness, scope: ConnectScope) -> str:
     """Return what cannot be connected in this scope and where it can, or nothing."""
     return _HINTS.get((harness, scope), "")
 
 
-def targets(harness: Harness, scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def targets(
+    harness: Harness, scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     """Return the settings files of a harness, with what of ours belongs into each."""
     return _TABLE[harness](scope, places, program)
 
 
-def home_of(harness: Harness, places: Places) -> str:
+def home_of(harness: Harness, places: HarnessHomes) -> str:
     """Return the folder that is there once the harness was started on this machine."""
     return {
         Harness.CLAUDE_CODE: places.claude,
@@ -76,7 +83,9 @@ def home_of(harness: Harness, places: Places) -> str:
     }[harness]
 
 
-def _claude_code(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _claude_code(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int, **more: object) -> dict[str, Any]:
         return {"type": "command", "command": program.hook, "timeout": seconds, **more}
 
@@ -89,15 +98,17 @@ def _claude_code(scope: Scope, places: Places, program: Program) -> tuple[Target
         "Stop": {"hooks": [entry(_TURN_S, **{"async": True})]},
         "SessionEnd": {"hooks": [entry(_END_S)]},
     }
-    settings = places.claude if scope is Scope.USER else f"{places.project}/.claude"
-    servers = places.claude_state if scope is Scope.USER else f"{places.project}/.mcp.json"
+    settings = places.claude if scope is ConnectScope.USER else f"{places.project}/.claude"
+    servers = places.claude_state if scope is ConnectScope.USER else f"{places.project}/.mcp.json"
     return (
-        Target(path=f"{settings}/settings.json", hooks=hooks, nested=True),
-        Target(path=servers, servers="mcpServers", server=_server(program, type="stdio")),
+        SettingsTarget(path=f"{settings}/settings.json", hooks=hooks, nested=True),
+        SettingsTarget(path=servers, servers="mcpServers", server=_server(program, type="stdio")),
     )
 
 
-def _codex(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _codex(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int, **more: object) -> dict[str, Any]:
         handler = {"type": "command", "command": program.hook, "timeout": seconds, **more}
         return {"hooks": [handler]}
@@ -108,10 +119,10 @@ def _codex(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]
         "Stop": entry(_TURN_S),
         "SessionEnd": entry(_END_S),
     }
-    folder = places.codex if scope is Scope.USER else f"{places.project}/.codex"
+    folder = places.codex if scope is ConnectScope.USER else f"{places.project}/.codex"
     return (
-        Target(path=f"{folder}/hooks.json", hooks=hooks, nested=True),
-        Target(
+        SettingsTarget(path=f"{folder}/hooks.json", hooks=hooks, nested=True),
+        SettingsTarget(
             path=f"{folder}/config.toml",
             format=Format.TOML,
             servers="mcp_servers",
@@ -123,7 +134,9 @@ def _codex(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]
     )
 
 
-def _cursor(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _cursor(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
         return {"command": program.hook, "timeout": seconds}
 
@@ -134,14 +147,16 @@ def _cursor(scope: Scope, places: Places, program: Program) -> tuple[Target, ...
         "stop": entry(_TURN_S),
         "sessionEnd": entry(_END_S),
     }
-    folder = f"{places.home if scope is Scope.USER else places.project}/.cursor"
+    folder = f"{places.home if scope is ConnectScope.USER else places.project}/.cursor"
     return (
-        Target(path=f"{folder}/hooks.json", hooks=hooks, head=_VERSION),
-        Target(path=f"{folder}/mcp.json", servers="mcpServers", server=_server(program)),
+        SettingsTarget(path=f"{folder}/hooks.json", hooks=hooks, head=_VERSION),
+        SettingsTarget(path=f"{folder}/mcp.json", servers="mcpServers", server=_server(program)),
     )
 
 
-def _gemini(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _gemini(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
         handler = {
             "type": "command",
@@ -158,9 +173,9 @@ def _gemini(scope: Scope, places: Places, program: Program) -> tuple[Target, ...
         "AfterAgent": entry(_TURN_S),
         "SessionEnd": entry(_END_S),
     }
-    folder = f"{places.home if scope is Scope.USER else places.project}/.gemini"
+    folder = f"{places.home if scope is ConnectScope.USER else places.project}/.gemini"
     return (
-        Target(
+        SettingsTarget(
             path=f"{folder}/settings.json",
             hooks=hooks,
             nested=True,
@@ -170,7 +185,9 @@ def _gemini(scope: Scope, places: Places, program: Program) -> tuple[Target, ...
     )
 
 
-def _copilot(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _copilot(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
         return {
             "type": "command",
@@ -185,16 +202,18 @@ def _copilot(scope: Scope, places: Places, program: Program) -> tuple[Target, ..
         "agentStop": entry(_TURN_S),
         "sessionEnd": entry(_END_S),
     }
-    folder = places.copilot if scope is Scope.USER else f"{places.project}/.github"
-    file = Target(path=f"{folder}/hooks/prowess.json", hooks=hooks, head=_VERSION)
-    if scope is Scope.PROJECT:
+    folder = places.copilot if scope is ConnectScope.USER else f"{places.project}/.github"
+    file = SettingsTarget(path=f"{folder}/hooks/prowess.json", hooks=hooks, head=_VERSION)
+    if scope is ConnectScope.PROJECT:
         return (file,)
     server = _server(program, type="local", tools=["*"])
     path = f"{places.copilot}/mcp-config.json"
-    return file, Target(path=path, servers="mcpServers", server=server)
+    return file, SettingsTarget(path=path, servers="mcpServers", server=server)
 
 
-def _vscode(scope: Scope, places: Places, program: Program) -> tuple[Target, ...]:
+def _vscode(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
         return {"type": "command", "command": program.hook, "timeout": seconds}
 
@@ -203,16 +222,16 @@ def _vscode(scope: Scope, places: Places, program: Program) -> tuple[Target, ...
         "Stop": entry(_TURN_S),
     }
     server = _server(program, type="stdio")
-    if scope is Scope.USER:
-        return (Target(path=f"{places.vscode}/mcp.json", servers="servers", server=server),)
+    if scope is ConnectScope.USER:
+        return (SettingsTarget(path=f"{places.vscode}/mcp.json", servers="servers", server=server),)
     return (
-        Target(
+        SettingsTarget(
             path=f"{places.project}/.github/hooks/prowess-vscode.json",
             hooks=hooks,
             # It lets nobody speak at that, nor with the prompt after it: the call was for nothing.
             former=("PreCompact",),
         ),
-        Target(path=f"{places.project}/.vscode/mcp.json", servers="servers", server=server),
+        SettingsTarget(path=f"{places.project}/.vscode/mcp.json", servers="servers", server=server),
     )
 
 
@@ -223,7 +242,9 @@ def _server(program: Program, **more: object) -> dict[str, Any]:
     return {**kind, "command": command, "args": list(arguments), **more}
 
 
-_TABLE: Mapping[Harness, Callable[[Scope, Places, Program], tuple[Target, ...]]] = {
+_TABLE: Mapping[
+    Harness, Callable[[ConnectScope, HarnessHomes, Program], tuple[SettingsTarget, ...]]
+] = {
     Harness.CLAUDE_CODE: _claude_code,
     Harness.CODEX: _codex,
     Harness.CURSOR: _cursor,

@@ -43,7 +43,7 @@ class Page(NamedTuple):
     cursor: str | None
 
 
-class Listed(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """An entry of a folder: a file, or a folder whose path ends in a slash."""
 
     path: str
@@ -55,11 +55,11 @@ class Directory:
     """Some of what a folder of a skill holds."""
 
     skill: ServedSkill
-    entries: Sequence[Listed]
+    entries: Sequence[DirectoryEntry]
     cursor: str | None
 
 
-class Catalogue:
+class McpCatalogue:
     """The skills of one agent, as clients see them."""
 
     def __init__(
@@ -222,7 +222,7 @@ class Catalogue:
         is_more = len(paths) > most
         return Directory(
             skill=skill,
-            entries=[Listed(path, inside[path]) for path in paths[:most]],
+            entries=[DirectoryEntry(path, inside[path]) for path in paths[:most]],
             cursor=self._cursors.after(uri, paths[most - 1]) if is_more else None,
         )
 

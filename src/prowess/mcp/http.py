@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _SESSION = "mcp-session-id"
 
 
-class Sessions:
+class HttpSessions:
     """Hands requests on to the app that holds the sessions, at most so many of them."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
@@ -135,7 +135,7 @@ class _Line:
 
     answers: "Answers"
     manager: "StreamableHTTPSessionManager"
-    sessions: Sessions
+    sessions: HttpSessions
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     started: asyncio.Event = field(default_factory=asyncio.Event)
     task: "asyncio.Task[None] | None" = None
@@ -213,7 +213,7 @@ class McpEndpoint:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             threading.Thread(target=self._await_stop, daemon=True, name="mcp-stop").start()
-        sessions = Sessions(manager.handle_request, MOST_SESSIONS)
+        sessions = HttpSessions(manager.handle_request, MOST_SESSIONS)
         line = _Line(answers=answers, manager=manager, sessions=sessions)
         line.task = asyncio.create_task(line.serve())
         await line.started.wait()

@@ -70,7 +70,7 @@ from prowess.mcp.protocol import (
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
-    from prowess.mcp.catalogue import Directory, Listed
+    from prowess.mcp.catalogue import Directory, DirectoryEntry
     from prowess.mcp.manifest import SkillFacts
     from prowess.mcp.service import McpService
 
@@ -332,7 +332,7 @@ def _read_directory(service: "McpService", params: DirectoryParams) -> Directory
     )
 
 
-def _in_directory(found: "Directory", entry: "Listed") -> Resource:
+def _in_directory(found: "Directory", entry: "DirectoryEntry") -> Resource:
     uri = file_uri(found.skill.name, entry.path)
     is_folder = entry.size is None
     return Resource(

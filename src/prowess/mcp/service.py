@@ -7,7 +7,7 @@ it with the first request that needs a skill, and not before.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prowess.mcp.catalogue import Catalogue
+from prowess.mcp.catalogue import McpCatalogue
 from prowess.mcp.notifications import ClientView
 from prowess.mcp.protocol import file_uri
 from prowess.mcp.tools import McpPrompts, McpTools
@@ -38,7 +38,7 @@ class McpService:
 
     def __init__(self, ports: McpPorts) -> None:
         self._run = ports.run
-        self.catalogue = Catalogue(
+        self.catalogue = McpCatalogue(
             ports.run.skills, ports.run.texts(), agent_id=ports.agent_id, look=ports.look
         )
         self.tools = McpTools(self, ports.has_workshop)

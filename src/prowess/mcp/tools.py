@@ -22,7 +22,7 @@ from mcp_types import (
 )
 
 from prowess.errors import ProwessError
-from prowess.mcp.catalogue import Catalogue
+from prowess.mcp.catalogue import McpCatalogue
 from prowess.mcp.protocol import NotThere, blob
 from prowess.runtime.run import RunPorts
 from prowess.runtime.skill_texts import NoTextError
@@ -54,7 +54,7 @@ _LONGEST_ARGUMENTS = 100_000
 class McpPrompts:
     """Lists the prompts, and fills them."""
 
-    def __init__(self, catalogue: Catalogue, tools: RunPorts) -> None:
+    def __init__(self, catalogue: McpCatalogue, tools: RunPorts) -> None:
         self._catalogue, self._tools = catalogue, tools
 
     def listed(self) -> list[Prompt]:
@@ -144,7 +144,7 @@ _ABOUT = {
 class McpSource(SkillSource, Protocol):
     """A source that also knows which skills there are now."""
 
-    catalogue: Catalogue
+    catalogue: McpCatalogue
 
 
 class McpTools:

@@ -71,7 +71,7 @@ class SkillVariables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedVariable:
     """One variable that may be set: its name, and what it shall hold."""
 
     name: str
@@ -90,7 +90,7 @@ class Wanted:
 class Wishes:
     """The variables of one or more skills that may be set, and those that may not."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedVariable, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -115,7 +115,7 @@ def judged(skills: Iterable[SkillVariables]) -> Wishes:
 
     Where several skills want the same variable the first one counts.
     """
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, WantedVariable] = {}
     blocked: list[Blocked] = []
     for one in skills:
         for name, value, ruling in _rulings(one):
@@ -124,7 +124,7 @@ def judged(skills: Iterable[SkillVariables]) -> Wishes:
                 blocked.append(Blocked(ruling.name, ruling.reason, one.skill))
             elif known is None:
                 lent = ruling.group == "allowed"
-                wanted[ruling.key] = Wanted(name=name, value=value, source=one, lent=lent)
+                wanted[ruling.key] = WantedVariable(name=name, value=value, source=one, lent=lent)
             elif known.source is one:
                 reason = "is given twice, in different spellings: the first one counts"
                 blocked.append(Blocked(ruling.name, reason, one.skill))
@@ -148,7 +148,7 @@ def resolved(wishes: Wishes, is_taken: Callable[[str], bool]) -> tuple[Wishes, V
     the wishes and has no value.
     """
     values = Variables()
-    wanted: list[Wanted] = []
+    wanted: list[WantedVariable] = []
     blocked, warnings = list(wishes.blocked), list(wishes.warnings)
     for wish in wishes.wanted:
         if is_taken(wish.name):
@@ -170,7 +170,7 @@ def resolved(wishes: Wishes, is_taken: Callable[[str], bool]) -> tuple[Wishes, V
     return left, values
 
 
-def value_of(wish: Wanted) -> str:
+def value_of(wish: WantedVariable) -> str:
     """Return what a variable shall hold.
 
     Raises:
@@ -374,7 +374,7 @@ class OverlayRun:
             raise
         self.applied = tuple(self._mine)
 
-    def _acquired(self, wish: Wanted, value: str | None) -> bool:
+    def _acquired(self, wish: WantedVariable, value: str | None) -> bool:
         got = self._overlay.acquire(wish.name, value)
         if got is None:
             # The run that held it ended in this moment.

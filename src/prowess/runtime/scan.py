@@ -43,7 +43,7 @@ from prowess.safety.scan import TIME_LIMIT, ScanOptions, scan
 _MOST_NAMED = 3
 
 
-class Reviewer:
+class ScanReviewer:
     """Has a model look at skills; may raise their verdicts and never lowers one."""
 
     def __init__(self, model: LanguageModel, nonce: Callable[[], str]) -> None:
@@ -156,7 +156,7 @@ class AcceptanceStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class ScanPorts:
     """What scanning needs from the world."""
 
     acceptances: AcceptanceStore
@@ -176,7 +176,7 @@ class Tools:
 class ScanService:
     """Scans skills and keeps what the operator accepts."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: ScanPorts) -> None:
         self._tools = tools
         self._trusted: tuple[str, ...] | None = None
 

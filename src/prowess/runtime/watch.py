@@ -61,7 +61,7 @@ _LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class WatchNode:
     """One machine, by the connection it came over."""
 
     connection: str
@@ -76,7 +76,7 @@ class Nodes:
     def __init__(self, changed: Callable[[], object]) -> None:
         """Begin with none; `changed` is called whenever what they lend is another."""
         self._changed = changed
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, WatchNode] = {}
         self._lock = threading.Lock()
 
     def report(self, connection: str, name: str, platform: str, bins: Sequence[str]) -> bool:
@@ -84,7 +84,7 @@ class Nodes:
 
         Return whether there was room for it.
         """
-        node = Node(
+        node = WatchNode(
             connection=connection,
             name=_shown(name) or "node",
             platform=_shown(platform),
@@ -118,7 +118,7 @@ class Nodes:
             for node in self.current()
         ]
 
-    def current(self) -> tuple[Node, ...]:
+    def current(self) -> tuple[WatchNode, ...]:
         """Return the machines, in the order in which they came."""
         with self._lock:
             return tuple(self._nodes.values())
@@ -129,7 +129,7 @@ class WithNodes:
 
     def __init__(self, settings: SettingsSource, nodes: Nodes) -> None:
         self._settings, self._nodes = settings, nodes
-        self._kept: tuple[Settings, tuple[Node, ...], Settings] | None = None
+        self._kept: tuple[Settings, tuple[WatchNode, ...], Settings] | None = None
 
     def read(self) -> Settings:
         """Return the settings; the same object as before where nothing changed.
@@ -150,7 +150,7 @@ def _shown(text: str) -> str:
     return one_line(text)[:_LONGEST_SHOWN]
 
 
-def _joined(settings: Settings, here: Sequence[Node]) -> Settings:
+def _joined(settings: Settings, here: Sequence[WatchNode]) -> Settings:
     more = tuple(
         NodeSettings(
             name=node.name, platforms=(node.platform,) if node.platform else (), bins=node.bins

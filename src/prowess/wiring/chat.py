@@ -32,7 +32,7 @@ _MOST_LIVE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ChatRequest:
     """Which chat a person wants."""
 
     model: str = ""
@@ -45,17 +45,17 @@ class Wanted:
 class Chat:
     """A chat and what it can be switched to; one agent at a time."""
 
-    def __init__(self, runtime: "Runtime", wanted: Wanted, opened: "Opened") -> None:
+    def __init__(self, runtime: "Runtime", wanted: ChatRequest, opened: "Opened") -> None:
         self.runtime = runtime
         self._opened = opened
         self.agent_id = runtime.skills.agent(wanted.agent_id).id
         self.workspace = runtime.skills.workspace(wanted.agent_id).folder
         self._sessions = ChatSessions(runtime.folders.state)
         from prowess.agents.approval import Shelf
-        from prowess.agents.chat import ChatAgent, ChatPlace
+        from prowess.agents.chat import ChatAgent, ChatPorts
         from prowess.agents.chat_tools import Hands, provider_keys
 
-        place = ChatPlace(
+        place = ChatPorts(
             open_run=lambda session: runtime.run(self.agent_id, session, process_wide=False),
             hands=Hands(
                 files=WorkspaceFiles(self.workspace),
@@ -81,7 +81,7 @@ class Chat:
     def _keep(self, conversation: "Conversation") -> None:
         self._sessions.save(conversation.session_id, conversation.stored())
 
-    def _conversation(self, wanted: Wanted) -> "Conversation":
+    def _conversation(self, wanted: ChatRequest) -> "Conversation":
         if wanted.session_id:
             return self._resumed(wanted.session_id, new=wanted.new)
         latest = None if wanted.new else self._sessions.latest(self.workspace, self.agent_id)
@@ -105,7 +105,7 @@ class Chat:
         return Conversation(session_id=session_id, workspace=self.workspace, agent_id=self.agent_id)
 
 
-def open_chat(runtime: "Runtime", wanted: Wanted) -> Chat:
+def open_chat(runtime: "Runtime", wanted: ChatRequest) -> Chat:
     """Return a chat over real adapters; the model is not asked yet.
 
     Raises:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from prowess.hooks.harness import Harness, HookCall
-from prowess.hooks.registrations import Registered, Scope
-from prowess.hooks.samples import Sample
-from prowess.hooks.targets import Places, default_scope, home_of, targets
+from prowess.hooks.registrations import ConnectScope, Registered
+from prowess.hooks.samples import PayloadSample
+from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 from prowess.host import health
 from prowess.host.harness.call_records import HookLog
 from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, own_program
@@ -47,10 +47,10 @@ def open_connecting(runtime: Runtime, project: str) -> Connecting:
     return Connecting(files, records, places, lambda: own_program(runtime.environ))
 
 
-def places_of(home: str, project: str, environ: Mapping[str, str]) -> Places:
+def places_of(home: str, project: str, environ: Mapping[str, str]) -> HarnessHomes:
     """Return where harnesses look, with the folders that variables move."""
     claude = _given(environ, "CLAUDE_CONFIG_DIR", home)
-    return Places(
+    return HarnessHomes(
         project=expand(project, home, os.getcwd()),
         home=home,
         claude=claude or os.path.join(home, ".claude"),
@@ -139,7 +139,7 @@ class _World:
     def _written(self, harness: Harness, home: str) -> set[str]:
         """Return the names in the folder of a harness below which only something of ours is."""
         names: set[str] = set()
-        for path, one in self.registered(harness, Scope.USER).items():
+        for path, one in self.registered(harness, ConnectScope.USER).items():
             name = os.path.relpath(path, home).split(os.sep)[0]
             is_ours = isinstance(one, Registered) and bool(one.events or one.server)
             # Where the file itself is gone, connecting may have made the folder for it.
@@ -149,7 +149,7 @@ class _World:
                 names.add(name)
         return names
 
-    def registered(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+    def registered(self, harness: Harness, scope: ConnectScope) -> Mapping[str, Registered | str]:
         return self._connecting.found(harness, scope)
 
     def expected(self, harness: Harness) -> Sequence[str]:
@@ -167,7 +167,7 @@ class _World:
     def last_call(self, harness: Harness) -> HookCall | None:
         return self._log.last().get(harness)
 
-    def answer(self, sample: Sample) -> tuple[str, int]:
+    def answer(self, sample: PayloadSample) -> tuple[str, int]:
         started = time.perf_counter()
         text = answer_hook(sample.payload, sample.environ, runtime=self._runtime)
         return text, round((time.perf_counter() - started) * 1_000)

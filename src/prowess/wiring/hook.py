@@ -82,7 +82,7 @@ class Watched:
         )
 
 
-class Printer(Protocol):
+class AnswerPrinter(Protocol):
     """Writes an answer where the caller waits for it."""
 
     def __call__(self, text: str, /) -> None:
@@ -90,7 +90,7 @@ class Printer(Protocol):
 
 
 def answer_alone(
-    raw: bytes, environ: Mapping[str, str], current: str, state: str, show: Printer
+    raw: bytes, environ: Mapping[str, str], current: str, state: str, show: AnswerPrinter
 ) -> None:
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
     watched = Watched(state)

@@ -126,9 +126,9 @@ class Runtime:
         """What looks for harm in skills, made on first use."""
         if self._scanning is None:
             from prowess.host.safety import AcceptanceFile, deadline
-            from prowess.runtime.scan import ScanService, Tools
+            from prowess.runtime.scan import ScanPorts, ScanService
 
-            tools = Tools(
+            tools = ScanPorts(
                 acceptances=AcceptanceFile(self.folders.state),
                 egress=lambda: self.skills.settings.skills.safety.egress,
                 trusted_names=self._trusted_names,

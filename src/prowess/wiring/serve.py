@@ -186,7 +186,7 @@ class ServeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gateway:
+class ServedGateway:
     """A gateway that is put together and not yet reached by anybody."""
 
     runtime: Runtime
@@ -208,7 +208,7 @@ class Gateway:
 
 def open_gateway(
     request: ServeRequest, *, home: str | None = None, environ: Mapping[str, str] | None = None
-) -> Gateway:
+) -> ServedGateway:
     """Put a gateway together; nothing listens yet.
 
     Raises:
@@ -243,7 +243,9 @@ def open_gateway(
     mcp = open_endpoint(runtime, hub, options)
     news = News(runtime, _publisher(hub, mcp), lambda: _hash(runtime))
     app = _app(_table(services, open_studio(runtime)), services, hub, options, mcp)
-    return Gateway(runtime=runtime, services=services, hub=hub, app=app, options=options, news=news)
+    return ServedGateway(
+        runtime=runtime, services=services, hub=hub, app=app, options=options, news=news
+    )
 
 
 def _app(
@@ -395,7 +397,7 @@ def listening(request: ServeRequest) -> Iterator[socket.socket]:
         yield bound
 
 
-def serve(request: ServeRequest, ready: Callable[[str, Gateway], None]) -> None:
+def serve(request: ServeRequest, ready: Callable[[str, ServedGateway], None]) -> None:
     """Serve until a signal comes; `ready` is told the address once clients can connect.
 
     Raises:

@@ -87,7 +87,7 @@ class _ClosedError(Exception):
     """Nobody waits for what is being loaded any more; never leaves this module."""
 
 
-class HookDesk:
+class WarmHooks:
     """Answers the hooks of every folder; threads may share it."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -202,9 +202,9 @@ class HookDesk:
 
 
 @contextmanager
-def serving_hooks(runtime: Runtime) -> Iterator[HookDesk]:
+def serving_hooks(runtime: Runtime) -> Iterator[WarmHooks]:
     """Answer hooks on the socket of the runtime's state folder meanwhile."""
-    desk = HookDesk(runtime)
+    desk = WarmHooks(runtime)
     line = HookSocket(runtime.folders.state, desk.answer)
     desk.start()
     line.start()

@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 from prowess.agents import conversation as module
 from prowess.agents.conversation import (
     Conversation,
-    Turn,
+    ConversationTurn,
     broken_off,
     calls_in,
     read_conversation,
@@ -36,8 +36,8 @@ def _answered(text: str) -> ModelMessage:
     return ModelResponse(parts=[TextPart(content=text)])
 
 
-def _turn(text: str) -> Turn:
-    return Turn(words=text, messages=(_asked(text), _answered("ok")), skills={"a": "1"})
+def _turn(text: str) -> ConversationTurn:
+    return ConversationTurn(words=text, messages=(_asked(text), _answered("ok")), skills={"a": "1"})
 
 
 def test_what_is_kept_comes_back() -> None:
@@ -57,7 +57,7 @@ def test_half_a_character_does_not_keep_a_turn_from_being_kept() -> None:
     talk = Conversation(session_id="s")
     call = ModelResponse(parts=[TextPart(content="\ud800"), ToolCallPart("shell", "\udfff", "1")])
 
-    talk.add(Turn(words="hi", messages=(_asked("hi \ud800"), call)))
+    talk.add(ConversationTurn(words="hi", messages=(_asked("hi \ud800"), call)))
 
     assert read_conversation("s", json.loads(json.dumps(talk.stored()))).turns[0].chars
 
@@ -160,7 +160,7 @@ def test_a_turn_that_is_too_long_is_kept_shortened_and_can_be_read_again() -> No
         ]
     )
 
-    talk.add(Turn(words="w" * 3_000_000, messages=(_asked("q" * 3_000_000), flood)))
+    talk.add(ConversationTurn(words="w" * 3_000_000, messages=(_asked("q" * 3_000_000), flood)))
 
     text = json.dumps(talk.stored())
     assert len(text) < 4 * module.MOST_TURN_CHARS
@@ -173,7 +173,7 @@ def test_a_turn_of_endless_parts_is_kept_as_a_note() -> None:
     talk = Conversation(session_id="s")
     parts = [ToolCallPart("find_skills", "{}", str(number)) for number in range(20_000)]
 
-    talk.add(Turn(words="hi", messages=(_asked("hi"), ModelResponse(parts=parts))))
+    talk.add(ConversationTurn(words="hi", messages=(_asked("hi"), ModelResponse(parts=parts))))
 
     assert "too long to be kept" in json.dumps(talk.stored())
     assert len(talk.turns[0].messages) == 2

@@ -11,7 +11,7 @@ from prowess.hooks.samples import (
     CONTEXT,
     INLINE_CHARS,
     SAMPLES,
-    Sample,
+    PayloadSample,
     appended,
     shaped,
     silence,
@@ -42,18 +42,18 @@ EXPECTED = {
 }
 
 
-def _name(sample: Sample) -> str:
+def _name(sample: PayloadSample) -> str:
     return f"{sample.harness.value}-{sample.event}-{sample.moment.value}"
 
 
-def _incoming(sample: Sample) -> Incoming:
+def _incoming(sample: PayloadSample) -> Incoming:
     found = read(sample.payload, sample.environ)
     assert found is not None
     return found
 
 
 @each_row("sample", SAMPLES)
-def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
+def test_each_event_is_answered_byte_for_byte(sample: PayloadSample) -> None:
     said = answer(_incoming(sample), "c")
 
     assert said == EXPECTED.get((sample.harness, sample.event), "")
@@ -62,7 +62,7 @@ def test_each_event_is_answered_byte_for_byte(sample: Sample) -> None:
 
 
 @each_row("sample", SAMPLES)
-def test_nothing_to_say_is_no_byte_at_all(sample: Sample) -> None:
+def test_nothing_to_say_is_no_byte_at_all(sample: PayloadSample) -> None:
     said = answer(_incoming(sample), "")
 
     assert said == ""

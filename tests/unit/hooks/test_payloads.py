@@ -8,7 +8,7 @@ from tests.rows import each_row
 
 from prowess.hooks.harness import Harness, Moment
 from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, packed, read, unpacked
-from prowess.hooks.samples import SAMPLES, Sample
+from prowess.hooks.samples import SAMPLES, PayloadSample
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "1", "cwd": "/w", "prompt": "hi"}
 
@@ -17,12 +17,12 @@ def _read(fields: object, **environ: str) -> Incoming | None:
     return read(json.dumps(fields).encode(), environ)
 
 
-def _name(sample: Sample) -> str:
+def _name(sample: PayloadSample) -> str:
     return f"{sample.harness.value}-{sample.event}-{sample.moment.value}"
 
 
 @each_row("sample", SAMPLES)
-def test_each_event_of_each_harness_is_recognised(sample: Sample) -> None:
+def test_each_event_of_each_harness_is_recognised(sample: PayloadSample) -> None:
     found = read(sample.payload, sample.environ)
 
     assert found is not None
@@ -45,7 +45,7 @@ def test_every_harness_and_every_moment_has_a_sample() -> None:
 
 
 @each_row("sample", SAMPLES)
-def test_the_variables_of_another_harness_do_not_mislead(sample: Sample) -> None:
+def test_the_variables_of_another_harness_do_not_mislead(sample: PayloadSample) -> None:
     around = {"CLAUDE_PROJECT_DIR": "/other", "CLAUDECODE": "1", **sample.environ}
 
     found = read(sample.payload, around)

@@ -11,10 +11,10 @@ from prowess.hooks.edits import applied
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
     MODULE,
+    ConnectScope,
     Program,
-    Scope,
+    SettingsTarget,
     ShapeError,
-    Target,
     is_hook_command,
     is_mcp_entry,
     is_misled,
@@ -23,10 +23,10 @@ from prowess.hooks.registrations import (
     registering,
     unregistering,
 )
-from prowess.hooks.targets import Places, default_scope, home_of, targets
+from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 
 PROGRAM = Program(words=("prowess",))
-PLACES = Places(
+PLACES = HarnessHomes(
     project="/repo",
     home="/home/me",
     claude="/home/me/.claude",
@@ -38,18 +38,18 @@ PLACES = Places(
 ALL = [
     target
     for harness in Harness
-    for scope in Scope
+    for scope in ConnectScope
     for target in targets(harness, scope, PLACES, PROGRAM)
 ]
 THEIRS = {"type": "command", "command": "notify-send 'prowess hook' done"}
 
 
-def _connected(document: dict[str, Any], target: Target) -> dict[str, Any]:
+def _connected(document: dict[str, Any], target: SettingsTarget) -> dict[str, Any]:
     return applied(document, registering(document, target, PROGRAM))
 
 
-def _claude() -> Target:
-    return targets(Harness.CLAUDE_CODE, Scope.USER, PLACES, PROGRAM)[0]
+def _claude() -> SettingsTarget:
+    return targets(Harness.CLAUDE_CODE, ConnectScope.USER, PLACES, PROGRAM)[0]
 
 
 @each_row(
@@ -114,7 +114,9 @@ def test_a_server_is_ours_by_its_command_and_not_by_its_name() -> None:
 
 
 @each_row("target", ALL)
-def test_connecting_twice_is_connecting_once_and_removing_leaves_nothing(target: Target) -> None:
+def test_connecting_twice_is_connecting_once_and_removing_leaves_nothing(
+    target: SettingsTarget,
+) -> None:
     there = _connected({}, target)
     back = applied(there, unregistering(there, target, PROGRAM))
 
@@ -154,7 +156,7 @@ DOCUMENTS = st.fixed_dictionaries(
 @settings(max_examples=50, deadline=None)
 @given(DOCUMENTS, st.sampled_from(ALL))
 def test_what_others_registered_is_the_same_after_connecting_and_removing(
-    document: dict[str, Any], target: Target
+    document: dict[str, Any], target: SettingsTarget
 ) -> None:
     there = _connected(document, target)
     back = applied(there, unregistering(there, target, PROGRAM))
@@ -219,7 +221,7 @@ def test_another_shape_than_the_harness_reads_is_not_edited(
 
 
 def test_a_server_of_our_name_that_is_not_ours_stays() -> None:
-    target = targets(Harness.CURSOR, Scope.USER, PLACES, PROGRAM)[1]
+    target = targets(Harness.CURSOR, ConnectScope.USER, PLACES, PROGRAM)[1]
     document = {"mcpServers": {"prowess": {"url": "https://example.invalid"}}}
 
     assert registering(document, target, PROGRAM) == []
@@ -228,7 +230,7 @@ def test_a_server_of_our_name_that_is_not_ours_stays() -> None:
 
 
 def test_a_server_that_was_started_as_a_module_gets_its_arguments_right_too() -> None:
-    target = targets(Harness.CURSOR, Scope.USER, PLACES, PROGRAM)[1]
+    target = targets(Harness.CURSOR, ConnectScope.USER, PLACES, PROGRAM)[1]
     server = {"command": "/old/python", "args": ["-m", "prowess", "mcp"], "env": {"A": "1"}}
 
     after = _connected({"mcpServers": {"prowess": server}}, target)
@@ -240,7 +242,7 @@ def test_a_server_that_was_started_as_a_module_gets_its_arguments_right_too() ->
 
 def test_every_file_lies_below_the_project_or_below_the_home_folder() -> None:
     for harness in Harness:
-        for scope, base in ((Scope.PROJECT, "/repo/"), (Scope.USER, "/home/me/")):
+        for scope, base in ((ConnectScope.PROJECT, "/repo/"), (ConnectScope.USER, "/home/me/")):
             for target in targets(harness, scope, PLACES, PROGRAM):
                 assert target.path.startswith(base)
         assert home_of(harness, PLACES).startswith("/home/me/")
@@ -257,7 +259,7 @@ def test_only_a_module_that_is_looked_for_in_the_folder_first_is_misled() -> Non
 
 def test_a_module_that_a_project_could_replace_is_made_safe_by_connecting_again() -> None:
     program = Program(words=("/usr/bin/python3", *MODULE))
-    hooks, servers = targets(Harness.CURSOR, Scope.USER, PLACES, program)
+    hooks, servers = targets(Harness.CURSOR, ConnectScope.USER, PLACES, program)
     document = {
         "version": 1,
         "hooks": {"stop": [{"command": "/usr/bin/python3 -m prowess hook"}]},

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
 from prowess.host.harness.jsonc import DocumentError, JsoncText, edited
 
 GAPS = (
@@ -120,7 +120,7 @@ def test_whatever_is_removed_or_replaced_the_rest_says_the_same(
     edits: list[Edit] = []
     if places:
         path = data.draw(st.sampled_from(places))
-        choices: list[Edit] = [Remove(path=path), Replace(path=path, value=1)]
+        choices: list[Edit] = [Remove(path=path), ReplaceValue(path=path, value=1)]
         edits = [data.draw(st.sampled_from(choices))]
 
     after = edited(text, edits)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.hooks.edits import Edit, Insert, Remove, Replace
+from prowess.hooks.edits import Edit, Insert, Remove, ReplaceValue
 from prowess.host.harness.jsonc import DocumentError
 from prowess.host.harness.settings_files import edited, read
 
@@ -63,7 +63,9 @@ def test_only_our_table_goes_with_what_is_below_it_and_comments_stay() -> None:
 def test_a_command_is_replaced_in_its_place() -> None:
     text = '[mcp_servers."prowess"]\n  command = "/old/prowess" # where\nargs = ["mcp"]\n'
 
-    found = edited(text, [Replace(path=("mcp_servers", "prowess", "command"), value="prowess")])
+    found = edited(
+        text, [ReplaceValue(path=("mcp_servers", "prowess", "command"), value="prowess")]
+    )
 
     assert found == text.replace("/old/prowess", "prowess")
 

@@ -5,7 +5,7 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from prowess.mcp.http import Sessions
+from prowess.mcp.http import HttpSessions
 
 MOST = 2
 
@@ -38,7 +38,7 @@ class Client:
 
     def __init__(self) -> None:
         self.holder = Holder()
-        self.sessions = Sessions(self.holder, MOST)
+        self.sessions = HttpSessions(self.holder, MOST)
 
     async def ask(self, session: str | None = None, method: str = "POST") -> None:
         headers = [] if session is None else [(b"mcp-session-id", session.encode())]

@@ -7,8 +7,8 @@ from tests.rows import each_row
 
 from prowess.errors import StoreError
 from prowess.hooks.harness import Harness, HookCall, Moment
-from prowess.hooks.registrations import Registered, Scope
-from prowess.hooks.samples import Sample
+from prowess.hooks.registrations import ConnectScope, Registered
+from prowess.hooks.samples import PayloadSample
 from prowess.runtime.harness.doctor import (
     Check,
     DoctorFinding,
@@ -30,8 +30,8 @@ class World:
     """A machine as a test wants it."""
 
     here: Installed | None = field(default_factory=lambda: Installed(version="0.140.0"))
-    files: Mapping[Scope, Mapping[str, Registered | str]] = field(
-        default_factory=lambda: {Scope.USER: {"/home/hooks.json": FULL}}
+    files: Mapping[ConnectScope, Mapping[str, Registered | str]] = field(
+        default_factory=lambda: {ConnectScope.USER: {"/home/hooks.json": FULL}}
     )
     missing_programs: tuple[str, ...] = ()
     call: HookCall | None = CALL
@@ -40,7 +40,7 @@ class World:
     def installed(self, _harness: Harness) -> Installed | None:
         return self.here
 
-    def registered(self, _harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+    def registered(self, _harness: Harness, scope: ConnectScope) -> Mapping[str, Registered | str]:
         return self.files.get(scope, {})
 
     def expected(self, _harness: Harness) -> Sequence[str]:
@@ -52,7 +52,7 @@ class World:
     def last_call(self, _harness: Harness) -> HookCall | None:
         return self.call
 
-    def answer(self, _sample: Sample) -> tuple[str, int]:
+    def answer(self, _sample: PayloadSample) -> tuple[str, int]:
         return self.said, 7
 
     def now_ms(self) -> int:
@@ -87,29 +87,35 @@ def test_a_harness_that_is_neither_here_nor_connected_is_not_spoken_of() -> None
         (World(files={}), DoctorLevel.WARNING, "prowess connect codex"),
         (World(here=None), DoctorLevel.WARNING, "not found on this machine"),
         (
-            World(files={Scope.USER: {"/h": replace(FULL, events=EVENTS[:1])}}),
+            World(files={ConnectScope.USER: {"/h": replace(FULL, events=EVENTS[:1])}}),
             DoctorLevel.WARNING,
             "does not call us at UserPromptSubmit",
         ),
         (
-            World(files={Scope.USER: {"/h": FULL}, Scope.PROJECT: {"/p": FULL}}),
+            World(files={ConnectScope.USER: {"/h": FULL}, ConnectScope.PROJECT: {"/p": FULL}}),
             DoctorLevel.WARNING,
             "twice",
         ),
         (
-            World(files={Scope.USER: {"/h": replace(FULL, repeated=EVENTS[:1])}}),
+            World(files={ConnectScope.USER: {"/h": replace(FULL, repeated=EVENTS[:1])}}),
             DoctorLevel.WARNING,
             "more than once at SessionStart",
         ),
         (
-            World(files={Scope.USER: {"/h": FULL, "/m": Registered(foreign_server=True)}}),
+            World(files={ConnectScope.USER: {"/h": FULL, "/m": Registered(foreign_server=True)}}),
             DoctorLevel.WARNING,
             "not ours",
         ),
-        (World(files={Scope.USER: {"/h": "is broken."}}), DoctorLevel.PROBLEM, "/h: is broken."),
+        (
+            World(files={ConnectScope.USER: {"/h": "is broken."}}),
+            DoctorLevel.PROBLEM,
+            "/h: is broken.",
+        ),
         (World(missing_programs=("/opt/my tools/prowess",)), DoctorLevel.PROBLEM, "does not exist"),
         (
-            World(files={Scope.USER: {"/h": replace(FULL, commands=("py -m prowess hook",))}}),
+            World(
+                files={ConnectScope.USER: {"/h": replace(FULL, commands=("py -m prowess hook",))}}
+            ),
             DoctorLevel.PROBLEM,
             "put files in our place",
         ),
@@ -126,7 +132,7 @@ def test_what_is_wrong_is_said_with_what_to_do(
 
 
 def test_two_harnesses_that_read_each_others_files_are_told_of() -> None:
-    both = World(files={Scope.PROJECT: {"/p/hooks.json": FULL}})
+    both = World(files={ConnectScope.PROJECT: {"/p/hooks.json": FULL}})
 
     for harness, other in ((Harness.COPILOT, "vscode"), (Harness.VSCODE, "copilot")):
         found = [one for one in examine_harness(harness, both) if "call us twice" in one.text]

@@ -9,7 +9,12 @@ from prowess.errors import EncoderError, ModelError, SkillNotFoundError
 from prowess.routing.model import Status
 from prowess.runtime.ports import Encoder, Examples, ExampleStore, LanguageModel, VectorStore
 from prowess.runtime.route.answer import RoutingPorts, RoutingService
-from prowess.runtime.route.examples import Dropped, ExampleService, Generated, Kind
+from prowess.runtime.route.examples import (
+    DroppedExample,
+    ExampleKind,
+    ExampleService,
+    GeneratedExamples,
+)
 from prowess.skills.model import Skill, Triggers
 from prowess.testing import (
     HashingEncoder,
@@ -76,11 +81,11 @@ class World:
         return self.store.kept.get(name, Examples())
 
 
-def messages(found: Generated, kind: Kind) -> tuple[str, ...]:
+def messages(found: GeneratedExamples, kind: ExampleKind) -> tuple[str, ...]:
     return tuple(kept.message for kept in found.kept if kept.kind is kind)
 
 
-def reasons(found: Generated) -> dict[str, str]:
+def reasons(found: GeneratedExamples) -> dict[str, str]:
     return {dropped.message: dropped.reason for dropped in found.dropped}
 
 
@@ -135,8 +140,8 @@ def test_a_request_that_does_not_lead_to_the_skill_is_dropped() -> None:
         "deploy", writes([REQUESTS[0], "fold my socks"], ["dry my towels"])
     )
 
-    assert messages(found, Kind.REQUEST) == REQUESTS[:1]
-    assert messages(found, Kind.NEAR_MISS) == ()
+    assert messages(found, ExampleKind.REQUEST) == REQUESTS[:1]
+    assert messages(found, ExampleKind.NEAR_MISS) == ()
     assert reasons(found) == dict.fromkeys(
         ("fold my socks", "dry my towels"),
         "the skill is number 13 for it, not among the first 10",
@@ -192,7 +197,7 @@ def test_words_alone_are_enough_where_the_encoder_fails() -> None:
 
     found = world.examples.generate("deploy", writes(REQUESTS))
 
-    assert messages(found, Kind.REQUEST) == REQUESTS
+    assert messages(found, ExampleKind.REQUEST) == REQUESTS
     assert world.routing.route(REQUESTS[0]).status is Status.DEGRADED
 
 
@@ -227,8 +232,8 @@ def test_text_around_the_answer_does_not_matter(around: str) -> None:
 
     found = World().examples.generate("deploy", Scripted(around.format(plain)))
 
-    assert messages(found, Kind.REQUEST) == REQUESTS
-    assert messages(found, Kind.NEAR_MISS) == NEAR_MISSES
+    assert messages(found, ExampleKind.REQUEST) == REQUESTS
+    assert messages(found, ExampleKind.NEAR_MISS) == NEAR_MISSES
 
 
 @each_row(
@@ -269,7 +274,7 @@ def test_only_texts_of_one_line_and_a_sensible_length_are_taken() -> None:
 
     found = World().examples.generate("deploy", writes(odd))
 
-    assert messages(found, Kind.REQUEST) == ("ship the release now", "half a release \ufffd")
+    assert messages(found, ExampleKind.REQUEST) == ("ship the release now", "half a release \ufffd")
     assert [dropped.reason for dropped in found.dropped] == [
         "it is no text",
         "it is not 4 to 300 characters long",
@@ -283,11 +288,15 @@ def test_no_message_counts_twice_nor_on_both_sides() -> None:
         "deploy", writes([REQUESTS[0], REQUESTS[0].upper()], [REQUESTS[0], NEAR_MISSES[0]])
     )
 
-    assert messages(found, Kind.REQUEST) == REQUESTS[:1]
-    assert messages(found, Kind.NEAR_MISS) == NEAR_MISSES
+    assert messages(found, ExampleKind.REQUEST) == REQUESTS[:1]
+    assert messages(found, ExampleKind.NEAR_MISS) == NEAR_MISSES
     assert found.dropped == (
-        Dropped(kind=Kind.REQUEST, message=REQUESTS[0].upper(), reason="it is there already"),
-        Dropped(kind=Kind.NEAR_MISS, message=REQUESTS[0], reason="it is there already"),
+        DroppedExample(
+            kind=ExampleKind.REQUEST, message=REQUESTS[0].upper(), reason="it is there already"
+        ),
+        DroppedExample(
+            kind=ExampleKind.NEAR_MISS, message=REQUESTS[0], reason="it is there already"
+        ),
     )
 
 
@@ -296,8 +305,8 @@ def test_a_flood_is_cut() -> None:
 
     found = World().examples.generate("deploy", writes(flood, [f"no {text}" for text in flood]))
 
-    assert messages(found, Kind.REQUEST) == tuple(flood[:10])
-    assert len(messages(found, Kind.NEAR_MISS)) == 3
+    assert messages(found, ExampleKind.REQUEST) == tuple(flood[:10])
+    assert len(messages(found, ExampleKind.NEAR_MISS)) == 3
     assert len(found.dropped) == 40 + 47
     assert {dropped.reason for dropped in found.dropped} == {"10 are enough", "3 are enough"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from prowess.errors import ModelError
 from prowess.runtime.ports import LanguageModel
-from prowess.runtime.scan import Reviewer
+from prowess.runtime.scan import ScanReviewer
 from prowess.safety.model import Profile, ScanReport, ScanVerdict
 from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
 from prowess.safety.scan import scan
@@ -53,7 +53,7 @@ def ask(
     files: dict[str, bytes] | None = None,
     profile: Profile = Profile.PACKAGE,
 ) -> ReviewOutcome:
-    return Reviewer(model, nonces().__next__).review(files or FILES, report, profile)
+    return ScanReviewer(model, nonces().__next__).review(files or FILES, report, profile)
 
 
 def test_a_model_that_finds_something_raises_the_verdict() -> None:

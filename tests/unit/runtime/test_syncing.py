@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import PathError
-from prowess.runtime.scan import ScanService, Target, Tools
+from prowess.runtime.scan import ScanPorts, ScanService, Target
 from prowess.runtime.sync import (
     ChangeOutcome,
     CopiedFile,
@@ -288,7 +288,7 @@ class _Acceptances:
 
 def _scanning() -> ScanService:
     return ScanService(
-        Tools(
+        ScanPorts(
             acceptances=_Acceptances(),
             egress=dict,
             trusted_names=tuple,

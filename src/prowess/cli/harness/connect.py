@@ -10,7 +10,7 @@ import click
 from prowess.cli.options import common, workspace_option
 from prowess.cli.render import ProgressBar, asks, print_json, print_text
 from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import Scope
+from prowess.hooks.registrations import ConnectScope
 from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest, WrittenSettings
 from prowess.runtime.harness.doctor import DoctorLevel, Examination, examine
 from prowess.wire.connect import connection, examination
@@ -71,12 +71,12 @@ def connect_command(
     return 0
 
 
-def _scope(*, project: bool, user: bool) -> Scope | None:
+def _scope(*, project: bool, user: bool) -> ConnectScope | None:
     if project and user:
         raise click.UsageError("--project and --user are two places: give one of them")
     if project:
-        return Scope.PROJECT
-    return Scope.USER if user else None
+        return ConnectScope.PROJECT
+    return ConnectScope.USER if user else None
 
 
 def _connecting(workspace: str | None) -> Connecting:

@@ -69,10 +69,10 @@ def chat_command(
     model; a model that is silent for $PROWESS_MODEL_TIMEOUT seconds (120) is given up.
     """
     from prowess.cli.runs.chat_screen import JsonScreen, TextScreen
-    from prowess.wiring.chat import Wanted, open_chat
+    from prowess.wiring.chat import ChatRequest, open_chat
 
     alone = once is not None or as_json or not asks()
-    wanted = Wanted(
+    wanted = ChatRequest(
         model=model, agent_id=agent, session_id=session, new=new or (alone and not session)
     )
     with open_runtime(workspace) as runtime:

@@ -127,7 +127,7 @@ class TextScreen:
             happened.ToolOutput: self._output,
             happened.ToolAnswered: self._answered,
             happened.ApprovalAsked: self._asked,
-            happened.Proposed: self._proposed,
+            happened.ProposalMade: self._proposed,
             happened.Used: self._used,
             happened.Trouble: self._trouble,
             happened.Interrupted: lambda _: self.note("[stopped]", "warning"),
@@ -215,7 +215,7 @@ class TextScreen:
         if event.tool != "shell" and not _fits(event.shown):
             self.note(f"These were {len(lines)} lines: scroll up to see them all.", "warning")
 
-    def _proposed(self, event: happened.Proposed) -> None:
+    def _proposed(self, event: happened.ProposalMade) -> None:
         name, title = one_line(event.skill_name), one_line(event.title)
         self.note(f"✎ proposed for {name}: {title} ({one_line(event.status)})", "learned")
         self.note(f"  `prowess workshop show {one_line(event.id)}` shows it.")

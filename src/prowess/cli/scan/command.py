@@ -30,7 +30,7 @@ from prowess.cli.scan.bench import Bounds, bound, run_bench
 from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
 from prowess.errors import AcceptanceError, ModelError, ProwessError
 from prowess.host.sources.skill_files import ScanPlace, read
-from prowess.runtime.scan import Reviewer, Scanned, worst
+from prowess.runtime.scan import Scanned, ScanReviewer, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
 from prowess.safety.rules.levels import SCANNER
 from prowess.safety.rules.table import read_examples, read_rules
@@ -262,7 +262,7 @@ def review_of(runtime: Runtime, *, asked: bool) -> Review:
     if not asked and not runtime.skills.settings.skills.safety.review:
         return _unchanged
     try:
-        reviewer = Reviewer(runtime.language_model(), lambda: secrets.token_hex(16))
+        reviewer = ScanReviewer(runtime.language_model(), lambda: secrets.token_hex(16))
     except ModelError as error:
         if asked:
             raise

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit, Insert, Path, Remove, Replace, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
 from prowess.hooks.registrations import MODULE, NAME, Format, Program
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
@@ -244,7 +244,7 @@ def _without_table(text: str, edit: Remove) -> Iterator[str]:
         yield "".join((*lines[:first], *kept, *lines[end:]))
 
 
-def _with_value(text: str, edit: Replace) -> Iterator[str]:
+def _with_value(text: str, edit: ReplaceValue) -> Iterator[str]:
     *names, key = (str(step) for step in edit.path)
     pattern = re.compile(
         rf"(\s*{re.escape(key)}\s*=\s*)(?:\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|\[[^\]\n]*+\])"

@@ -20,19 +20,19 @@ from prowess.hooks.edits import Edit, Insert, Path, Remove, applied
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
     HOOKS,
+    ConnectScope,
     Format,
     Program,
     Registered,
-    Scope,
+    SettingsTarget,
     ShapeError,
-    Target,
     emptied,
     own_places,
     registered,
     registering,
     unregistering,
 )
-from prowess.hooks.targets import ALSO_READ_BY, Places, default_scope, hint, targets
+from prowess.hooks.targets import ALSO_READ_BY, HarnessHomes, default_scope, hint, targets
 
 
 class SettingsFiles(Protocol):
@@ -120,7 +120,7 @@ class Removal:
     """One settings file that holds ours, and what is known of how that came."""
 
     files: SettingsFiles
-    target: Target
+    target: SettingsTarget
     program: Program
     before: bytes | None
     document: dict[str, Any]
@@ -255,7 +255,7 @@ class ConnectRequest:
 
     harness: Harness
     # None for what suits the harness.
-    scope: Scope | None = None
+    scope: ConnectScope | None = None
     remove: bool = False
     with_mcp: bool = True
 
@@ -283,7 +283,7 @@ class ConnectPlan:
     """What would be done, in order, and what a person should know about it."""
 
     harness: Harness
-    scope: Scope
+    scope: ConnectScope
     remove: bool
     command: str
     files: tuple[FileChange, ...]
@@ -317,7 +317,7 @@ class Connecting:
         self,
         files: SettingsFiles,
         records: Records,
-        places: Places,
+        places: HarnessHomes,
         program: Callable[[], Program],
     ) -> None:
         self._files, self._records = files, records
@@ -349,7 +349,7 @@ class Connecting:
             notes += _notes(request, scope, program)
             notes += self._doubled(request.harness, scope)
             notes += self._in_both(request.harness, scope)
-        if scope is Scope.PROJECT and any(one.before and one.needed for one in changes):
+        if scope is ConnectScope.PROJECT and any(one.before and one.needed for one in changes):
             notes.append(_KEPT)
         return ConnectPlan(
             harness=request.harness,
@@ -392,7 +392,7 @@ class Connecting:
         self._records.keep(file.path, None)
         return backup
 
-    def found(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+    def found(self, harness: Harness, scope: ConnectScope) -> Mapping[str, Registered | str]:
         """Return what of ours each settings file holds, or why that cannot be said."""
         program, states = self._program(), dict[str, Registered | str]()
         for target in targets(harness, scope, self._places, program):
@@ -404,31 +404,33 @@ class Connecting:
                 states[target.path] = str(error)
         return states
 
-    def _doubled(self, harness: Harness, scope: Scope) -> Iterator[str]:
+    def _doubled(self, harness: Harness, scope: ConnectScope) -> Iterator[str]:
         """Yield which harness runs the hooks that another one has in this project."""
         pairs = [(reader, other) for reader in ALSO_READ_BY for other in ALSO_READ_BY[reader]]
         for reader, other in pairs:
             if harness is reader:
-                is_so = self._has_hooks(other, Scope.PROJECT)
+                is_so = self._has_hooks(other, ConnectScope.PROJECT)
             else:
                 # Only the hooks of a project are read by both.
-                is_so = harness is other and scope is Scope.PROJECT
-                is_so = is_so and any(self._has_hooks(reader, one) for one in Scope)
+                is_so = harness is other and scope is ConnectScope.PROJECT
+                is_so = is_so and any(self._has_hooks(reader, one) for one in ConnectScope)
             if is_so:
                 yield _TWICE.format(reader=reader, other=other)
 
-    def _in_both(self, harness: Harness, scope: Scope) -> Iterator[str]:
+    def _in_both(self, harness: Harness, scope: ConnectScope) -> Iterator[str]:
         """Yield that the harness is connected for the other scope already."""
-        other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
+        other = ConnectScope.USER if scope is ConnectScope.PROJECT else ConnectScope.PROJECT
         if self._has_hooks(harness, other) and self._hooks_here(harness, scope):
-            place = "every project" if other is Scope.USER else "this project"
-            whom = "you" if other is Scope.USER else "this project"
+            place = "every project" if other is ConnectScope.USER else "this project"
+            whom = "you" if other is ConnectScope.USER else "this project"
             yield _BOTH.format(other=whom, place=place, harness=harness, scope=other)
 
-    def _hooks_here(self, harness: Harness, scope: Scope) -> bool:
+    def _hooks_here(self, harness: Harness, scope: ConnectScope) -> bool:
         return any(one.hooks for one in targets(harness, scope, self._places, self._program()))
 
-    def _watched(self, every: Sequence[Target], program: Program) -> dict[str, tuple[str, ...]]:
+    def _watched(
+        self, every: Sequence[SettingsTarget], program: Program
+    ) -> dict[str, tuple[str, ...]]:
         """Return where the harness calls us by entries that connecting never writes."""
         found: dict[str, tuple[str, ...]] = {}
         for target in every:
@@ -444,16 +446,16 @@ class Connecting:
                 found[target.path] = events
         return found
 
-    def _document(self, target: Target) -> dict[str, Any]:
+    def _document(self, target: SettingsTarget) -> dict[str, Any]:
         content = self._files.read(target.path)
         return self._files.document(target.path, target.format, content)
 
-    def _has_hooks(self, harness: Harness, scope: Scope) -> bool:
+    def _has_hooks(self, harness: Harness, scope: ConnectScope) -> bool:
         found = self.found(harness, scope).values()
         return any(isinstance(one, Registered) and one.events for one in found)
 
     def _change(
-        self, target: Target, program: Program, *, remove: bool
+        self, target: SettingsTarget, program: Program, *, remove: bool
     ) -> tuple[FileChange, Sequence[str]]:
         try:
             before = self._files.read(target.path)
@@ -517,29 +519,29 @@ class Connecting:
 class _Open:
     """A settings file as it is now."""
 
-    target: Target
+    target: SettingsTarget
     program: Program
     before: bytes | None
     document: dict[str, Any]
 
 
-def _less(target: Target, watched: Mapping[str, Sequence[str]]) -> Target:
+def _less(target: SettingsTarget, watched: Mapping[str, Sequence[str]]) -> SettingsTarget:
     """Return a target without the events at which the harness calls us from another file."""
     known = {event for events in watched.values() for event in events}
     hooks = {event: entry for event, entry in target.hooks.items() if event not in known}
     return replace(target, hooks=hooks)
 
 
-def _notes(request: ConnectRequest, scope: Scope, program: Program) -> list[str]:
+def _notes(request: ConnectRequest, scope: ConnectScope, program: Program) -> list[str]:
     return [
         _TRUST if request.harness is Harness.CODEX else "",
-        _SHARED if scope is Scope.PROJECT else "",
+        _SHARED if scope is ConnectScope.PROJECT else "",
         _THIS_MACHINE if len(program.words) > 1 or program.words[0] != "prowess" else "",
         hint(request.harness, scope) if request.with_mcp else "",
     ]
 
 
-def _conflicts(found: Registered, target: Target) -> list[str]:
+def _conflicts(found: Registered, target: SettingsTarget) -> list[str]:
     notes = []
     if found.foreign_server:
         notes.append(

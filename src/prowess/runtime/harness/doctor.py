@@ -13,8 +13,8 @@ from typing import Protocol
 
 from prowess.errors import ProwessError
 from prowess.hooks.harness import Harness, HookCall
-from prowess.hooks.registrations import Registered, Scope, is_misled, program_of
-from prowess.hooks.samples import SAMPLES, Sample
+from prowess.hooks.registrations import ConnectScope, Registered, is_misled, program_of
+from prowess.hooks.samples import SAMPLES, PayloadSample
 from prowess.hooks.targets import ALSO_READ_BY
 
 _REPORT = "Set PROWESS_DEBUG=1, run the command that fails, and report what it prints."
@@ -116,7 +116,7 @@ class HarnessWorld(Protocol):
     def installed(self, harness: Harness) -> Installed | None:
         """Return the harness as it is installed here, or None."""
 
-    def registered(self, harness: Harness, scope: Scope) -> Mapping[str, Registered | str]:
+    def registered(self, harness: Harness, scope: ConnectScope) -> Mapping[str, Registered | str]:
         """Return what of ours each settings file holds, or why that cannot be said."""
 
     def expected(self, harness: Harness) -> Sequence[str]:
@@ -128,7 +128,7 @@ class HarnessWorld(Protocol):
     def last_call(self, harness: Harness) -> HookCall | None:
         """Return the newest call of our hook by a harness."""
 
-    def answer(self, sample: Sample) -> tuple[str, int]:
+    def answer(self, sample: PayloadSample) -> tuple[str, int]:
         """Return what our hook says to a recorded payload, and how many milliseconds it took."""
 
     def now_ms(self) -> int:
@@ -141,11 +141,11 @@ class _State:
 
     harness: Harness
     installed: Installed | None
-    found: Mapping[Scope, Mapping[str, Registered]]
+    found: Mapping[ConnectScope, Mapping[str, Registered]]
     unreadable: Mapping[str, str]
 
     @property
-    def scopes(self) -> list[Scope]:
+    def scopes(self) -> list[ConnectScope]:
         return [
             scope
             for scope, files in self.found.items()
@@ -176,8 +176,8 @@ def examine_harness(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFin
 
 
 def _state(harness: Harness, world: HarnessWorld) -> _State:
-    found, unreadable = dict[Scope, dict[str, Registered]](), dict[str, str]()
-    for scope in Scope:
+    found, unreadable = dict[ConnectScope, dict[str, Registered]](), dict[str, str]()
+    for scope in ConnectScope:
         files = world.registered(harness, scope)
         found[scope] = {path: one for path, one in files.items() if isinstance(one, Registered)}
         unreadable |= {path: one for path, one in files.items() if isinstance(one, str)}
@@ -233,7 +233,7 @@ def _registration(state: _State, world: HarnessWorld) -> Iterator[DoctorFinding]
 def _doubled(harness: Harness, world: HarnessWorld) -> Iterator[DoctorFinding]:
     """Yield that a harness runs the hooks of another in this project besides its own."""
     for other in ALSO_READ_BY.get(harness, ()):
-        files = world.registered(other, Scope.PROJECT).values()
+        files = world.registered(other, ConnectScope.PROJECT).values()
         if any(isinstance(one, Registered) and one.events for one in files):
             text = (
                 f"It may run the hooks of {NAMES[other]} in this project too, and call us twice:"

@@ -49,18 +49,18 @@ Answer with this JSON and nothing else: {"requests": ["...", "..."], "nearMisses
 """
 
 
-class Kind(Enum):
+class ExampleKind(Enum):
     """What a model writes; the value is its key in the answer."""
 
     REQUEST = "requests"
     NEAR_MISS = "nearMisses"
 
 
-_MOST_WRITTEN = {Kind.REQUEST: 10, Kind.NEAR_MISS: 3}
+_MOST_WRITTEN = {ExampleKind.REQUEST: 10, ExampleKind.NEAR_MISS: 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ExampleStanding:
     """How a skill stands for a message: its rank, from 1 on, and its score."""
 
     # None where the skill is out of the running.
@@ -69,37 +69,37 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class PassedExample:
     """A message that passed the round trip, and what the new examples changed for it."""
 
-    kind: Kind
+    kind: ExampleKind
     message: str
-    before: Standing
-    after: Standing
+    before: ExampleStanding
+    after: ExampleStanding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class DroppedExample:
     """A message that was not taken, and why."""
 
-    kind: Kind
+    kind: ExampleKind
     message: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
+class GeneratedExamples:
     """What a model wrote for one skill; nothing of it is stored before `ExampleService.keep`."""
 
     skill: str
-    kept: tuple[Kept, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    kept: tuple[PassedExample, ...] = ()
+    dropped: tuple[DroppedExample, ...] = ()
     # Why the model was not asked at all.
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class SkillExamples:
     """The examples of one skill."""
 
     name: str
@@ -109,7 +109,7 @@ class Listed:
 
 
 class _Candidate(NamedTuple):
-    kind: Kind
+    kind: ExampleKind
     message: str
 
 
@@ -128,7 +128,9 @@ class ExampleService:
         self._builder = IndexBuilder(vectors)
         self._lock = Lock()
 
-    def generate(self, name: str, model: LanguageModel, agent_id: str | None = None) -> Generated:
+    def generate(
+        self, name: str, model: LanguageModel, agent_id: str | None = None
+    ) -> GeneratedExamples:
         """Have `model` write examples for a skill and try them; nothing is stored yet.
 
         Raises:
@@ -139,17 +141,17 @@ class ExampleService:
         skill = status.skill
         if not status.model_visible:
             problem = f"the agent cannot choose it, as `prowess why {skill.name}` explains"
-            return Generated(skill=skill.name, problem=problem)
+            return GeneratedExamples(skill=skill.name, problem=problem)
         found = _object_in(model.complete(_INSTRUCTIONS, _question(skill)))
         known = self._store.read().get(skill.name, Examples()).confirmed
         candidates, unfit = _candidates(found or {}, known)
-        if not any(candidate.kind is Kind.REQUEST for candidate in candidates):
+        if not any(candidate.kind is ExampleKind.REQUEST for candidate in candidates):
             problem = f"writes nothing that can be used as a request for {skill.name}: try again,"
             raise ModelError(model.name, f"{problem} or set another `skills.model.name`.")
         kept, failed = self._tried(skill.name, candidates, agent_id)
-        return Generated(skill=skill.name, kept=kept, dropped=(*unfit, *failed))
+        return GeneratedExamples(skill=skill.name, kept=kept, dropped=(*unfit, *failed))
 
-    def keep(self, generated: Generated) -> bool:
+    def keep(self, generated: GeneratedExamples) -> bool:
         """Store what was kept in place of what a model wrote before; False where that is nothing.
 
         Raises:
@@ -195,7 +197,7 @@ class ExampleService:
         before, after = self._change(known, lambda old: _without(old, wanted))
         return _count(before) - _count(after)
 
-    def of(self, name: str, agent_id: str | None = None) -> Listed:
+    def of(self, name: str, agent_id: str | None = None) -> SkillExamples:
         """Return the examples of one skill, also of one that is gone.
 
         Raises:
@@ -204,17 +206,17 @@ class ExampleService:
         known = self._store.read()
         if name not in known:
             name = self._skills.find(name, agent_id).skill.name
-        return Listed(
+        return SkillExamples(
             name=name,
             examples=known.get(name, Examples()),
             present=name in self._present(agent_id),
         )
 
-    def list(self, agent_id: str | None = None) -> tuple[Listed, ...]:
+    def list(self, agent_id: str | None = None) -> tuple[SkillExamples, ...]:
         """Return the examples of every skill that has some, by name."""
         present = self._present(agent_id)
         return tuple(
-            Listed(name=name, examples=examples, present=name in present)
+            SkillExamples(name=name, examples=examples, present=name in present)
             for name, examples in sorted(self._store.read().items())
             if examples
         )
@@ -234,10 +236,10 @@ class ExampleService:
 
     def _tried(
         self, name: str, candidates: Iterable[_Candidate], agent_id: str | None
-    ) -> tuple[tuple[Kept, ...], tuple[Dropped, ...]]:
+    ) -> tuple[tuple[PassedExample, ...], tuple[DroppedExample, ...]]:
         """Ask the router as it is which candidates lead to the skill, then what they change."""
         index = self._routing.index(agent_id)
-        passed: dict[_Candidate, Standing] = {}
+        passed: dict[_Candidate, ExampleStanding] = {}
         dropped: dict[_Candidate, str] = {}
         for one in candidates:
             standing = self._standing(index, name, one.message)
@@ -246,26 +248,26 @@ class ExampleService:
                 dropped[one] = reason
             else:
                 passed[one] = standing
-        if not any(one.kind is Kind.REQUEST for one in passed):
+        if not any(one.kind is ExampleKind.REQUEST for one in passed):
             # What a skill is not for says little where nothing was learnt of what it is for.
             dropped |= dict.fromkeys(passed, "it has no request beside it")
             passed = {}
         kept = self._compared(name, passed, agent_id) if passed else ()
         return kept, tuple(
-            Dropped(kind=one.kind, message=one.message, reason=reason)
+            DroppedExample(kind=one.kind, message=one.message, reason=reason)
             for one, reason in dropped.items()
         )
 
     def _compared(
-        self, name: str, passed: Mapping[_Candidate, Standing], agent_id: str | None
-    ) -> tuple[Kept, ...]:
+        self, name: str, passed: Mapping[_Candidate, ExampleStanding], agent_id: str | None
+    ) -> tuple[PassedExample, ...]:
         """Index the skills with what passed, and see how the skill stands now."""
         stored = self._store.read()
         tried = {**stored, name: _with_written(stored.get(name, Examples()), passed)}
         usable = self._skills.snapshot(agent_id).usable
         index = self._builder.build(usable, self._routing.encoder(), tried).index
         return tuple(
-            Kept(
+            PassedExample(
                 kind=one.kind,
                 message=one.message,
                 before=before,
@@ -274,7 +276,7 @@ class ExampleService:
             for one, before in passed.items()
         )
 
-    def _objection(self, index: SkillIndex, one: _Candidate, standing: Standing) -> str:
+    def _objection(self, index: SkillIndex, one: _Candidate, standing: ExampleStanding) -> str:
         if router.outright(index, router.read(one.message), self._routing.choice(Asked())):
             return "it is a command, or says nothing by itself"
         if standing.rank is None:
@@ -283,20 +285,20 @@ class ExampleService:
             return f"the skill is number {standing.rank} for it, not among the first {NEAR_ENOUGH}"
         return ""
 
-    def _standing(self, index: SkillIndex, name: str, message: str) -> Standing:
+    def _standing(self, index: SkillIndex, name: str, message: str) -> ExampleStanding:
         ranking = router.rank(index, self._routing.with_vector(index, router.read(message)))
         for rank, place in enumerate(ranking.order, start=1):
             if index.skills[place].name == name:
-                return Standing(rank=rank, score=float(ranking.scores[place]))
-        return Standing(rank=None, score=0.0)
+                return ExampleStanding(rank=rank, score=float(ranking.scores[place]))
+        return ExampleStanding(rank=None, score=0.0)
 
 
-def _with_written(old: Examples, written: Collection[_Candidate | Kept]) -> Examples:
+def _with_written(old: Examples, written: Collection[_Candidate | PassedExample]) -> Examples:
     """Return `old` with what a model wrote replaced: it was written for the skill as it was."""
     return replace(
         old,
-        generated=tuple(one.message for one in written if one.kind is Kind.REQUEST),
-        near_misses=tuple(one.message for one in written if one.kind is Kind.NEAR_MISS),
+        generated=tuple(one.message for one in written if one.kind is ExampleKind.REQUEST),
+        near_misses=tuple(one.message for one in written if one.kind is ExampleKind.NEAR_MISS),
     )
 
 
@@ -350,7 +352,7 @@ def _object_in(answer: str) -> Mapping[str, Any] | None:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             value, end = {}, at + 1
-        if isinstance(value.get(Kind.REQUEST.value), list):
+        if isinstance(value.get(ExampleKind.REQUEST.value), list):
             found = value
         at = text.find("{", end)
     return found
@@ -358,11 +360,11 @@ def _object_in(answer: str) -> Mapping[str, Any] | None:
 
 def _candidates(
     found: Mapping[str, Any], known: Iterable[str]
-) -> tuple[tuple[_Candidate, ...], tuple[Dropped, ...]]:
+) -> tuple[tuple[_Candidate, ...], tuple[DroppedExample, ...]]:
     """Return which messages of an answer can be tried, and why the others cannot."""
     seen = {fold(message) for message in known}
     taken: list[_Candidate] = []
-    dropped: list[Dropped] = []
+    dropped: list[DroppedExample] = []
     for kind, most in _MOST_WRITTEN.items():
         given = found.get(kind.value)
         enough = len(taken) + most
@@ -373,7 +375,7 @@ def _candidates(
                 reason = f"{most} are enough"
             if reason:
                 shown = message[:_LONGEST_WRITTEN]
-                dropped.append(Dropped(kind=kind, message=shown, reason=reason))
+                dropped.append(DroppedExample(kind=kind, message=shown, reason=reason))
             else:
                 seen.add(fold(message))
                 taken.append(_Candidate(kind, message))
