@@ -33,6 +33,7 @@ from prowess.experience.draft_facts import (
 )
 from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
+from prowess.language.packs import compile_group
 from prowess.secrets.credentials import masked
 from prowess.skills import frontmatter, yaml_text
 from prowess.skills.frontmatter import FieldReader
@@ -137,17 +138,6 @@ _WRITTEN_BY_HARNESS = frozenset(
     (Deed.GESTURE, Deed.KEY, Deed.LAUNCH, Deed.WAIT, Deed.BATCH, Deed.ASK)
 )
 _COMMANDS = frozenset((Deed.DEVICE_SHELL, Deed.SCRIPT))
-# Tools whose result is what somebody else wrote.
-_FETCHING = re.compile(
-    r"(?i)web|http|fetch|brows|search|read|file|memory|page|url|download|grep|mail|message|note"
-)
-_REFUSED = re.compile(
-    r"(?i)reject|denied|deny|declin|refus|time[sd]?[ _-]?out|expir|cancel|abort|dismiss|revok"
-    r"|fail|error|unavailable|no (?:answer|response|reply|handler)|unanswered|not? (?:granted|"
-    r"approved|authori[sz]ed|allowed)|(?:un|dis)(?:approved|authori[sz]ed|allowed)"
-    r"|(?:approved|granted|authori[sz]ed)[\"']?[ \t]*[:=][ \t]*[\"']?(?:false|no|0)\b"
-    r"|\u62d2\u7edd|\u62d2\u7d55|\u8d85\u65f6|\u903e\u6642|\u53d6\u6d88|\u5931\u8d25|\u5931\u6557"
-)
 
 
 def needs_warning(steps: Sequence[TraceStep], *, on_device: bool) -> bool:
@@ -169,12 +159,14 @@ def _may_probe(step: TraceStep, *, on_device: bool) -> bool:
         return False
     if deed in _COMMANDS:
         return not _SPELT.search(find_command(step.action))
-    return deed is Deed.TOOL and not _FETCHING.search(step.action.kind)
+    fetching = compile_group("small_talk", "fetching", flags=re.IGNORECASE)
+    return deed is Deed.TOOL and not fetching.search(step.action.kind)
 
 
 def _was_authorised(step: TraceStep) -> bool:
     is_asked = step.action.kind.strip().casefold() == "request_human_auth"
-    return is_asked and not step.failed and not _REFUSED.search(step.result)
+    refused = compile_group("small_talk", "refused", flags=re.IGNORECASE)
+    return is_asked and not step.failed and not refused.search(step.result)
 
 
 MOST_TYPED, MOST_COMMAND = 72, 96

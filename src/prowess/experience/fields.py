@@ -12,7 +12,10 @@ row of a conversation, a button), and such an element gives its name to no text.
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import partial
 
+from prowess.data import read_word_group
+from prowess.language.packs import compile_group
 from prowess.secrets.credentials import masked
 from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (
@@ -37,26 +40,14 @@ _FIELD_NAMES = (
 )  # fmt: skip
 # A name that makes a secret of some values: a token is one, a `next_token: 7` is not.
 _MAYBE = re.compile(r"(?i)token|key|auth|cred|login|session")
-_USER = re.compile(
-    r"\b(?:user ?names?|user(?: ?id)?|log ?in(?: name| id)?|benutzer(?:name)?|nutzername|account"
-    r"|identifiant|usuario|utente|gebruikersnaam|anmeldename|e ?mail(?: adresse| address)?)\b"
-)
-_OTHER_FIELD = re.compile(
-    r"\b(?:user ?names?|user|e ?mail|search|query|address|subject|title|message|url|city|phone"
-    r"|comment|note|first name|last name|full name|benutzername|betreff|suche)\b"
-)
-_SETTLED = re.compile(
-    r"\b(?:was|were|accepted|correct|worked|done|next|then|after|before|search|user ?name|e ?mail"
-    r"|address|without|no|not|manager|query)\b"
-)
 _MOST_LABEL, _MOST_THOUGHT, _SHORT_THOUGHT = 400, 1_000, 60
-# What stands beside the field and is not it, or leads away from it.
-_BESIDE = re.compile(r"\b(?:forgot|forgotten|reset|recover|show|hide|reveal|toggle|lost)\b")
-# A thought that says what is typed now, and not what comes before or after it.
-_MEANT = re.compile(
-    r"\b(?:typ|enter|input|insert|fill|past|provide|providing|supply|put)\w*(?P<what>.{0,40})"
-)
-_OTHER = re.compile(r"\b(?:user ?names?|e ?mail|search|query|address|then|before|after|next)\b")
+
+
+_words = partial(read_word_group, "language/data/fields.toml")
+
+
+def _phrases(group: str, flags: int = 0) -> re.Pattern[str]:
+    return compile_group("fields", group, flags=flags)
 
 
 def names_secret(text: str) -> bool:
@@ -72,27 +63,33 @@ def is_secret_target(target: UiTarget | None) -> bool:
 
 def names_user(text: str) -> bool:
     """Return whether a label is that of a user's name, which mostly a password follows."""
-    return bool(_USER.search(plain_words(text[:_MOST_LABEL])))
+    return bool(_phrases("user").search(plain_words(text[:_MOST_LABEL])))
 
 
 def names_other(text: str) -> bool:
     """Return whether a label is surely that of a field for something else."""
-    return not names_secret(text) and bool(_OTHER_FIELD.search(plain_words(text[:_MOST_LABEL])))
+    return not names_secret(text) and bool(
+        _phrases("other_field").search(plain_words(text[:_MOST_LABEL]))
+    )
 
 
 def is_beside_secret(text: str) -> bool:
     """Return whether a label is that of a helper of a password: to show, forget or reset it."""
-    return bool(_BESIDE.search(plain_words(text)))
+    return bool(_phrases("beside").search(plain_words(text)))
 
 
 def means_secret(thought: str) -> bool:
     """Return whether a thought says that a secret is typed now."""
     words = plain_words(thought[:_MOST_THOUGHT])
-    meant = (_OTHER.split(hit["what"])[0] for hit in _MEANT.finditer(words))
+    meant = (_phrases("not_now").split(hit["what"])[0] for hit in _phrases("meant").finditer(words))
     if any(names_secret(what) for what in meant):
         return True
     # Nothing else is spoken of: `Now the password`.
-    return len(words) <= _SHORT_THOUGHT and names_secret(words) and not _SETTLED.search(words)
+    return (
+        len(words) <= _SHORT_THOUGHT
+        and names_secret(words)
+        and not _phrases("settled").search(words)
+    )
 
 
 def names_secret_field(fields: Mapping[str, Json]) -> bool:
@@ -163,12 +160,6 @@ _AWAY = re.compile(r"(?i)(?:keycode_)?(?:back|home|escape|esc|app_switch)|[34]|1
 _CHARACTER = re.compile(r"(?i)(?:keycode_|key_|digit_?)?(?:numpad_?)?(?P<one>[a-z0-9])")
 # Where the numbers of the keys for digits and letters begin: 0 to 9, a to z, the pad.
 _NUMBERED = ((7, 16, "0"), (29, 54, "a"), (144, 153, "0"))
-_NEXT_BUTTON = re.compile(r"(?i)next|continue|weiter|suivant|siguiente|avanti|fortfahren|volgende")
-_LOGIN = re.compile(
-    r"(?i)log ?in|sign ?in|anmeld|einlogg|passwor|connexion|sesi[o\u00f3]n|kennwort"
-)
-# Where digits are no secret, whoever touches them.
-_COUNTING = re.compile(r"(?i)calc|dialer|phone|contacts|clock|timer|sudoku")
 _KEY_NAMES = ("keycode", "keyCode", "key", "text", "keys")
 _FEWEST_DIGITS = 4
 # A digit, or the name of a key that writes one.
@@ -229,7 +220,9 @@ def _touched(step: TraceStep, had: Focus) -> Focus:
         return Focus.SECRET
     if any(names_user(label) for label in named):
         return Focus.USER
-    goes_on = any(_NEXT_BUTTON.fullmatch(label.strip()) for label in named)
+    goes_on = any(
+        _phrases("next_button", re.IGNORECASE).fullmatch(label.strip()) for label in named
+    )
     return Focus.SECRET if goes_on and had is Focus.USER else Focus.OTHER
 
 
@@ -272,7 +265,7 @@ def _may_fill(action: TraceAction) -> bool:
 def says_login(trace: Trace) -> bool:
     """Return whether a trace is about logging in somewhere, so that a password follows a name."""
     said = (label for step in trace.steps for label in (step.thought, *find_labels(step)))
-    return any(_LOGIN.search(text) for text in (trace.task, *said))
+    return any(_phrases("login", re.IGNORECASE).search(text) for text in (trace.task, *said))
 
 
 def read_key(action: TraceAction) -> str:
@@ -349,7 +342,9 @@ def _is_secret_row(
 ) -> bool:
     if focused[row[0]] is Focus.SECRET:
         return True
-    return len(row) >= _FEWEST_DIGITS and not _COUNTING.search(steps[row[0]].app)
+    return len(row) >= _FEWEST_DIGITS and not _phrases("counting", re.IGNORECASE).search(
+        steps[row[0]].app
+    )
 
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+")
@@ -357,15 +352,6 @@ _FIELD_CLASS = re.compile(r"(?i)edit|input|field|autocomplete|search")
 _NO_FIELD_CLASS = re.compile(
     r"(?:Button|CheckBox|RadioButton|ImageView|ListView|RecyclerView|ViewGroup|TabView)\Z"
 )
-# Words of what is entered, and words of what is only pressed.
-_ENTERED = frozenset(
-    ("search", "query", "edit", "input", "field", "entry", "compose", "find", "type", "message")
-)
-_PRESSED = frozenset(
-    ("row", "item", "list", "cell", "card", "fab", "send", "ok", "save", "done", "next", "back",
-     "cancel", "close", "open", "conversation", "conversations", "thread", "result", "results",
-     "tab", "avatar", "thumbnail", "new", "add", "create", "plus")
-)  # fmt: skip
 
 
 def find_field(near: Sequence[UiTarget]) -> UiTarget | None:
@@ -390,7 +376,7 @@ def _said(target: UiTarget) -> str:
 def _can_be_field(target: UiTarget) -> bool:
     named = f"{target.resource_id.rsplit('/', 1)[-1]} {target.content_desc} {_said(target)}"
     words = {word.casefold() for word in _WORD.findall(named)}
-    if words & _ENTERED:
+    if words & _words("entered"):
         return not words & {"row", "item", "result", "results", "send"}
-    is_pressed = bool(_NO_FIELD_CLASS.search(target.class_name)) or bool(words & _PRESSED)
+    is_pressed = bool(_NO_FIELD_CLASS.search(target.class_name)) or bool(words & _words("pressed"))
     return not is_pressed

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
+from prowess.data import read_table
 from prowess.experience.fields import (
     VALUE_NAMES,
     Focus,
@@ -30,6 +31,7 @@ from prowess.experience.fields import (
     read_character,
     says_login,
 )
+from prowess.language.packs import join_pieces
 from prowess.secrets.credentials import STARS, masked
 from prowess.secrets.cues import small_letters
 from prowess.secrets.mask import Hidden, hidden_in
@@ -117,34 +119,31 @@ def _pattern(text: str) -> str:
     return exact if is_long or len(text) >= _LONG_WORD else rf"(?<!\w){exact}(?!\w)"
 
 
-_COMMANDS = re.compile(
-    r"(?:\A|[\s;&|($`/])(?:(?:pass|gopass)\s+(?:show|otp|-c|[\w.-]+/[\w./-]+)|op\s+(?:read|item\s+get)"
-    r"|bw\s+get|lpass\s+show|keyring\s+get|secret-tool\s+lookup|oathtool|rbw\s+get"
-    r"|security\s+find-\w+-password|vault\s+(?:kv\s+get|read|token\s+create)"
-    r"|aws\s+secretsmanager\s+get-secret-value|aws\s+ssm\s+get-parameter|chamber\s+read"
-    r"|aws\s+ecr\s+get-login-password|aws\s+configure\s+get\s+\w*secret"
-    r"|gcloud\s+(?:secrets\s+versions\s+access|auth\s+print-\w*token)|gh\s+auth\s+token"
-    r"|az\s+(?:keyvault\s+secret\s+show|account\s+get-access-token)|doppler\s+secrets"
-    r"|kubectl\s+get\s+secrets?\b.*-o|sops\s+(?:-d|--decrypt|decrypt)|ansible-vault\s+(?:view|decrypt)"
-    r"|heroku\s+config|git\s+credential\s+fill|pwgen|apg\b|openssl\s+rand|uuidgen\s+--secret"
-    r"|printenv\s+\w*(?:PASS|SECRET|TOKEN|KEY)\w*|echo\s+[\"']?\$\{?\w*(?:PASS|SECRET|TOKEN|_KEY)\w*\}?)"
-)
-_FILES = re.compile(
-    r"(?:\A|[\s/\"'])(?:\.pgpass|\.netrc|_netrc|\.git-credentials|\.aws/credentials|\.my\.cnf"
-    r"|shadow|\.htpasswd|\.vault-token|\.docker/config\.json|id_(?:rsa|ed25519|ecdsa|dsa))(?![\w.-])"
-)
 _READS = re.compile(r"\b(?:cat|less|more|head|tail|bat|type|grep|awk|sed|xxd|base64)\b")
 _STORES_SHORTEST, _SHORTEST_PIECE, _MOST_LINES, _MOST_COMMAND = 4, 6, 20, 1_000
 _PIECE = re.compile(r"[:=\s\"',]+")
+
+
+@cache
+def _compile_stores() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds a command that shows a secret, and a file that holds one."""
+    table = read_table("experience/secret_stores.toml")
+    commands, files = (
+        "|".join(map(join_pieces, table[group]["phrases"])) for group in ("commands", "files")
+    )
+    return (
+        re.compile(rf"(?:\A|[\s;&|($`/])(?:{commands})"),
+        re.compile(rf"(?:\A|[\s/\"'])(?:{files})(?![\w.-])"),
+    )
 
 
 def shows_secret(action: TraceAction) -> bool:
     """Return whether what a step shows is a secret, by the command or the file."""
     command = find_command(action)[:_MOST_COMMAND]
     if command:
-        reads_file = _READS.search(command) and _FILES.search(command)
-        return bool(_COMMANDS.search(command) or reads_file)
-    return bool(_FILES.search(find_path(action)))
+        reads_file = _READS.search(command) and _compile_stores()[1].search(command)
+        return bool(_compile_stores()[0].search(command) or reads_file)
+    return bool(_compile_stores()[1].search(find_path(action)))
 
 
 def find_shown_secrets(result: str) -> Iterator[str]:

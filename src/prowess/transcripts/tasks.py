@@ -9,9 +9,11 @@ belongs to the one before.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from prowess.language.closings import MOST_CLOSING, says_not_done
 from prowess.language.corrections import MOST_OBJECTION, objects
+from prowess.language.packs import join_phrases
 from prowess.transcripts.documents import ADMITTED, NOT_JUDGED
 from prowess.transcripts.events import EventListener, Returned, ToolCall, TypedPrompt
 from prowess.transcripts.traces import (
@@ -43,13 +45,11 @@ TWO_WAYS = "its prompt can be read in more than one way"
 NO_PROMPT = "a step that follows no typed prompt"
 NO_NAME, NO_INPUT = "a call without a name", "a call whose input is no object"
 
-_NOD = re.compile(
-    r"(?:(?:yes|yep|yeah|y|ok|okay|sure|continue|proceed|resume|go|go on|go ahead|keep going"
-    r"|carry on|do it|do that|please|please do|please continue|ja|weiter|mach weiter|oui|si|s\u00ed"
-    r"|continua|contin\u00faa|\u7ee7\u7eed|\u7e7c\u7e8c|\u597d|\u597d\u7684|\u662f|\u306f\u3044)"
-    r"[\s,.!\u3002\uff01\uff0c]{0,5}){1,3}",
-    re.IGNORECASE,
-)
+
+@cache
+def _compile_nods() -> re.Pattern[str]:
+    nods = join_phrases("small_talk", "nods")
+    return re.compile(rf"(?:(?:{nods})[\s,.!\u3002\uff01\uff0c]{{0,5}}){{1,3}}", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class TraceBuilder(EventListener):
     def take_prompt(self, prompt: TypedPrompt) -> bool:
         """Begin a task; return whether it is one, and not a nod."""
         text = prompt.text.strip()
-        if self._turns and self._turns[-1].task and _NOD.fullmatch(text):
+        if self._turns and self._turns[-1].task and _compile_nods().fullmatch(text):
             return False
         turn = _Task(text, prompt.session_id, prompt.folder, is_doubtful=prompt.is_doubtful)
         self._turns.append(turn)

@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from prowess.data import read_word_group
@@ -37,6 +37,7 @@ from prowess.experience.lessons.templates import (
 )
 from prowess.experience.redaction import HIDDEN
 from prowess.experience.values import ValueKind, find_values, read_ending
+from prowess.language.packs import join_phrases
 from prowess.skills.parse import MAX_NAME
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import Deed
@@ -311,11 +312,6 @@ _NAMED = re.compile(
     r"[\"'`\u201c\u300c]?[A-Za-z0-9_./~-]*\{([a-z][a-z0-9_]*)\}(?:\.(\w{1,8})\b)?"
     r"[\"'`\u201d\u300d]?"
 )
-_LEAD = re.compile(
-    r"(?i)\A(?:please|hey|hi|hello|ok(?:ay)?|now|then|also|and|can you|could you|would you|will you"
-    r"|i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|help me(?: to)?|let'?s"
-    r"|go ahead and|bitte|kannst du|\u8bf7|\u5e2e\u6211|\u9ebb\u70e6)(?![A-Za-z])[ ,:!]*"
-)
 _SENTENCE = re.compile(r"(?<=[^\s.]{2})[.!?;](?=\s|\Z)|[\u3002\uff01\uff1f\uff1b]|\s-\s|:\s")
 # Scripts that put no space between words: an English word among them would say nothing.
 _NO_SPACES = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
@@ -457,10 +453,16 @@ def make_skill_name(phrase: str) -> str:
     return f"{name or 'learned'}-{digest}"[:MAX_NAME]
 
 
+@cache
+def _compile_leads() -> re.Pattern[str]:
+    leads = join_phrases("small_talk", "leads")
+    return re.compile(rf"\A(?:{leads})(?![A-Za-z])[ ,:!]*", re.IGNORECASE)
+
+
 def _lead_end(text: str) -> int:
     """Return where a text comes to the point."""
     at = 0
-    while (lead := _LEAD.match(text[at:])) and lead.end():
+    while (lead := _compile_leads().match(text[at:])) and lead.end():
         at += lead.end()
     return at
 
