@@ -163,8 +163,8 @@ class AbandonableCall(Generic[_T]):
     def _work(self) -> None:
         try:
             found = self._call()
-        # Whatever it is belongs to whoever waits, and not on the error stream.
-        except Exception as error:  # noqa: BLE001
+        # All that a look-up or a connection raises; it belongs to whoever waits.
+        except (OSError, ValueError) as error:
             self._raised.append(error)
             return
         with self._guard:

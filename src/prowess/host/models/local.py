@@ -14,10 +14,12 @@ kinds; one score a pair) and `tokenizer.json`, as `training.export --judge` writ
 """
 
 import hashlib
+import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from threading import Lock
@@ -33,6 +35,7 @@ from prowess.runtime.ports import Vectors
 # The second name was used for a while before the first.
 _OPT_OUTS = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
 _lock = Lock()
+_DOES_NOT_RUN = "does not run ({error}): choose another `skills.routing.encoder`."
 
 
 def load() -> ModuleType:
@@ -115,15 +118,9 @@ class OnnxEncoder:
         with self._lock:
             self._model = self._model or _load(self._folder)
             model = self._model
-        try:
+        with _explained(self._folder, _DOES_NOT_RUN):
             # The width is known for certain only from an answer.
             rows = np.stack(self._run(model, texts or [""]))
-        # The runtime's errors share no class but this one.
-        except Exception as error:
-            problem = (
-                f"does not run ({_first_line(error)}): choose another `skills.routing.encoder`."
-            )
-            raise EncoderError(self._folder, problem) from error
         return unit_rows(self._folder, rows)[: len(texts)]
 
     def _run(self, model: "_Model", texts: Sequence[str]) -> list[Vectors]:
@@ -187,6 +184,16 @@ class _Model:
         # One state for each token; without padding the mask has nothing to hide.
         pooled: Vectors = vector[0] if self.takes_first_token else vector.mean(axis=0)
         return pooled
+
+
+@contextmanager
+def _explained(folder: str, problem: str) -> Iterator[None]:
+    """Turn whatever a library raises about a model into our error; `{error}` is its first line."""
+    try:
+        yield
+    # onnxruntime, tokenizers and torch: their errors share no class but this one.
+    except Exception as error:
+        raise EncoderError(folder, problem.format(error=_first_line(error))) from error
 
 
 def _readable(text: str) -> str:
@@ -279,15 +286,11 @@ def _load(folder: str) -> _Model:
     except ImportError as error:
         problem = f"cannot be loaded ({error}): pip install onnxruntime tokenizers."
         raise EncoderError(folder, problem) from error
-    try:
+    with _explained(folder, "holds no model that can be loaded ({error}): install it anew."):
         reader = tokenizers.Tokenizer.from_file(tokenizer)
         session = runtime.InferenceSession(
             model, _options(runtime), providers=["CPUExecutionProvider"]
         )
-    # Neither library has a class for its errors.
-    except Exception as error:
-        problem = f"holds no model that can be loaded ({_first_line(error)}): install it anew."
-        raise EncoderError(folder, problem) from error
     reader.no_padding()
     reader.enable_truncation(_MAX_TOKENS)
     return _Model(
@@ -327,7 +330,7 @@ def _takes_first_token(folder: str) -> bool:
     """Return whether the model was trained with its first token as the meaning of the text."""
     try:
         with open(os.path.join(folder, "1_Pooling", "config.json"), encoding="utf-8") as file:
-            found = import_module("json").load(file)
+            found = json.load(file)
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and found.get("pooling_mode_cls_token") is True
@@ -382,17 +385,13 @@ class SentenceTransformersEncoder:
         # The package does not promise to be safe for several threads.
         with self._lock:
             self._model = self._model or self._load()
-            try:
+            with _explained(self._folder, _DOES_NOT_RUN):
                 rows = self._model.encode(
                     [_readable(text) for text in texts or [""]],
                     batch_size=_BATCH,
                     show_progress_bar=False,
                     convert_to_numpy=True,
                 )
-            # What a model of any architecture can raise has no common class.
-            except Exception as error:
-                problem = f"does not run ({error}): choose another `skills.routing.encoder`."
-                raise EncoderError(self._folder, problem) from error
         return unit_rows(self._folder, np.asarray(rows))[: len(texts)]
 
     def _load(self) -> _Transformer:
@@ -403,12 +402,9 @@ class SentenceTransformersEncoder:
                 f"needs a package that is missing ({error}): pip install sentence-transformers."
             )
             raise EncoderError(self._folder, problem) from error
-        try:
+        problem = "holds no model that can be loaded ({error}): download it anew."
+        with _explained(self._folder, problem):
             made: _Transformer = package.SentenceTransformer(self._folder, local_files_only=True)
-        # As above: a broken folder shows itself in many ways.
-        except Exception as error:
-            problem = f"holds no model that can be loaded ({error}): download it anew."
-            raise EncoderError(self._folder, problem) from error
         return made
 
     def _identify(self) -> str:
@@ -456,17 +452,13 @@ class OnnxJudge:
             name: np.array([getattr(pair, field) for pair in coded], np.int64)
             for name, field in (("ids", "ids"), ("mask", "attention_mask"), ("kinds", "type_ids"))
         }
-        try:
+        with _explained(self._folder, "does not run: check `skills.routing.rerank`."):
             (scores,) = session.run(None, feeds)
-        # The runtime's errors share no class but this one.
-        except Exception as error:
-            raise EncoderError(
-                self._folder, "does not run: check `skills.routing.rerank`."
-            ) from error
         return np.asarray(scores, np.float32).reshape(len(texts))
 
     def _load(self) -> tuple[Any, Any]:
-        try:
+        problem = f"holds no {_MODEL_FILE} that can be used: check `skills.routing.rerank`."
+        with _explained(self._folder, problem):
             runtime = load()
             options = runtime.SessionOptions()
             options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
@@ -478,10 +470,6 @@ class OnnxJudge:
             found = import_module("tokenizers").Tokenizer.from_file(
                 os.path.join(self._folder, _ONNX_TOKENIZER_FILE)
             )
-        # Missing files, missing packages and broken models share no class but this one.
-        except Exception as error:
-            problem = f"holds no {_MODEL_FILE} that can be used: check `skills.routing.rerank`."
-            raise EncoderError(self._folder, problem) from error
         found.enable_truncation(_ONNX_MAX_TOKENS, strategy="longest_first")
         found.enable_padding(pad_id=0)
         return session, found

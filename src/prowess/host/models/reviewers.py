@@ -8,7 +8,8 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -105,14 +106,12 @@ class ProviderReviewer:
             ModelError: something is missing, or the model does not answer.
         """
         model = self._model()
-        try:
-            reply = asyncio.run(_request(model, instructions, question, seconds))
-        except TimeoutError as error:
-            problem = f"does not answer within {seconds:g} s: raise `reviewTimeoutMs`"
-            raise self._failure(problem) from error
-        # The libraries of providers raise what they like, with whatever a server said in it.
-        except Exception as error:  # noqa: BLE001
-            raise self._failure(_sentence(error)) from None
+        with self._explained(_sentence):
+            try:
+                reply = asyncio.run(_request(model, instructions, question, seconds))
+            except TimeoutError as error:
+                problem = f"does not answer within {seconds:g} s: raise `reviewTimeoutMs`"
+                raise self._failure(problem) from error
         if not reply.strip():
             raise self._failure("does not answer with a text: try another model")
         return reply
@@ -129,15 +128,23 @@ class ProviderReviewer:
             infer = import_module("pydantic_ai.models").infer_model
         except ImportError as error:
             raise ModelError(self._named, _NOT_INSTALLED) from error
+        with self._explained(_missing):
+            try:
+                return infer(self._named)
+            except ImportError as error:
+                found = _PACKAGE.search(str(error))
+                wanted = found.group(1) if found else f"pydantic-ai-slim[{provider}]"
+                raise self._failure(f"needs a package: run `pip install '{wanted}'`") from error
+
+    @contextmanager
+    def _explained(self, say: Callable[[Exception], str]) -> Iterator[None]:
         try:
-            return infer(self._named)
-        except ImportError as error:
-            found = _PACKAGE.search(str(error))
-            wanted = found.group(1) if found else f"pydantic-ai-slim[{provider}]"
-            raise self._failure(f"needs a package: run `pip install '{wanted}'`") from error
-        # As above: also what is missing is said in many ways.
+            yield
+        except ModelError:
+            raise
+        # The libraries of providers raise what they like, with whatever a server said in it.
         except Exception as error:  # noqa: BLE001
-            raise self._failure(_missing(error)) from None
+            raise self._failure(say(error)) from None
 
     def _failure(self, problem: str) -> ModelError:
         return ModelError(self._named, f"{problem}.")
