@@ -1,7 +1,7 @@
 """Copies, repairs and renames skills under a root, for the terminal.
 
-Changes that were reviewed go through `skill_folder`, removals through `skill_trash`, copies for a
-sandbox through `skill_sync`, and builds for others through `export_folder`; nothing else writes
+Changes that were reviewed go through `change`, removals through `trash`, drafts through `drafts`,
+copies for a sandbox through `sync`, and builds for others through `export`; nothing else writes
 under a skills root.
 
 Every write goes to a temporary place in the same folder, is flushed, and then takes its name in one
