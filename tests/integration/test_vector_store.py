@@ -25,7 +25,7 @@ NOBODY = 65_534
 WRITER = """
 import sys
 import numpy as np
-from prowess.host import vector_store
+from prowess.host.store import vectors as vector_store
 from prowess.host.store.vectors import SqliteVectors
 
 # Others write at the same time, and a machine may be slow.

@@ -3,10 +3,52 @@
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+# The last is an error in a statement: a file with our name and somebody else's tables.
+BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
+
+
+class SqliteFile:
+    """A connection to the file that is there now, which may not be the one that was last time.
+
+    Args:
+        path: the file.
+        busy_s: how long to wait for another writer.
+        prepare: makes a new connection ready for use.
+    """
+
+    def __init__(
+        self, path: str, busy_s: float, prepare: Callable[[sqlite3.Connection], None]
+    ) -> None:
+        self._path, self._busy_s, self._prepare = path, busy_s, prepare
+        self._connection: sqlite3.Connection | None = None
+        self.identity: tuple[int, int] | None = None
+
+    def open(self) -> sqlite3.Connection:
+        """Return the connection, which is made where there is none."""
+        found = identity(self._path)
+        if self._connection is not None and found == self.identity:
+            return self._connection
+        self.close()
+        connection = sqlite3.connect(
+            self._path, timeout=self._busy_s, isolation_level=None, check_same_thread=False
+        )
+        self._connection, self.identity = connection, found
+        # Refused at once while another process does the same; it then holds for all of them.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        self._prepare(connection)
+        return connection
+
+    def close(self) -> None:
+        """Give the file back; a later use opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self.identity = None
 
 
 def create(path: str) -> None:

@@ -41,8 +41,6 @@ _ASIDE = ".broken"
 _BUSY_S = 1
 _VERSION = 2
 _MAX_WAL_BYTES = 1 << 20
-# The last is an error in a statement: a file with our name and somebody else's tables.
-_BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
 # A column for each kind, in their order.
 _TOTALS = """
     CREATE TABLE IF NOT EXISTS totals (
@@ -179,8 +177,7 @@ class SqliteUsage:
         self._most_events, self._most_pairs = most_events, most_pairs
         self._most_days = most_days
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file = sqlite_files.SqliteFile(path, _BUSY_S, self._prepare)
 
     def add(
         self,
@@ -197,7 +194,7 @@ class SqliteUsage:
 
         def write() -> None:
             sqlite_files.create(self._path)
-            connection = self._open()
+            connection = self._file.open()
             with sqlite_files.transaction(connection):
                 connection.executemany(_COUNT, [_counted(total, at_ms) for total in totals])
                 rows = [(e.at_ms, e.use.value, _cut(e.skill), _cut(e.agent_id)) for e in events]
@@ -221,7 +218,7 @@ class SqliteUsage:
         chosen = (query.agent_id, query.skill)
 
         def read() -> UsagePage:
-            connection = self._open()
+            connection = self._file.open()
             with sqlite_files.transaction(connection, "BEGIN"):
                 totals = connection.execute(_READ_TOTALS, (*chosen, query.most_totals)).fetchall()
                 page = (*chosen, query.after, query.most_events + 1)
@@ -245,7 +242,9 @@ class SqliteUsage:
         """
 
         def read() -> list[UsageDay]:
-            return list(map(_day, self._open().execute(_READ_DAYS, (first, agent_id)).fetchall()))
+            return list(
+                map(_day, self._file.open().execute(_READ_DAYS, (first, agent_id)).fetchall())
+            )
 
         with self._lock:
             return self._tried(read) if sqlite_files.identity(self._path) else ()
@@ -258,7 +257,7 @@ class SqliteUsage:
         """
 
         def read() -> dict[str, int]:
-            rows = self._open().execute(_LAST_USED, (agent_id,)).fetchall()
+            rows = self._file.open().execute(_LAST_USED, (agent_id,)).fetchall()
             return {str(skill): _whole(used_ms) for skill, used_ms in rows}
 
         with self._lock:
@@ -267,16 +266,16 @@ class SqliteUsage:
     def close(self) -> None:
         """Give the file back; a later use opens it again."""
         with self._lock:
-            self._close()
+            self._file.close()
 
     def _tried(self, action: Callable[[], _T]) -> _T:
         """Do something with the file, and once more with a new one where it is broken."""
         try:
             return action()
         except (sqlite3.Error, OSError) as error:
-            broken = self._file
-            self._close()
-            if sqlite_files.code(error) not in _BROKEN:
+            broken = self._file.identity
+            self._file.close()
+            if sqlite_files.code(error) not in sqlite_files.BROKEN:
                 raise self._refusal(error) from error
             log.warning("usage.broken: %s is set aside and begun anew: %s", self._path, error)
         try:
@@ -284,7 +283,7 @@ class SqliteUsage:
             sqlite_files.create(self._path)
             return action()
         except (sqlite3.Error, OSError) as error:
-            self._close()
+            self._file.close()
             raise self._refusal(error) from error
 
     def _refusal(self, error: sqlite3.Error | OSError) -> StoreError:
@@ -301,36 +300,17 @@ class SqliteUsage:
                 with suppress(FileNotFoundError):
                     os.replace(self._path + ending, self._path + _ASIDE + ending)
 
-    def _open(self) -> sqlite3.Connection:
-        """Return a connection to the file that is there now, which may not be the last one."""
-        file = sqlite_files.identity(self._path)
-        if self._connection is not None and file == self._file:
-            return self._connection
-        self._close()
-        connection = sqlite3.connect(
-            self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-        )
-        self._connection, self._file = connection, file
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
-            self._close()
+            self._file.close()
             raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
-        # Refused at once while another process does the same; it then holds for all of them.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
         if version < _VERSION:
             with sqlite_files.transaction(connection):
                 for statement in _SCHEMA:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
-        return connection
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = self._file = None
 
 
 def local_day(at_ms: int) -> int:

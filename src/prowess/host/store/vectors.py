@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from importlib import import_module
 
 import numpy as np
 
@@ -27,8 +26,6 @@ _UNUSED_DAYS = 60
 _UNUSED_DAYS_OF_OTHERS = 14
 _MAX_ROWS = 200_000
 _DAY_S = 86_400
-# The last is an error in a statement: a file with our name and somebody else's tables.
-_BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
 _UNWRITABLE = frozenset(
     (
         sqlite3.SQLITE_CANTOPEN,
@@ -78,8 +75,7 @@ class SqliteVectors:
         self._today = today
         self._max_rows = max_rows
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file = sqlite_files.SqliteFile(path, _BUSY_S, _prepare)
 
     def load(self, encoder_id: str, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return what is known of `keys`; a vector that makes no sense counts as unknown."""
@@ -89,7 +85,7 @@ class SqliteVectors:
             try:
                 return self._read(encoder_id, keys)
             except sqlite3.Error as error:
-                self._close()
+                self._file.close()
                 # A folder that cannot be written to is no reason not to read from it.
                 if sqlite_files.code(error) in _UNWRITABLE:
                     with suppress(sqlite3.Error), closing(self._open_frozen()) as connection:
@@ -108,10 +104,10 @@ class SqliteVectors:
     def close(self) -> None:
         """Give the file back; a later use opens it again."""
         with self._lock:
-            self._close()
+            self._file.close()
 
     def _read(self, encoder_id: str, keys: Sequence[str]) -> dict[str, Vectors]:
-        connection, today = self._open(), self._today()
+        connection, today = self._file.open(), self._today()
         rows = _rows(connection, encoder_id, keys, today)
         stale = [key for key, _, is_stale in rows if is_stale]
         if stale:
@@ -122,7 +118,7 @@ class SqliteVectors:
         """Write what can be written; False where the file was broken and is gone now."""
         try:
             sqlite_files.create(self._path)
-            connection, today = self._open(), self._today()
+            connection, today = self._file.open(), self._today()
             with sqlite_files.transaction(connection):
                 kept = [(encoder_id, key, vector, today) for key, vector in rows]
                 connection.executemany(_KEEP, kept)
@@ -130,9 +126,9 @@ class SqliteVectors:
                 if first.rowcount:
                     self._prune(connection, encoder_id, today)
         except (sqlite3.Error, OSError) as error:
-            self._close()
+            self._file.close()
             self._give_up(error)
-            return sqlite_files.code(error) not in _BROKEN
+            return sqlite_files.code(error) not in sqlite_files.BROKEN
         return True
 
     def _prune(self, connection: sqlite3.Connection, encoder_id: str, today: int) -> None:
@@ -141,42 +137,28 @@ class SqliteVectors:
         connection.execute(_FORGET_UNUSED, (others, own, encoder_id))
         connection.execute(_FORGET_OLDEST, (self._max_rows,))
 
-    def _open(self) -> sqlite3.Connection:
-        """Return a connection to the file that is there now, which may not be the last one."""
-        file = sqlite_files.identity(self._path)
-        if self._connection is not None and file == self._file:
-            return self._connection
-        self._close()
-        connection = sqlite3.connect(
-            self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-        )
-        self._connection, self._file = connection, file
-        # Refused at once while another process does the same; it then holds for all of them.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        return connection
-
     def _open_frozen(self) -> sqlite3.Connection:
-        address = import_module("pathlib").Path(self._path).absolute().as_uri()
+        from pathlib import Path
+
+        address = Path(self._path).absolute().as_uri()
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
 
     def _give_up(self, error: sqlite3.Error | OSError) -> None:
         """Warn, and throw the file away where it is broken."""
-        # Imported here because hooks pay for it, and they almost never need it.
-        log = import_module("logging").getLogger(__name__)
+        # Hooks pay for it, and they almost never need it.
+        import logging
+
+        log = logging.getLogger(__name__)
         log.warning("vectors.unusable: %s: %s", self._path, error)
-        if sqlite_files.code(error) in _BROKEN:
+        if sqlite_files.code(error) in sqlite_files.BROKEN:
             for ending in ("-wal", "-shm", ""):
                 with suppress(OSError):
                     os.unlink(self._path + ending)
 
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA:
+        connection.execute(statement)
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
