@@ -13,9 +13,9 @@ from prowess.cli.main import main
 from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import ConnectScope
-from prowess.host.harness.settings_files import own_program
+from prowess.host.harness.settings_files import find_own_program
 from prowess.runtime.harness.connect import Connecting, ConnectRequest
-from prowess.runtime.harness.difference import file_difference
+from prowess.runtime.harness.difference import compare_files
 from prowess.wiring import open_runtime
 from prowess.wiring.doctor import open_connecting
 
@@ -346,7 +346,7 @@ def test_a_long_line_is_cut_to_what_differs_and_secrets_are_stars() -> None:
     long = '{"a": "' + "x" * 5_000 + '", "token": "' + KEY + '"}'
     after = long[:-1] + ', "hooks": {}}'
 
-    lines = file_difference("f.json", long.encode(), after.encode())
+    lines = compare_files("f.json", long.encode(), after.encode())
 
     assert all(len(line) < 400 for line in lines)
     assert any('"hooks": {}' in line for line in lines)
@@ -447,7 +447,7 @@ def test_without_a_script_of_ours_nothing_in_the_folder_of_a_project_is_imported
     monkeypatch.setattr("sys.executable", "/usr/bin/python3-of-nobody")
     monkeypatch.setattr("sys.argv", ["/lib/prowess/__main__.py"])
 
-    found = own_program({"PATH": str(world)})
+    found = find_own_program({"PATH": str(world)})
 
     assert found.hook == "/usr/bin/python3-of-nobody -P -m prowess hook"
     assert found.mcp == ("/usr/bin/python3-of-nobody", ("-P", "-m", "prowess", "mcp"))

@@ -12,7 +12,7 @@ from prowess.cli.main import main
 from prowess.hooks.harness import Harness, HookCall, Moment
 from prowess.host.harness.call_records import HookLog
 from prowess.host.harness.hook_socket import HookSocket
-from prowess.host.health import exposed, gateway_answers, version_beside
+from prowess.host.health import find_exposed, gateway_answers, read_version_beside
 
 
 @pytest.fixture
@@ -168,10 +168,10 @@ def test_nobody_gets_past_a_closed_folder_whatever_is_inside(tmp_path: Path) -> 
     (tmp_path / "open.json").chmod(0o666)
     tmp_path.chmod(0o700)
 
-    assert exposed(str(tmp_path)) == ((), ())
+    assert find_exposed(str(tmp_path)) == ((), ())
 
     tmp_path.chmod(0o755)
-    assert exposed(str(tmp_path)) == ([str(tmp_path / "open.json")], [str(tmp_path)])
+    assert find_exposed(str(tmp_path)) == ([str(tmp_path / "open.json")], [str(tmp_path)])
 
 
 def test_something_mute_in_the_place_of_a_gateway_is_none(tmp_path: Path) -> None:
@@ -242,4 +242,4 @@ def test_a_gateway_is_found_by_its_answer(tmp_path: Path) -> None:
 def test_a_version_that_is_none_is_not_shown(tmp_path: Path, content: str) -> None:
     (tmp_path / "package.json").write_text(content)
 
-    assert version_beside(str(tmp_path / "tool")) == ""
+    assert read_version_beside(str(tmp_path / "tool")) == ""

@@ -22,7 +22,7 @@ import prowess
 from prowess.errors import EncoderError
 from prowess.host.models.choice import open_encoder
 from prowess.host.models.encoder_endpoint import EndpointEncoder
-from prowess.host.models.local import OnnxEncoder, SentenceTransformersEncoder, model_hash
+from prowess.host.models.local import OnnxEncoder, SentenceTransformersEncoder, hash_model
 from prowess.runtime.ports import Encoder, Vectors
 from prowess.settings import EncoderSettings
 
@@ -101,7 +101,7 @@ def test_choosing_and_naming_an_encoder_loads_no_model() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
-    assert shown.stdout.split() == [f"bundled-{model_hash(BUNDLED)}", "set()"]
+    assert shown.stdout.split() == [f"bundled-{hash_model(BUNDLED)}", "set()"]
 
 
 # Other folders with an ONNX model
@@ -225,7 +225,7 @@ def test_a_recorded_hash_of_the_bundled_model_saves_reading_it(
 
     found = OnnxEncoder(str(folder), english_only=True).id
 
-    assert found == f"bundled-{taken or model_hash(str(folder))}"
+    assert found == f"bundled-{taken or hash_model(str(folder))}"
 
 
 def problem_of(encoder: Encoder, text: str = "east") -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.routing.vectors import SmallEncoder
 
 from prowess.host.store import routing as index_files
-from prowess.host.store.routing import ExamplesFile, IndexFiles, code_stamp
+from prowess.host.store.routing import ExamplesFile, IndexFiles, stamp_code
 from prowess.runtime.ports import Examples, Vectors
 from prowess.runtime.route.answer import IndexBuilder
 from prowess.testing import MemoryVectors, make_skill
@@ -59,8 +59,8 @@ def test_another_version_of_the_code_does_not_read_it(files: IndexFiles, tmp_pat
 
 
 def test_a_version_is_told_by_its_files() -> None:
-    assert code_stamp() == code_stamp()
-    assert len(code_stamp()) == 12
+    assert stamp_code() == stamp_code()
+    assert len(stamp_code()) == 12
 
 
 def test_the_oldest_go_first(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from prowess.cli.runs.install import Live
 from prowess.host.config.file import ConfigFile
 from prowess.host.config.secrets import referred_variables
 from prowess.host.downloads import AbandonableCall, Clock, DownloadStopped
-from prowess.host.package_managers import installer_environment
-from prowess.host.sources.skill_files import place_of, read
+from prowess.host.package_managers import clean_environment
+from prowess.host.sources.skill_files import locate_skill, read_targets
 from prowess.host.tool_downloads import ToolDownloads
 from prowess.runtime.install import (
     InstallOutcome,
@@ -89,7 +89,7 @@ def test_a_skill_whose_text_is_away_while_it_is_scanned_is_not_installed_for(
     skill = runtime.skills.find("frames").skill
     scan = service._tools.scan  # noqa: SLF001 - the moment between listing and scanning
     text.rename(away)
-    alone = runtime.scanning.scan_target(next(read(place_of(skill)))).report
+    alone = runtime.scanning.scan_target(next(read_targets(locate_skill(skill)))).report
     rest = scan(skill)
     away.rename(text)
     whole = service.prepare(request)
@@ -176,14 +176,14 @@ def test_variables_that_secret_references_point_to_are_kept_from_installers(worl
      "VAULT_TOKENS", "SIGNING_KEYS", "jwt"],
 )  # fmt: skip
 def test_what_looks_like_a_secret_is_kept_from_installers(name: str) -> None:
-    assert installer_environment({name: "canary", "PATH": "/bin"}) == {"PATH": "/bin"}
+    assert clean_environment({name: "canary", "PATH": "/bin"}) == {"PATH": "/bin"}
 
 
 def test_an_address_with_a_password_is_kept_from_installers_but_not_a_proxy() -> None:
     address = "postgres://me:canary@db.example.com/x"
     base = {"MY_STORE": address, "HTTPS_PROXY": "http://me:word@proxy.example.com:3128"}
 
-    assert set(installer_environment(base)) == {"HTTPS_PROXY"}
+    assert set(clean_environment(base)) == {"HTTPS_PROXY"}
 
 
 @each_row(
@@ -194,7 +194,7 @@ def test_an_address_with_a_password_is_kept_from_installers_but_not_a_proxy() ->
      "MONKEY", "DISPLAY", "XDG_SESSION_ID"],
 )  # fmt: skip
 def test_what_an_installer_needs_stays(name: str) -> None:
-    assert installer_environment({name: "x"}) == {name: "x"}
+    assert clean_environment({name: "x"}) == {name: "x"}
 
 
 # Downloads that stall

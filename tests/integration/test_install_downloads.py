@@ -29,7 +29,7 @@ from tests.integration.install_world import (
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Root
-from prowess.host.tool_downloads import RECORD, ListedHosts, ToolDownloads, publish, staged
+from prowess.host.tool_downloads import RECORD, ListedHosts, ToolDownloads, open_stage, publish
 from prowess.runtime.install import InstallOutcome, InstallReport, Job, Watch
 from prowess.safety.packages import DownloadPlan
 from prowess.safety.web_addresses import WebAddress
@@ -566,7 +566,7 @@ def test_a_publication_that_fails_half_way_puts_everything_back(world: World) ->
 
     with Root.open(world.tools / "frames", create=True) as home:
         for version, check in ((b"1", lambda: None), (b"2", fail)):
-            with suppress(PathError), staged(home) as stage:
+            with suppress(PathError), open_stage(home) as stage:
                 for name in ("a", "dir/b"):
                     home.write(f"{stage.tree}/{name}", version)
                 publish(stage, "dl", "runtime", check)

@@ -20,8 +20,8 @@ from tests.integration.install_world import Server, World
 from prowess.host.package_managers import (
     InstallMachine,
     ToolInstalls,
-    directions,
-    installer_environment,
+    clean_environment,
+    direct_tool,
 )
 from prowess.host.processes.children import ChildProcesses
 from prowess.runtime.install import InstallOutcome, Job, Preview, Watch
@@ -473,7 +473,7 @@ def test_an_installer_sees_the_operators_registries_and_no_loader_or_secret() ->
         "AWS_SECRET_ACCESS_KEY": "x", "WORKSPACE_NAME": "x", "GOFLAGS": "x",
     }  # fmt: skip
 
-    seen = installer_environment(base, configured=["WORKSPACE_NAME", "PATH"])
+    seen = clean_environment(base, configured=["WORKSPACE_NAME", "PATH"])
 
     assert "x" not in seen.values()
     assert set(base) - set(seen) == {name for name, value in base.items() if value == "x"}
@@ -495,10 +495,10 @@ def test_the_secrets_that_the_config_gives_to_skills_do_not_reach_an_installer(
 
 
 def test_brew_is_not_directed_anywhere() -> None:
-    way = directions("brew", "/tools")
+    way = direct_tool("brew", "/tools")
 
     assert (way.home, way.options, way.environment) == ("", (), ())
 
 
 def test_npm_on_windows_has_its_programs_beside_its_modules() -> None:
-    assert directions("npm", "/tools", windows=True).programs == ""
+    assert direct_tool("npm", "/tools", windows=True).programs == ""

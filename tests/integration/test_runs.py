@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import prowess
 from prowess.errors import SkillNotFoundError, UnsafeSkillError
 from prowess.host.safety import LOG
-from prowess.host.sources.skill_files import places, read
+from prowess.host.sources.skill_files import find_places, read_targets
 from prowess.safety.environment import comparable, denied_group
 from prowess.wiring import Runtime
 
@@ -268,7 +268,7 @@ def test_an_acceptance_that_is_taken_back_counts_at_once(world: World) -> None:
     with world.runtime.run() as run:
         with pytest.raises(UnsafeSkillError):
             run.read("helper")
-        target = next(iter(read(places(str(path.parent))[0])))
+        target = next(iter(read_targets(find_places(str(path.parent))[0])))
         for rule in {finding.rule_id for finding in scanning.scan_target(target).report.findings}:
             scanning.accept(scanning.scan_target(target), rule, "our own server")
         assert run.read("helper").text == body

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.host.sources.roots import named
+from prowess.host.sources.roots import find_named
 from prowess.settings import Limits, SpecMode
 from prowess.skills.sections import split_sections
 from prowess.skills.validation import plan
@@ -108,7 +108,7 @@ def test_validation_refuses_what_loading_refuses(tmp_path: Path) -> None:
     path = write(tmp_path / "one", "name: one\ndescription: x")
     (tmp_path / "other").hardlink_to(path)
 
-    (found,) = named([str(path)], SpecMode.MIXED, Limits())
+    (found,) = find_named([str(path)], SpecMode.MIXED, Limits())
 
     assert found.problem is not None
     assert found.problem.code == "hard-link"
@@ -116,7 +116,7 @@ def test_validation_refuses_what_loading_refuses(tmp_path: Path) -> None:
 
 def test_a_repair_keeps_letters_of_every_script(tmp_path: Path) -> None:
     path = write(tmp_path / "検証_X", "name: 検証 X\ndescription: Use it.")
-    (found,) = named([str(path)], SpecMode.MIXED, Limits())
+    (found,) = find_named([str(path)], SpecMode.MIXED, Limits())
     assert found.document is not None
 
     repair = plan(found.document)

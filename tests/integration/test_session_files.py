@@ -13,7 +13,7 @@ from tests.integration.sessions_world import SESSION_ID, Machine, Recorder, reco
 from prowess.hooks.harness import Harness
 from prowess.host.harness import sessions as session_files
 from prowess.host.harness.sessions import SessionFolders, lies_in_folders, project_of
-from prowess.host.sources.harness_folders import is_in_roots, session_roots
+from prowess.host.sources.harness_folders import is_in_roots, list_session_roots
 from prowess.runtime.sessions import SessionFile
 
 
@@ -133,8 +133,8 @@ def test_a_gemini_chat_is_in_the_project_that_it_was_kept_for(machine: Machine, 
 
 
 def test_roots_follow_the_variables_of_the_harnesses() -> None:
-    usual = session_roots("/home/me", {})
-    moved = session_roots(
+    usual = list_session_roots("/home/me", {})
+    moved = list_session_roots(
         "/home/me", {"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "~/x", "COPILOT_HOME": "relative"}
     )
 

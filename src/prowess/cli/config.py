@@ -26,8 +26,8 @@ from prowess.cli.render import (
 )
 from prowess.errors import ConfigKeyError
 from prowess.host.config.writer import check_value, is_known, is_text, split_key, write
-from prowess.host.sources.discovery import plugin_sources
-from prowess.host.sources.roots import expand
+from prowess.host.sources.discovery import find_plugin_sources
+from prowess.host.sources.roots import expand_path
 from prowess.runtime.config.redaction import show_config
 from prowess.skills.model import Tier
 from prowess.wiring import Runtime, open_runtime
@@ -209,7 +209,7 @@ def list_command(workspace: str | None, agent: str | None, *, as_json: bool, ena
 def _found(runtime: Runtime, agent: str | None) -> tuple[list[_Plugin], list[str]]:
     known = [_workshop(runtime)]
     folders = _folders(runtime, agent)
-    sources = plugin_sources(folders, frozenset())
+    sources = find_plugin_sources(folders, frozenset())
     known += _with_skills(runtime, agent, {one.label: one.boundary for one in sources.sources})
     named = {one.name for one in known}
     known += [one for one in _entries(runtime) if one.name not in named]
@@ -232,7 +232,7 @@ def _workshop(runtime: Runtime) -> _Plugin:
 
 def _folders(runtime: Runtime, agent: str | None) -> list[str]:
     current, home = runtime.skills.workspace(agent).folder, runtime.folders.home
-    return [expand(path, home, current) for path in runtime.skills.settings.plugins.paths]
+    return [expand_path(path, home, current) for path in runtime.skills.settings.plugins.paths]
 
 
 def _with_skills(

@@ -16,7 +16,7 @@ from prowess.evaluation.metrics import Outcome, Summary, collisions, confusion, 
 from prowess.evaluation.routing import BASELINES, OURS, Catalogue, Evaluation, calibrate
 from prowess.evaluation.suites import Case, Suite
 from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
-from prowess.host.sources.roots import named
+from prowess.host.sources.roots import find_named
 from prowess.host.store.routing import ThresholdsFile
 from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.routing.model import Thresholds
@@ -351,7 +351,7 @@ def _catalogue(plan: _Plan, folder: str | None) -> Catalogue:
 
 def _skills_in(runtime: Runtime, folder: str) -> tuple[Skill, ...]:
     settings = runtime.skills.settings.skills
-    candidates = named([folder], settings.spec_mode, settings.limits)
+    candidates = find_named([folder], settings.spec_mode, settings.limits)
     read = (
         parse(candidate.document, settings.spec_mode).skill
         for candidate in candidates

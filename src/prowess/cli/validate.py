@@ -13,7 +13,7 @@ from prowess.cli.options import common, workspace_option
 from prowess.cli.render import asks, print_error, print_json, print_text
 from prowess.cli.sarif import to_sarif
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.roots import Candidate, named
+from prowess.host.sources.roots import Candidate, find_named
 from prowess.host.writers.repairs import (
     Copied,
     copy_skill,
@@ -236,7 +236,7 @@ class _Fixer:
             # The others can still be repaired; this one is reported as it is.
             print_error(str(error))
             return [item]
-        return named([str(path)], settings.spec_mode, settings.limits)
+        return find_named([str(path)], settings.spec_mode, settings.limits)
 
     def _apply(self, path: Path, repair: Repair) -> Path:
         refuse_links(path)

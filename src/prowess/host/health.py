@@ -39,13 +39,13 @@ _ANSWER_S = 1.0
 _MOST_CHECKED = 64_000_000
 
 
-def program_path(harness: Harness, environ: Mapping[str, str]) -> str:
+def locate_program(harness: Harness, environ: Mapping[str, str]) -> str:
     """Return the program of a harness on the search path, or nothing."""
     found = (find_program(name, environ).path for name in PROGRAMS[harness])
     return next(filter(None, found), "")
 
 
-def version_beside(program: str) -> str:
+def read_version_beside(program: str) -> str:
     """Return the version that the package or the path of a program says, or nothing."""
     real = os.path.realpath(program)
     if _VERSION.fullmatch(os.path.basename(real)):
@@ -59,7 +59,7 @@ def version_beside(program: str) -> str:
     return ""
 
 
-def interpreter_problem(program: str) -> str:
+def check_interpreter(program: str) -> str:
     """Return that a script's interpreter is gone, as after a move or an upgrade; or nothing."""
     try:
         with open(program, "rb") as file:
@@ -98,7 +98,7 @@ def _version_in(content: bytes) -> str:
     return version if isinstance(version, str) and _VERSION.fullmatch(version) else ""
 
 
-def exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
+def find_exposed(folder: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return what others may write, and what others may read, of a folder and the files in it.
 
     Raises:
@@ -133,7 +133,7 @@ def gateway_answers(state: str) -> bool | None:
     return ask(state, b"", {}, "", seconds=_ANSWER_S) is not None
 
 
-def database_problem(path: str) -> str:
+def check_database(path: str) -> str:
     """Return what is wrong with a file of SQLite, or nothing; it is only read."""
     whole = os.path.getsize(path) <= _MOST_CHECKED
     question = "PRAGMA quick_check(1)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"

@@ -28,7 +28,7 @@ from prowess.host.files.containment import Root
 from prowess.host.files.handles import BY_HANDLE
 from prowess.host.files.state_files import locked
 from prowess.host.processes.facts import find_program
-from prowess.host.tool_downloads import BIN, link_programs, search_path_note
+from prowess.host.tool_downloads import BIN, explain_search_path, link_programs
 from prowess.runtime.install import InstallCommand, InstallOutcome, Job, Preview, Watch
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.safety.environment import comparable, find_group
@@ -56,7 +56,7 @@ class Directions:
     programs: str = "bin"
 
 
-def directions(tool: str, tools: str, *, windows: bool = False) -> Directions:
+def direct_tool(tool: str, tools: str, *, windows: bool = False) -> Directions:
     """Return how `tool` is directed; what cannot be directed installs where it always does."""
     home = f"{tools}/{tool}"
     options: dict[str, tuple[str, ...]] = {
@@ -80,9 +80,7 @@ def directions(tool: str, tools: str, *, windows: bool = False) -> Directions:
     )
 
 
-def installer_environment(
-    base: Mapping[str, str], configured: Collection[str] = ()
-) -> dict[str, str]:
+def clean_environment(base: Mapping[str, str], configured: Collection[str] = ()) -> dict[str, str]:
     """Return `base` as an installer may see it; `configured` names the secrets of skills."""
     secret = {comparable(name) for name in configured}
     return {name: value for name, value in base.items() if _stays(comparable(name), value, secret)}
@@ -121,7 +119,7 @@ _LOCK = os.path.join(".locks", ".work")
 
 
 @contextmanager
-def work_folder(tools: Root) -> Iterator[str]:
+def open_work_folder(tools: Root) -> Iterator[str]:
     """Hold an empty folder of ours in the tools folder, having removed those of the dead.
 
     Raises:
@@ -228,7 +226,7 @@ class ToolInstalls:
         if way.home:
             tools.make_folder(_programs_folder(way))
         before = _listed(tools, way)
-        with work_folder(tools) as folder:
+        with open_work_folder(tools) as folder:
             outcome = self._run_all(preview.commands, job, watch, folder)
         if not outcome.ok or not way.home:
             return outcome
@@ -238,7 +236,7 @@ class ToolInstalls:
         linked = link_programs(tools, way.home, {name: path + name for name in sorted(wanted)})
         warnings = list(linked.warnings)
         if linked.names:
-            warnings.append(search_path_note(str(tools.path / BIN), self._machine.environ))
+            warnings.append(explain_search_path(str(tools.path / BIN), self._machine.environ))
         added = ", ".join(sorted(after - before))
         if added and not set(job.bins) <= after:
             warnings.append(f"the package brought {added}, and not all that the skill declares")
@@ -269,7 +267,7 @@ class ToolInstalls:
         return outcome
 
     def _environment(self) -> dict[str, str]:
-        environment = installer_environment(self._machine.environ, self._machine.configured())
+        environment = clean_environment(self._machine.environ, self._machine.configured())
         # Nobody is there to answer a question.
         environment["GIT_TERMINAL_PROMPT"] = "0"
         return environment
@@ -279,7 +277,7 @@ class ToolInstalls:
 
     def _directions(self, tool: str) -> Directions:
         tools = os.path.realpath(self._machine.tools)
-        way = directions(tool, tools, windows=self._machine.platform == "win32")
+        way = direct_tool(tool, tools, windows=self._machine.platform == "win32")
         if tool != "pnpm":
             return way
         # It refuses to install where nobody would find it.

@@ -62,7 +62,7 @@ def link_programs(tools: Root, home: str, programs: Mapping[str, str]) -> Linked
     return Linked(names=tuple(names), warnings=tuple(warnings))
 
 
-def search_path_note(tools_bin: str, environ: Mapping[str, str]) -> str:
+def explain_search_path(tools_bin: str, environ: Mapping[str, str]) -> str:
     """Say how a person's own shell finds the linked programs; "" where it does already."""
     entries = environ.get("PATH", "").split(os.pathsep)
     if os.path.realpath(tools_bin) in {os.path.realpath(entry) for entry in entries if entry}:
@@ -178,7 +178,7 @@ class Stage:
 
 
 @contextmanager
-def staged(home: Root) -> Iterator[Stage]:
+def open_stage(home: Root) -> Iterator[Stage]:
     """Hold a hidden folder inside `home`, and remove it with all that is left in it.
 
     The caller holds a lock, so what is hidden there already was left by an install that was cut
@@ -198,7 +198,7 @@ def staged(home: Root) -> Iterator[Stage]:
 
 
 @contextmanager
-def path_of(root: Root, relative: str) -> Iterator[str]:
+def open_path(root: Root, relative: str) -> Iterator[str]:
     """Hold a path that leads to a folder by its handle, where the system has such paths.
 
     Raises:
@@ -347,7 +347,7 @@ class ToolDownloads:
 
     def _installed(self, tools: Root, job: Job, watch: Watch) -> InstallOutcome:
         plan = _plan(job)
-        with _own_folder(tools, job.key) as home, staged(home) as stage:
+        with _own_folder(tools, job.key) as home, open_stage(home) as stage:
             fetched = _fetch(stage, job, watch)
             files = _unpack(stage, plan, fetched)
             programs = _programs(job, files)
@@ -365,7 +365,7 @@ class ToolDownloads:
         )
         notes = [*linked.warnings, _redirect_note(job, fetched.final_url)]
         if linked.names:
-            notes.append(search_path_note(str(tools.path / BIN), self._environ))
+            notes.append(explain_search_path(str(tools.path / BIN), self._environ))
         said = f"{fetched.size} bytes, sha256 {fetched.sha256}, {len(files)} file(s)\n"
         return InstallOutcome(ok=True, code=0, stdout=said, warnings=tuple(filter(None, notes)))
 
@@ -399,7 +399,7 @@ def _fetch(stage: Stage, job: Job, watch: Watch) -> Download:
     plan = _plan(job)
     if watch.progress is not None:
         watch.progress(0, None)
-    with path_of(stage.home, stage.fetched) as folder:
+    with open_path(stage.home, stage.fetched) as folder:
         try:
             return download(
                 plan.url,
@@ -423,7 +423,7 @@ def _unpack(stage: Stage, plan: DownloadPlan, fetched: Download) -> dict[str, os
     """Turn what was fetched into the tree to publish, and return its files."""
     home, name = stage.home, os.path.basename(fetched.path)
     if plan.extract:
-        with path_of(home, stage.fetched) as folder, home.inside(stage.tree) as tree:
+        with open_path(home, stage.fetched) as folder, home.inside(stage.tree) as tree:
             extract(os.path.join(folder, name), tree, LIMITS, plan.strip_components)
     else:
         home.rename(f"{stage.fetched}/{name}", f"{stage.tree}/{plan.file_name}")

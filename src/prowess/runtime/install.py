@@ -51,7 +51,9 @@ class InstallChoice:
     problem: str = ""
 
 
-def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[InstallChoice, ...]:
+def list_choices(
+    status: SkillStatus, platform: str, settings: Settings
+) -> tuple[InstallChoice, ...]:
     """Return every entry of a skill, those for other machines with the reason."""
     first = {option.id for option in status.verdict.install}
     found = []
@@ -71,7 +73,7 @@ def choices(status: SkillStatus, platform: str, settings: Settings) -> tuple[Ins
     return tuple(found)
 
 
-def refusal_of(status: SkillStatus, platform: str, settings: Settings) -> Refusal | None:
+def find_refusal(status: SkillStatus, platform: str, settings: Settings) -> Refusal | None:
     """Return why a skill is not installed for at all, whatever the option."""
     skill, verdict, name = status.skill, status.verdict, one_line(status.skill.name)
     if verdict.disabled:
@@ -311,7 +313,7 @@ class InstallService:
             UnknownAgentError: no agent has that id.
         """
         status, state = self._found(name, agent_id)
-        return choices(status, state, self._skills.settings)
+        return list_choices(status, state, self._skills.settings)
 
     def prepare(self, request: InstallRequest) -> PreparedInstall | InstallReport:
         """Check everything that can be checked before, or say why nothing is installed.
@@ -326,7 +328,7 @@ class InstallService:
         except SkillNotFoundError as error:
             return _refused(Refusal("skill-not-found", str(error)))
         settings = self._skills.settings
-        refusal = self._stranger(status.skill, request) or refusal_of(status, platform, settings)
+        refusal = self._stranger(status.skill, request) or find_refusal(status, platform, settings)
         chosen = refusal or choose(status, platform, request.option_id)
         if isinstance(chosen, Refusal):
             return _refused(chosen)
@@ -364,7 +366,7 @@ class InstallService:
             self._skills.refresh()
         return InstallReport(
             ok=outcome.ok,
-            message="Installed" if outcome.ok else failure(outcome),
+            message="Installed" if outcome.ok else describe_failure(outcome),
             stdout=outcome.stdout,
             stderr=outcome.stderr or outcome.problem,
             code=outcome.code,
@@ -388,7 +390,7 @@ class InstallService:
         return status, state.facts.platform
 
     def _job(self, skill: Skill, spec: InstallSpec, request: InstallRequest) -> Job | InstallReport:
-        install, key = self._skills.settings.skills.install, safe_key(skill.key)
+        install, key = self._skills.settings.skills.install, make_safe_key(skill.key)
         try:
             plan = plan_install(
                 spec,
@@ -428,7 +430,7 @@ class InstallService:
         return self._tools.commands
 
 
-def safe_key(key: str) -> str:
+def make_safe_key(key: str) -> str:
     """Return the folder name for a skill's key: itself if it is a plain one, else with a hash."""
     plain = _SAFE_KEY.fullmatch(key) and is_portable_name(key) and not _SHORTENED.search(key)
     if plain and len(key) <= MOST_KEY_CHARACTERS and key not in RESERVED_KEYS:
@@ -439,7 +441,7 @@ def safe_key(key: str) -> str:
     return f"{words or 'skill'}-{digest}"
 
 
-def failure(outcome: InstallOutcome) -> str:
+def describe_failure(outcome: InstallOutcome) -> str:
     """Say on one line why a job failed."""
     if outcome.problem:
         return f"Install failed: {one_line(outcome.problem)}"

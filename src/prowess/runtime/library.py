@@ -105,7 +105,7 @@ class Libraries:
         with self._skills.lock:
             agent = self._skills.agent(agent_id)
             state = self._skills.workspace(agent_id).state(self._skills.settings)
-        sources = in_order(state.scan.sources, state.settings.skills.load.precedence)
+        sources = order_sources(state.scan.sources, state.settings.skills.load.precedence)
         problems = _by_root([source.root for source in sources], state.scan.diagnostics)
         return Library(
             agent_id=agent.id,
@@ -148,7 +148,7 @@ class Libraries:
         )
 
 
-def in_order(sources: Sequence[Source], precedence: Precedence) -> list[Source]:
+def order_sources(sources: Sequence[Source], precedence: Precedence) -> list[Source]:
     """Return sources with the one that wins first; they come with the lowest first."""
     if precedence is Precedence.OPENCLAW:
         return list(sources)[::-1]

@@ -21,8 +21,8 @@ from prowess.runtime.sync_plan import (
     SyncStep,
     TargetStanding,
     WantedCopy,
+    list_remaining,
     make_plan,
-    remaining,
 )
 from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdict, content_hash
 from prowess.safety.paths import shown
@@ -244,7 +244,7 @@ class SyncService:
     ) -> tuple[SyncStep, ...]:
         known = {skill.folder: skill for skill in skills}
         changes = [self._change(step, known) for step in plan if step.action in _WRITES]
-        outcomes = held.apply(changes, remaining(plan))
+        outcomes = held.apply(changes, list_remaining(plan))
         return tuple(
             _finished(step, outcomes.get(step.folder)) if step.action in _WRITES else step
             for step in plan

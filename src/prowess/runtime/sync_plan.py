@@ -104,7 +104,7 @@ def make_plan(
     wanted: Sequence[WantedCopy], standing: TargetStanding, *, force: bool = False
 ) -> tuple[SyncStep, ...]:
     """Return what to do, in the order of folders."""
-    names = folder_names((one.source for one in wanted), standing.records)
+    names = name_folders((one.source for one in wanted), standing.records)
     taken = {collision_key(name): name for name in standing.others}
     steps: list[SyncStep] = []
     for one in wanted:
@@ -118,7 +118,7 @@ def make_plan(
     return tuple(sorted(steps, key=lambda step: (step.folder, step.action.value, step.source)))
 
 
-def remaining(steps: Iterable[SyncStep]) -> dict[str, CopyRecord]:
+def list_remaining(steps: Iterable[SyncStep]) -> dict[str, CopyRecord]:
     """Return what stays noted of folders that the plan does not touch."""
     found: dict[str, CopyRecord] = {}
     for step in steps:
@@ -129,7 +129,7 @@ def remaining(steps: Iterable[SyncStep]) -> dict[str, CopyRecord]:
     return found
 
 
-def folder_names(sources: Iterable[str], records: Mapping[str, CopyRecord]) -> dict[str, str]:
+def name_folders(sources: Iterable[str], records: Mapping[str, CopyRecord]) -> dict[str, str]:
     """Return the folder of each source: the one it has already, else one after its own name.
 
     Who has a name keeps it, then plain names are given out, then numbered ones: a third skill never
@@ -143,19 +143,19 @@ def folder_names(sources: Iterable[str], records: Mapping[str, CopyRecord]) -> d
     taken = {collision_key(name) for name in names.values()}
     clashing = []
     for source in (source for source in waiting if source not in names):
-        name = base_name(source)
+        name = choose_base_name(source)
         if collision_key(name) in taken:
             clashing.append(source)
         else:
             names[source] = name
             taken.add(collision_key(name))
     for source in clashing:
-        names[source] = _numbered(base_name(source), taken)
+        names[source] = _numbered(choose_base_name(source), taken)
         taken.add(collision_key(names[source]))
     return names
 
 
-def base_name(source: str) -> str:
+def choose_base_name(source: str) -> str:
     """Return the name of the source's folder, or a plain one where that could not be one."""
     name = PurePath(source).name
     if is_folder_name(name) and len(name.encode()) <= _LONGEST_NAME:

@@ -17,9 +17,9 @@ from prowess.hooks.samples import PayloadSample
 from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 from prowess.host import health
 from prowess.host.harness.call_records import HookLog
-from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, own_program
+from prowess.host.harness.settings_files import ConnectionRecords, HarnessSettings, find_own_program
 from prowess.host.processes.facts import find_program
-from prowess.host.sources.roots import expand
+from prowess.host.sources.roots import expand_path
 from prowess.runtime.harness.connect import Connecting
 from prowess.runtime.harness.doctor import (
     NAMES,
@@ -44,14 +44,14 @@ def open_connecting(runtime: Runtime, project: str) -> Connecting:
     )
     places = places_of(runtime.folders.home, project, runtime.environ)
     records = ConnectionRecords(os.path.join(runtime.folders.state, _RECORDS))
-    return Connecting(files, records, places, lambda: own_program(runtime.environ))
+    return Connecting(files, records, places, lambda: find_own_program(runtime.environ))
 
 
 def places_of(home: str, project: str, environ: Mapping[str, str]) -> HarnessHomes:
     """Return where harnesses look, with the folders that variables move."""
     claude = _given(environ, "CLAUDE_CONFIG_DIR", home)
     return HarnessHomes(
-        project=expand(project, home, os.getcwd()),
+        project=expand_path(project, home, os.getcwd()),
         home=home,
         claude=claude or os.path.join(home, ".claude"),
         # Beside the folder by default, and inside one that a variable names.
@@ -70,7 +70,7 @@ def _given(environ: Mapping[str, str], variable: str, home: str) -> str:
     """Return the folder that a variable names, or nothing."""
     folder = environ.get(variable, "")
     # Written in quotes, no shell has made a path of it.
-    return expand(folder, home, os.getcwd()) if folder else ""
+    return expand_path(folder, home, os.getcwd()) if folder else ""
 
 
 def _vscode(home: str, environ: Mapping[str, str]) -> str:
@@ -127,9 +127,9 @@ class _World:
         self._log = HookLog(runtime.folders.state)
 
     def installed(self, harness: Harness) -> Installed | None:
-        program = health.program_path(harness, self._runtime.environ)
+        program = health.locate_program(harness, self._runtime.environ)
         if program:
-            return Installed(version=health.version_beside(program))
+            return Installed(version=health.read_version_beside(program))
         home = home_of(harness, self._places)
         # Connecting makes the folder where there was none: what we wrote proves nothing.
         if not os.path.isdir(home) or health.is_only_ours(home, self._written(harness, home)):
@@ -153,7 +153,7 @@ class _World:
         return self._connecting.found(harness, scope)
 
     def expected(self, harness: Harness) -> Sequence[str]:
-        program = own_program(self._runtime.environ)
+        program = find_own_program(self._runtime.environ)
         found = targets(harness, default_scope(harness), self._places, program)
         return [event for target in found for event in target.hooks]
 
@@ -162,7 +162,7 @@ class _World:
             # A shell reads it so.
             program = self._runtime.folders.home + program[1:]
         found = find_program(program, self._runtime.environ)
-        return found.problem or health.interpreter_problem(found.path)
+        return found.problem or health.check_interpreter(found.path)
 
     def last_call(self, harness: Harness) -> HookCall | None:
         return self._log.last().get(harness)
@@ -226,7 +226,7 @@ def _stores(state: str) -> Iterator[DoctorFinding]:
         return
     names = (STORE_FILE, USAGE_FILE, VECTORS_FILE)
     there = [name for name in names if os.path.isfile(os.path.join(state, name))]
-    problems = {name: health.database_problem(os.path.join(state, name)) for name in there}
+    problems = {name: health.check_database(os.path.join(state, name)) for name in there}
     for name, problem in problems.items():
         if problem:
             text = f"{name} cannot be used: {problem}."
@@ -254,7 +254,7 @@ def _permissions(state: str) -> Iterator[DoctorFinding]:
     if not os.path.isdir(state):
         yield _said(DoctorLevel.OK, f"The state folder is not there yet ({state}).")
         return
-    writable, readable = health.exposed(state)
+    writable, readable = health.find_exposed(state)
     for level, paths, what in (
         (DoctorLevel.PROBLEM, writable, "may be changed"),
         (DoctorLevel.WARNING, readable, "may be read"),

@@ -18,7 +18,7 @@ from prowess.hooks.answers import answer
 from prowess.hooks.harness import HookCall, Moment
 from prowess.hooks.payloads import Incoming, packed, read
 from prowess.host.harness.call_records import HookLog, HookMarks
-from prowess.host.sources.harness_folders import home_of, workspace_of
+from prowess.host.sources.harness_folders import find_home, find_workspace
 from prowess.runtime.harness.hook import HookService, typed
 from prowess.wiring.library import Runtime, open_runtime
 
@@ -43,7 +43,7 @@ def answer_hook(raw: bytes, environ: Mapping[str, str], *, runtime: Runtime | No
         return ""
     if runtime is not None:
         return answer(incoming, _context(runtime, incoming))
-    with open_runtime(folder_of(incoming, os.getcwd(), home_of(os.environ))) as opened:
+    with open_runtime(folder_of(incoming, os.getcwd(), find_home(os.environ))) as opened:
         return answer(incoming, _context(opened, incoming))
 
 
@@ -53,7 +53,7 @@ def _context(runtime: Runtime, incoming: Incoming) -> str:
 
 def folder_of(incoming: Incoming, current: str, home: str) -> str:
     """Return the folder that a call is about: the agent's project, else where the hook runs."""
-    return workspace_of(incoming.cwd, incoming.projects, current, home)
+    return find_workspace(incoming.cwd, incoming.projects, current, home)
 
 
 class Watched:
@@ -109,7 +109,7 @@ def answer_alone(
 
 
 def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
-    folder = folder_of(incoming, current, home_of(environ))
+    folder = folder_of(incoming, current, find_home(environ))
     # Not closed: the process ends at once, and what it opened is on the disk.
     message = typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
     runtime = _Ahead(open_runtime(folder, environ=environ), message)

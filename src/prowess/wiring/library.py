@@ -13,7 +13,7 @@ from prowess.errors import PathError, StoreError
 from prowess.host.config import file as config
 from prowess.host.config.file import ConfigFile
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.roots import Folders, FolderSources, expand
+from prowess.host.sources.roots import Folders, FolderSources, expand_path
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace
 from prowess.skills.model import Tier
 from prowess.skills.snapshot import VersionClock
@@ -188,7 +188,7 @@ class Runtime:
             return None
         from prowess.host.models.local import OnnxJudge
 
-        return OnnxJudge(expand(which, self.folders.home, self.folders.home))
+        return OnnxJudge(expand_path(which, self.folders.home, self.folders.home))
 
     def sessions(self) -> "Sessions":
         """Return the keeper of session snapshots."""
@@ -315,7 +315,7 @@ def find_folders(
     default = os.path.join(user_home, ".prowess")
     return Folders(
         home=os.path.abspath(user_home),
-        state=expand(state, user_home, current) if state else default,
+        state=expand_path(state, user_home, current) if state else default,
         bundled=os.path.join(_PACKAGE, "bundled"),
         codex_home=environ.get("CODEX_HOME", ""),
     )
@@ -329,7 +329,7 @@ def _places(
 ) -> Places:
     given = None
     if workspace is not None:
-        given = expand(os.fspath(workspace), folders.home, current)
+        given = expand_path(os.fspath(workspace), folders.home, current)
     if given is not None and not os.path.isdir(given):
         raise PathError(given, "is not a folder: give an existing workspace.")
     homes = {folders.home, os.path.realpath(folders.home)}
@@ -353,7 +353,7 @@ def _current_folder(workspace: str | os.PathLike[str] | None) -> str:
 
 
 def _open_workspace(folder: str, folders: Folders, facts: LocalFacts) -> Workspace:
-    path = expand(folder, folders.home, folders.state)
+    path = expand_path(folder, folders.home, folders.state)
     return Workspace(path, FolderSources(path, folders), facts)
 
 

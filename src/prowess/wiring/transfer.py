@@ -16,7 +16,7 @@ from prowess.host.config.secrets import referred_variables
 from prowess.host.package_managers import InstallMachine, ToolInstalls
 from prowess.host.processes.children import ChildProcesses
 from prowess.host.processes.facts import LocalFacts
-from prowess.host.sources.skill_files import SkillFolders, place_of, read
+from prowess.host.sources.skill_files import SkillFolders, locate_skill, read_targets
 from prowess.host.tool_downloads import ToolDownloads
 from prowess.host.writers.export import ExportFolders, SkillMaterial
 from prowess.host.writers.sync import FolderTargets
@@ -78,7 +78,7 @@ def open_installing(runtime: Runtime) -> InstallService:
 
 def _scan(runtime: Runtime, skill: Skill) -> ScanReport:
     """Scan a skill as it lies there, which must be the text that the install entry is from."""
-    target = next(read(place_of(skill)))
+    target = next(read_targets(locate_skill(skill)))
     text = target.files.get(os.path.basename(skill.path))
     if text is None and not target.problem:
         # Whoever moves it away for a moment must not have the rest pass for the whole.

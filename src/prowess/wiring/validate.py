@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 
-from prowess.host.sources.roots import Candidate, allowed_targets, inside, named
+from prowess.host.sources.roots import Candidate, find_allowed_targets, find_inside, find_named
 from prowess.skills.validation import Report, validate
 from prowess.wiring.library import Runtime
 
@@ -17,16 +17,16 @@ def candidates(runtime: Runtime, paths: Sequence[str], agent: str | None) -> Ite
     """
     settings = runtime.skills.settings.skills
     workspace = runtime.skills.workspace(agent).folder
-    targets = allowed_targets(runtime.skills.settings, runtime.folders, workspace)
+    targets = find_allowed_targets(runtime.skills.settings, runtime.folders, workspace)
     if paths:
         # A person who names a folder means its skills, in whatever mode they will be read.
-        return named(paths, settings.spec_mode, settings.limits, targets)
+        return find_named(paths, settings.spec_mode, settings.limits, targets)
     state = runtime.skills.workspace(agent).state(runtime.skills.settings)
     existing = [source for source in state.scan.sources if os.path.isdir(source.root)]
     return [
         item
         for source in existing
-        for item in inside(source, settings.spec_mode, settings.limits, targets)
+        for item in find_inside(source, settings.spec_mode, settings.limits, targets)
     ]
 
 

@@ -21,7 +21,7 @@ from prowess.hooks.payloads import Incoming, read, unpacked
 from prowess.host.harness.call_records import HookMarks
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.harness.transcripts import read_transcript
-from prowess.host.sources.harness_folders import is_in_roots, session_roots, workspace_of
+from prowess.host.sources.harness_folders import find_workspace, is_in_roots, list_session_roots
 from prowess.runtime.harness.hook import HookService
 from prowess.runtime.workshop.service import LearningTools, TurnLearning
 from prowess.transcripts.turns import Transcript, build_transcript
@@ -48,7 +48,7 @@ def _session(runtime: Runtime, incoming: Incoming) -> Transcript | None:
     path = incoming.transcript_path
     if path.startswith("~/"):
         path = runtime.folders.home + path[1:]
-    roots = session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
+    roots = list_session_roots(runtime.folders.home, runtime.environ).get(incoming.harness, ())
     if not is_in_roots(path, roots):
         return None
     try:
@@ -174,7 +174,7 @@ class WarmHooks:
             if not is_worth_loading(self._first):
                 return
             own = self._first.skills.workspace().folder
-            folder = workspace_of(own, (), own, self._first.folders.home)
+            folder = find_workspace(own, (), own, self._first.folders.home)
             for runtime in (self._first, self._runtime(folder)):
                 self._go_on()
                 # By itself first: it alone can be stopped, and takes long where skills are new.

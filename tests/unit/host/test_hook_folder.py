@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.host.sources.harness_folders import home_of, workspace_of
+from prowess.host.sources.harness_folders import find_home, find_workspace
 
 
 class Disk:
@@ -21,7 +21,7 @@ class Disk:
         return path
 
     def chosen(self, cwd: Path | str, *projects: Path | str, current: Path | None = None) -> Path:
-        found = workspace_of(
+        found = find_workspace(
             str(cwd), [str(one) for one in projects], str(current or self.deep), str(self.home)
         )
         return Path(found)
@@ -145,5 +145,5 @@ def test_the_way_up_is_bounded(disk: Disk) -> None:
 
 
 def test_the_home_is_the_variables_else_the_users() -> None:
-    assert home_of({"HOME": "/home/me"}) == "/home/me"
-    assert home_of({}) == str(Path.home())
+    assert find_home({"HOME": "/home/me"}) == "/home/me"
+    assert find_home({}) == str(Path.home())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
-from prowess.host.harness.jsonc import DocumentError, JsoncText, edited
+from prowess.host.harness.jsonc import DocumentError, JsoncText, edit_jsonc
 
 GAPS = (
     "",
@@ -84,8 +84,8 @@ def test_what_is_put_in_and_taken_out_again_leaves_every_byte_as_it_was(
         source.document, data.draw(st.sampled_from(_containers(source.document)))
     )
 
-    there = edited(text, [edit])
-    back = edited(there, [Remove(path=place)])
+    there = edit_jsonc(text, [edit])
+    back = edit_jsonc(there, [Remove(path=place)])
 
     assert JsoncText(there).document == applied(source.document, [edit])
     assert JsoncText(there).comment_texts() == source.comment_texts()
@@ -102,8 +102,8 @@ def test_in_empty_places_too_the_document_and_every_comment_come_back(
         source.document, data.draw(st.sampled_from(_containers(source.document)))
     )
 
-    there = edited(text, [edit])
-    back = JsoncText(edited(there, [Remove(path=place)]))
+    there = edit_jsonc(text, [edit])
+    back = JsoncText(edit_jsonc(there, [Remove(path=place)]))
 
     assert JsoncText(there).document == applied(source.document, [edit])
     assert back.document == source.document
@@ -123,7 +123,7 @@ def test_whatever_is_removed_or_replaced_the_rest_says_the_same(
         choices: list[Edit] = [Remove(path=path), ReplaceValue(path=path, value=1)]
         edits = [data.draw(st.sampled_from(choices))]
 
-    after = edited(text, edits)
+    after = edit_jsonc(text, edits)
 
     assert JsoncText(after).document == applied(source.document, edits)
     assert after.startswith("\ufeff") == text.startswith("\ufeff")
@@ -145,7 +145,7 @@ def test_whatever_is_removed_or_replaced_the_rest_says_the_same(
     ],
 )
 def test_a_new_member_is_written_in_the_style_around_it(before: str, after: str) -> None:
-    found = edited(before, [Insert(path=(), key="k", value=[1])])
+    found = edit_jsonc(before, [Insert(path=(), key="k", value=[1])])
 
     assert found == after
 
@@ -161,7 +161,7 @@ def test_a_new_member_is_written_in_the_style_around_it(before: str, after: str)
     ],
 )
 def test_a_removed_member_takes_no_comment_along(before: str, after: str) -> None:
-    found = edited(before, [Remove(path=("k",))])
+    found = edit_jsonc(before, [Remove(path=("k",))])
 
     assert found == after
 
@@ -183,7 +183,7 @@ def test_a_removed_member_takes_no_comment_along(before: str, after: str) -> Non
 )
 def test_what_is_not_json_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(DocumentError) as caught:
-        edited(text, [Insert(path=(), key="k", value=1)])
+        edit_jsonc(text, [Insert(path=(), key="k", value=1)])
 
     assert caught.value.line == line
 
@@ -192,11 +192,11 @@ def test_a_key_that_is_there_twice_is_not_edited() -> None:
     text = '{"hooks": {"a": []}, "hooks": {"a": []}}'
 
     with pytest.raises(DocumentError, match="2 times"):
-        edited(text, [Insert(path=("hooks",), key="b", value=[])])
+        edit_jsonc(text, [Insert(path=("hooks",), key="b", value=[])])
 
 
 def test_comments_that_never_end_cost_no_more_than_their_length() -> None:
     text = "{" + "/* " * 300_000
 
     with pytest.raises(DocumentError, match="no end"):
-        edited(text, [Insert(path=(), key="k", value=1)])
+        edit_jsonc(text, [Insert(path=(), key="k", value=1)])

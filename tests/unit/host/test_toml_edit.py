@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from prowess.hooks.edits import Edit, Insert, Remove, ReplaceValue
 from prowess.host.harness.jsonc import DocumentError
-from prowess.host.harness.settings_files import edited, read
+from prowess.host.harness.settings_files import edit_toml, read_toml
 
 SERVER = {"command": "prowess", "args": ["mcp"]}
 LINES = st.sampled_from(
@@ -23,7 +23,7 @@ LINES = st.sampled_from(
 
 
 def _put(text: str) -> Edit:
-    if "mcp_servers" in read(text):
+    if "mcp_servers" in read_toml(text):
         return Insert(path=("mcp_servers",), key="prowess", value=SERVER)
     return Insert(path=(), key="mcp_servers", value={"prowess": SERVER})
 
@@ -35,16 +35,16 @@ def test_a_table_that_is_put_in_and_taken_out_leaves_every_byte(
 ) -> None:
     text = "".join(line.replace("\n", newline) + newline for line in lines)
 
-    there = edited(text, [_put(text)])
-    back = edited(there, [Remove(path=("mcp_servers", "prowess"))])
+    there = edit_toml(text, [_put(text)])
+    back = edit_toml(there, [Remove(path=("mcp_servers", "prowess"))])
 
-    assert read(there)["mcp_servers"]["prowess"] == SERVER
+    assert read_toml(there)["mcp_servers"]["prowess"] == SERVER
     assert there.startswith(text)
     assert back == text
 
 
 def test_a_file_without_a_last_line_end_gets_one() -> None:
-    there = edited("a = 1", [_put("a = 1")])
+    there = edit_toml("a = 1", [_put("a = 1")])
 
     assert there.startswith("a = 1\n\n[mcp_servers.prowess]\n")
 
@@ -55,7 +55,7 @@ def test_only_our_table_goes_with_what_is_below_it_and_comments_stay() -> None:
         "[mcp_servers.prowess.env]\nA = '1'\n\n# of the next\n[mcp_servers.other]\ncommand = 'x'\n"
     )
 
-    found = edited(text, [Remove(path=("mcp_servers", "prowess"))])
+    found = edit_toml(text, [Remove(path=("mcp_servers", "prowess"))])
 
     assert found == "# mine\n\n# of the next\n[mcp_servers.other]\ncommand = 'x'\n"
 
@@ -63,7 +63,7 @@ def test_only_our_table_goes_with_what_is_below_it_and_comments_stay() -> None:
 def test_a_command_is_replaced_in_its_place() -> None:
     text = '[mcp_servers."prowess"]\n  command = "/old/prowess" # where\nargs = ["mcp"]\n'
 
-    found = edited(
+    found = edit_toml(
         text, [ReplaceValue(path=("mcp_servers", "prowess", "command"), value="prowess")]
     )
 
@@ -73,11 +73,11 @@ def test_a_command_is_replaced_in_its_place() -> None:
 @pytest.mark.parametrize("text", ["mcp_servers = {}\n", "mcp_servers = {a = {}} # x\n"])
 def test_what_is_written_in_another_way_is_left_to_a_person(text: str) -> None:
     with pytest.raises(DocumentError, match="by hand"):
-        edited(text, [_put(text)])
+        edit_toml(text, [_put(text)])
 
 
 def test_what_is_not_toml_is_refused_with_its_line() -> None:
     with pytest.raises(DocumentError) as caught:
-        edited("a = 1\nb = = 2\n", [Remove(path=("a",))])
+        edit_toml("a = 1\nb = = 2\n", [Remove(path=("a",))])
 
     assert caught.value.line == 2

@@ -15,9 +15,9 @@ from prowess.runtime.harness.doctor import (
     DoctorLevel,
     Examination,
     Installed,
-    ago,
     examine,
     examine_harness,
+    tell_age,
 )
 
 EVENTS = ("SessionStart", "UserPromptSubmit")
@@ -192,4 +192,4 @@ def test_only_problems_make_an_installation_ill() -> None:
     ],
 )
 def test_times_are_said_in_words(minutes: int, words: str) -> None:
-    assert ago(minutes * 60_000) == words
+    assert tell_age(minutes * 60_000) == words

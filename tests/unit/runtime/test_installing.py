@@ -23,7 +23,7 @@ from prowess.runtime.install import (
     PreparedInstall,
     Preview,
     Watch,
-    safe_key,
+    make_safe_key,
 )
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 from prowess.safety.packages import DownloadPlan, InstallPlan, is_portable_name
@@ -418,14 +418,14 @@ def test_the_managers_and_hosts_are_those_of_the_settings() -> None:
 
 @each_row("key", ["json-tidy", "a", "a.b_c-d", "a" * 60, "0x"])
 def test_a_plain_key_is_its_own_folder(key: str) -> None:
-    assert safe_key(key) == key
+    assert make_safe_key(key) == key
 
 
 @each_row(
     "key", ["A", "../x", "a/b", "", ".", "a" * 61, "bin", "npm", "con", "x ", "ü", "a-0123456789"]
 )
 def test_an_odd_key_gets_ten_digits_of_its_hash(key: str) -> None:
-    made = safe_key(key)
+    made = make_safe_key(key)
 
     assert made != key
     assert re.fullmatch(r"[a-z0-9-]+-[0-9a-f]{10}", made)
@@ -433,9 +433,9 @@ def test_an_odd_key_gets_ten_digits_of_its_hash(key: str) -> None:
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_a_folder_is_always_one_plain_name_and_never_shared(one: str, other: str) -> None:
-    made = safe_key(one)
+    made = make_safe_key(one)
 
     assert is_portable_name(made)
     assert len(made) <= MOST_KEY_CHARACTERS
     assert made not in RESERVED_KEYS
-    assert (made == safe_key(other)) == (one == other)
+    assert (made == make_safe_key(other)) == (one == other)

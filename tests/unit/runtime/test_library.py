@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.errors import PathError
-from prowess.runtime.library import Libraries, in_order
+from prowess.runtime.library import Libraries, order_sources
 from prowess.settings import Precedence
 from prowess.skills.catalog import merge
 from prowess.skills.model import Source, Tier
@@ -22,7 +22,7 @@ def test_the_first_source_that_has_a_name_wins_it(tiers: set[Tier], rule: Preced
     lowest_first = sorted(tiers)
     skills = [make_skill("deploy", tier=tier) for tier in lowest_first]
 
-    first = in_order([_source(tier) for tier in lowest_first], rule)[0]
+    first = order_sources([_source(tier) for tier in lowest_first], rule)[0]
 
     assert merge(skills, rule).winners["deploy"].source.tier is first.tier
 
@@ -31,10 +31,10 @@ def test_the_first_source_that_has_a_name_wins_it(tiers: set[Tier], rule: Preced
 def test_taking_sources_away_leaves_the_order_of_the_others(
     gone: list[Tier], rule: Precedence
 ) -> None:
-    every = in_order([_source(tier) for tier in Tier], rule)
+    every = order_sources([_source(tier) for tier in Tier], rule)
     left = [one for one in every if one.tier not in gone[:4]]
 
-    again = in_order([one for one in map(_source, Tier) if one.tier not in gone[:4]], rule)
+    again = order_sources([one for one in map(_source, Tier) if one.tier not in gone[:4]], rule)
 
     assert again == left
 

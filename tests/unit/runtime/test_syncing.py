@@ -30,11 +30,11 @@ from prowess.runtime.sync_plan import (
     SyncStep,
     TargetStanding,
     WantedCopy,
-    base_name,
-    folder_names,
+    choose_base_name,
     is_folder_name,
+    list_remaining,
     make_plan,
-    remaining,
+    name_folders,
 )
 from prowess.safety.paths import collision_key
 from prowess.safety.rules.levels import Acceptance
@@ -95,7 +95,7 @@ def test_a_changed_copy_is_a_conflict_until_someone_forces_it() -> None:
     calm = _only(make_plan([_wanted("/a/deploy", OTHER)], standing))
     forced = _only(make_plan([_wanted("/a/deploy", OTHER)], standing, force=True))
 
-    assert (calm.action, remaining([calm])) == (SyncAction.CONFLICT, standing.records)
+    assert (calm.action, list_remaining([calm])) == (SyncAction.CONFLICT, standing.records)
     assert (forced.action, forced.keeps_changed) == (SyncAction.UPDATE, True)
 
 
@@ -125,7 +125,7 @@ def test_a_skill_that_cannot_be_read_keeps_its_earlier_copy() -> None:
 
     step = _only(make_plan([_wanted("/a/deploy", problem="is too large.")], standing))
 
-    assert (step.action, remaining([step])) == (SyncAction.REFUSED, standing.records)
+    assert (step.action, list_remaining([step])) == (SyncAction.REFUSED, standing.records)
 
 
 def test_a_skill_that_the_scanner_refuses_loses_its_earlier_copy() -> None:
@@ -134,7 +134,7 @@ def test_a_skill_that_the_scanner_refuses_loses_its_earlier_copy() -> None:
     steps = make_plan([wanted], _standing(_record("/a/deploy")))
 
     assert {step.action for step in steps} == {SyncAction.REFUSED, SyncAction.REMOVE}
-    assert remaining(steps) == {}
+    assert list_remaining(steps) == {}
 
 
 def test_another_source_of_the_same_name_takes_over_the_folder_of_one_that_is_gone() -> None:
@@ -148,7 +148,7 @@ def test_another_source_of_the_same_name_takes_over_the_folder_of_one_that_is_go
 
 
 def test_clashing_names_are_numbered_and_a_natural_name_comes_first() -> None:
-    names = folder_names(["/a/deploy", "/b/deploy", "/c/deploy-2", "/d/DEPLOY"], {})
+    names = name_folders(["/a/deploy", "/b/deploy", "/c/deploy-2", "/d/DEPLOY"], {})
 
     assert names == {
         "/a/deploy": "deploy",
@@ -161,8 +161,8 @@ def test_clashing_names_are_numbered_and_a_natural_name_comes_first() -> None:
 def test_who_has_a_name_keeps_it_when_others_come_and_go() -> None:
     records = {"deploy-2": _record("/b/deploy"), "deploy": _record("/c/deploy")}
 
-    assert folder_names(["/b/deploy"], records) == {"/b/deploy": "deploy-2"}
-    assert folder_names(["/a/deploy", "/b/deploy", "/c/deploy"], records) == {
+    assert name_folders(["/b/deploy"], records) == {"/b/deploy": "deploy-2"}
+    assert name_folders(["/a/deploy", "/b/deploy", "/c/deploy"], records) == {
         "/a/deploy": "deploy-3",
         "/b/deploy": "deploy-2",
         "/c/deploy": "deploy",
@@ -186,7 +186,7 @@ def test_who_has_a_name_keeps_it_when_others_come_and_go() -> None:
     ],
 )
 def test_an_odd_name_becomes_a_plain_one_of_its_own(name: str) -> None:
-    found = base_name(f"/skills/{name}" if name else "/")
+    found = choose_base_name(f"/skills/{name}" if name else "/")
 
     assert is_folder_name(found)
     assert found.isascii()
@@ -198,12 +198,12 @@ def test_names_are_plain_apart_and_the_same_whatever_the_order(
     names: list[str], known: list[str]
 ) -> None:
     sources = [f"/{index % 2}/{name}" for index, name in enumerate(names)]
-    before = folder_names([f"/0/{name}" for name in known], {})
+    before = name_folders([f"/0/{name}" for name in known], {})
     records = {folder: _record(source) for source, folder in before.items()}
 
-    found = folder_names(sources, records)
+    found = name_folders(sources, records)
 
-    assert found == folder_names(reversed(sources), records)
+    assert found == name_folders(reversed(sources), records)
     assert all(is_folder_name(folder) for folder in found.values())
     assert len({collision_key(folder) for folder in found.values()}) == len(found)
     assert all(found[source] == before[source] for source in found.keys() & before.keys())

@@ -87,10 +87,10 @@ def _connecting(workspace: str | None) -> Connecting:
 
 
 def _differences(plan: ConnectPlan) -> dict[str, list[str]]:
-    from prowess.runtime.harness.difference import file_difference
+    from prowess.runtime.harness.difference import compare_files
 
     return {
-        file.path: file_difference(file.path, file.before, file.after)
+        file.path: compare_files(file.path, file.before, file.after)
         for file in plan.files
         if file.needed
     }

@@ -17,7 +17,12 @@ from prowess.cli.options import common
 from prowess.cli.render import print_error, print_json, print_raw, print_text
 from prowess.errors import ProwessError
 from prowess.host.processes.facts import find_program
-from prowess.host.processes.foreground import VARIABLE, prompt_file, run_foreground, signals_held
+from prowess.host.processes.foreground import (
+    VARIABLE,
+    holding_signals,
+    run_foreground,
+    write_prompt_file,
+)
 from prowess.skills.text import clean, one_line
 from prowess.wire import runs as wire_runs
 from prowess.wire import skills as wire
@@ -179,7 +184,7 @@ def _run(run: "Run", command: Sequence[str]) -> int:
     for note in run.environment.notes:
         print_error(f"{note}.")
     # A signal that ends us must not leave the file behind, so none comes before it is removed.
-    with signals_held() as held, prompt_file(run.prompt) as path:
+    with holding_signals() as held, write_prompt_file(run.prompt) as path:
         environment = {**run.environ, VARIABLE: path}
         return run_foreground(command, environment, tell=print_error, held=held)
 

@@ -29,7 +29,7 @@ from prowess.cli.render import (
 from prowess.cli.scan.bench import Bounds, bound, run_bench
 from prowess.cli.scan.report import ERROR, FINDING, Printer, profile_option, target_places, to_sarif
 from prowess.errors import AcceptanceError, ModelError, ProwessError
-from prowess.host.sources.skill_files import ScanPlace, read
+from prowess.host.sources.skill_files import ScanPlace, read_targets
 from prowess.runtime.scan import Scanned, ScanReviewer, worst
 from prowess.safety.model import Example, Profile, Rule, ScanVerdict
 from prowess.safety.rules.levels import SCANNER
@@ -145,7 +145,9 @@ def revoke_command(
 
 def _only(runtime: Runtime, path: str, agent: str | None, profile: Profile | None) -> Scanned:
     """Scan what must be one skill."""
-    targets = [target for place in target_places(runtime, (path,), agent) for target in read(place)]
+    targets = [
+        target for place in target_places(runtime, (path,), agent) for target in read_targets(place)
+    ]
     if len(targets) != 1:
         raise AcceptanceError(path, f"holds {len(targets)} skills: give the path of one.")
     return runtime.scanning.scan_target(targets[0], profile)
@@ -427,7 +429,7 @@ def _scan(
     bar, found = ProgressBar(), []
     for done, place in enumerate(places):
         bar("scanning skills", done, len(places))
-        for target in read(place):
+        for target in read_targets(place):
             scanned = review(runtime.scanning.scan_target(target, profile))
             bar.clear()
             printer = _told(printer, scanned)

@@ -18,7 +18,7 @@ import click
 from prowess.cli.render import print_text
 from prowess.cli.sarif import log, uri
 from prowess.errors import PathError, SkillNotFoundError
-from prowess.host.sources.skill_files import ScanPlace, is_there, place_of, places
+from prowess.host.sources.skill_files import ScanPlace, find_places, is_there, locate_skill
 from prowess.runtime.scan import Scanned
 from prowess.safety.model import Finding, Handling, Level, Profile, Rule, ScanVerdict
 from prowess.safety.rules.table import read_rules
@@ -271,7 +271,7 @@ def target_places(
     """
     if not words:
         state = runtime.skills.workspace(agent).state(runtime.skills.settings)
-        found = [place_of(skill) for skill in state.scan.skills]
+        found = [locate_skill(skill) for skill in state.scan.skills]
         if not found:
             folder = runtime.skills.workspace(agent).folder
             raise PathError(folder, "holds no skill: give a PATH.")
@@ -281,9 +281,9 @@ def target_places(
 
 def _meant(runtime: Runtime, word: str, agent: str | None) -> Sequence[ScanPlace]:
     if is_there(word) or "/" in word or not word:
-        return places(word)
+        return find_places(word)
     try:
-        return (place_of(runtime.skills.find(word, agent).skill),)
+        return (locate_skill(runtime.skills.find(word, agent).skill),)
     except SkillNotFoundError as error:
         hint = f"did you mean {', '.join(error.candidates)}?" if error.candidates else ""
         problem = "is neither a path nor the name of a skill"

@@ -15,7 +15,7 @@ from typing import Any
 
 from prowess.errors import SecretError
 from prowess.host.config.file import ConfigFile
-from prowess.host.sources.roots import expand
+from prowess.host.sources.roots import expand_path
 from prowess.runtime.environment import Value
 from prowess.runtime.ports import ChildCommand, EntryValues, Processes
 
@@ -96,7 +96,7 @@ class ConfigSecrets:
 
     def _from_file(self, where: str, path: str) -> str:
         named = _IN_PATH.sub(lambda found: self._environ.get(found[1] or found[2], ""), path)
-        full = expand(named, self._home, os.path.dirname(self._config.path))
+        full = expand_path(named, self._home, os.path.dirname(self._config.path))
         try:
             # Without waiting: a pipe under that name would never answer.
             handle = os.open(full, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files import handles
-from prowess.host.files.handles import Folder, reported
+from prowess.host.files.handles import Folder, reporting
 from prowess.host.files.read import is_path
 from prowess.safety.paths import PathRefused, segments, shown
 
@@ -82,7 +82,7 @@ class Root:
         real = os.path.realpath(_text(path))
         (swap_hook or _no_hook)("resolved")
         with ExitStack() as stack:
-            with reported(real, "opened"):
+            with reporting(real, "opened"):
                 folder = handles.open_real(real, create=create)
             if folder.fd is not None:
                 stack.callback(os.close, folder.fd)
@@ -95,7 +95,7 @@ class Root:
             PathError: it is missing, not a regular file, too large, or (on request) hard linked.
             ContainmentError: it is or lies behind a link.
         """
-        with self._parent(relative) as (parent, name), reported(relative, "read"):
+        with self._parent(relative) as (parent, name), reporting(relative, "read"):
             handles.refuse_link(parent, name, relative)
             self._hook("checked")
             fd = handles.open_file(parent, name, relative)
@@ -121,7 +121,7 @@ class Root:
             ContainmentError: it lies behind a link.
         """
         try:
-            with self._parent(relative) as (parent, name), reported(relative, "looked at"):
+            with self._parent(relative) as (parent, name), reporting(relative, "looked at"):
                 return parent.lstat(name)
         except PathError as error:
             if isinstance(error.__cause__, FileNotFoundError):
@@ -135,7 +135,7 @@ class Root:
             PathError: it is no folder or cannot be read.
             ContainmentError: it is or lies behind a link.
         """
-        with self._open(relative) as folder, reported(relative, "listed"):
+        with self._open(relative) as folder, reporting(relative, "listed"):
             return folder.entries(MAX_ENTRIES)
 
     def walk(
@@ -176,7 +176,7 @@ class Root:
             PathError: it cannot be written.
             ContainmentError: the name is not portable, or is or lies behind a link.
         """
-        with self._parent(relative, create=True) as (parent, name), reported(relative, "written"):
+        with self._parent(relative, create=True) as (parent, name), reporting(relative, "written"):
             handles.refuse_occupied(parent, name, relative, exclusive=exclusive)
             self._hook("checked")
             temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
@@ -203,7 +203,7 @@ class Root:
             folder = self._folder
             for index, name in enumerate(parts):
                 wanted = mode if index == len(parts) - 1 else 0o755
-                with reported(relative, "made"):
+                with reporting(relative, "made"):
                     handles.make(folder, name, wanted)
                 folder = stack.enter_context(handles.step(folder, name, relative))
 
@@ -218,12 +218,12 @@ class Root:
         """
         _new_steps(new)
         with self._parent(old) as (source, name), self._parent(new) as (target, new_name):
-            with reported(old, "renamed"):
+            with reporting(old, "renamed"):
                 before = source.lstat(name)
             if not replace and handles.is_taken(target, new_name, before):
                 raise PathError(shown(new), "exists already: remove it or choose another name.")
             self._hook("before-rename")
-            with reported(old, "renamed"):
+            with reporting(old, "renamed"):
                 os.replace(
                     source.at(name),
                     target.at(new_name),
@@ -240,7 +240,7 @@ class Root:
             PathError: it is a folder, or cannot be removed.
             ContainmentError: it lies behind a link.
         """
-        with self._parent(relative) as (parent, name), reported(relative, "removed"):
+        with self._parent(relative) as (parent, name), reporting(relative, "removed"):
             self._hook("before-unlink")
             os.unlink(parent.at(name), dir_fd=parent.fd)
             parent.sync()
@@ -252,7 +252,7 @@ class Root:
             PathError: it cannot be removed.
             ContainmentError: it lies behind a link, holds another file system, or was swapped.
         """
-        with self._parent(relative) as (parent, name), reported(relative, "removed"):
+        with self._parent(relative) as (parent, name), reporting(relative, "removed"):
             state = parent.lstat(name)
             self._hook("checked")
             if not handles.is_folder(state):
@@ -261,7 +261,7 @@ class Root:
                 with handles.step(parent, name, relative) as top:
                     handles.check_same(top, state, relative)
                     self._hook("opened-folder")
-                    handles.empty(top, state.st_dev, relative)
+                    handles.remove_contents(top, state.st_dev, relative)
                     self._hook("before-rmdir")
                     handles.remove_empty(parent, name, state, relative)
             parent.sync()
@@ -319,7 +319,7 @@ class Root:
             folder = self._folder
             for name in parts:
                 if create:
-                    with reported(relative, "made"):
+                    with reporting(relative, "made"):
                         handles.make(folder, name)
                 self._hook("before-step")
                 folder = stack.enter_context(handles.step(folder, name, relative))

@@ -63,7 +63,7 @@ class Folder(NamedTuple):
 
 
 @contextmanager
-def reported(path: str, done: str) -> Iterator[None]:
+def reporting(path: str, done: str) -> Iterator[None]:
     """Turn what the system says into an error that names the path."""
     try:
         yield
@@ -127,7 +127,7 @@ def step(folder: Folder, name: str, relative: str) -> Iterator[Folder]:
 
 def _enter(folder: Folder, name: str, relative: str) -> Folder:
     path = os.path.join(folder.path, name)
-    with reported(relative, "opened"):
+    with reporting(relative, "opened"):
         if folder.fd is not None:
             try:
                 return Folder(os.open(name, _FOLDER, dir_fd=folder.fd), path)
@@ -310,7 +310,7 @@ def _identity(state: os.stat_result) -> tuple[int, int, int]:
     return state.st_dev, state.st_ino, stat.S_IFMT(state.st_mode)
 
 
-def empty(top: Folder, device: int, relative: str) -> None:
+def remove_contents(top: Folder, device: int, relative: str) -> None:
     """Remove all that is in a folder.
 
     Folders inside are lifted to the top one by one instead of going down into them: two handles are

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from prowess.errors import PathError
 from prowess.host.files.containment import TEMPORARY_PREFIX, Root
-from prowess.host.files.handles import BY_HANDLE, reported
+from prowess.host.files.handles import BY_HANDLE, reporting
 from prowess.safety.paths import shown
 
 _PLAIN, _EXECUTABLE, _PRIVATE = 0o644, 0o755, 0o700
@@ -142,8 +142,8 @@ def exchange(root: Root, one: str, other: str, spare: str) -> None:
     root.rename(spare, one)
 
 
-# A function of the system: whether there is one is known only at run time.
 @cache
+# A function of the system: whether there is one is known only at run time.
 def _renameat2() -> Any:  # noqa: ANN401
     if not BY_HANDLE or os.name != "posix":
         return None
@@ -164,7 +164,7 @@ def _renamed(root: Root, old: str, new: str, how: int) -> bool:
         names = os.fsencode(old_name), os.fsencode(new_name)
         if call(source, names[0], target, names[1], how) != 0:
             return _failed(ctypes.get_errno(), old, new)
-        with reported(new, "moved"):
+        with reporting(new, "moved"):
             os.fsync(target)
             os.fsync(source)
     return True
@@ -175,6 +175,6 @@ def _failed(number: int, old: str, new: str) -> bool:
         return False
     if number == errno.EEXIST:
         raise PathError(shown(new), "exists already: move it away.")
-    with reported(old, "moved"):
+    with reporting(old, "moved"):
         raise OSError(number, os.strerror(number), old)
     return False

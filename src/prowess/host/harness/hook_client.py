@@ -14,7 +14,6 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def ask(
     if not _is_ours(path):
         return None
     # Late: without a gateway nothing else needs it.
-    socket = import_module("socket")
+    import socket
+
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             deadline = time.monotonic() + seconds
@@ -154,15 +154,16 @@ def read_input(stream: BinaryIO, most: int, *, silence_s: float = 2.0, all_s: fl
 
 def _read(number: int, most: int, silence_s: float, all_s: float) -> bytes:
     # Late, and through the module: a system without it never comes here.
-    wait = import_module("select").select
+    from select import select
+
     deadline = time.monotonic() + all_s
     read, patience = bytearray(), all_s
     while len(read) < most:
         left = max(0.0, min(patience, deadline - time.monotonic()))
         is_end = read[-_TAIL:].rstrip().endswith(b"}")
-        if is_end and not wait((number,), (), (), min(left, _CLOSES_S))[0] and _is_whole(read):
+        if is_end and not select((number,), (), (), min(left, _CLOSES_S))[0] and _is_whole(read):
             break
-        if not wait((number,), (), (), left)[0]:
+        if not select((number,), (), (), left)[0]:
             break
         chunk = os.read(number, min(_CHUNK, most - len(read)))
         if not chunk:
@@ -174,8 +175,10 @@ def _read(number: int, most: int, silence_s: float, all_s: float) -> bytes:
 
 def _is_whole(read: bytearray) -> bool:
     """Return whether it is JSON to its end."""
+    import json
+
     try:
-        import_module("json").loads(read)
+        json.loads(read)
     except (ValueError, RecursionError):
         return False
     return True

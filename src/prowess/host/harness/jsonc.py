@@ -177,7 +177,7 @@ _LINE_END = re.compile(r"[ \t]*(?:\r|\n|\Z)")
 _Cut = tuple[int, int, str]
 
 
-def edited(text: str, edits: Sequence[Edit]) -> str:
+def edit_jsonc(text: str, edits: Sequence[Edit]) -> str:
     """Return the text with every edit done, one after the other; an empty text is a new file.
 
     Raises:
@@ -196,10 +196,10 @@ def _begun(text: str) -> str:
     """Return the text, or that of an empty document with as much of it as there is."""
     if text.strip(_SPACES + MARK):
         return text
-    return (MARK if text.startswith(MARK) else "") + "{}" + newline_of(text)
+    return (MARK if text.startswith(MARK) else "") + "{}" + find_newline(text)
 
 
-def newline_of(text: str) -> str:
+def find_newline(text: str) -> str:
     """Return what ends the lines of a text: what ends its first one."""
     found = re.search(r"\r\n|\n|\r", text)
     return found[0] if found else "\n"
@@ -233,7 +233,7 @@ def _insertion(source: JsoncText, edit: Insert) -> list[_Cut]:
     comma = source.comma_after(last)
     end = last.end if comma is None else comma + 1
     place = _after_comments(source, end, container.closing)
-    gap = " " if indent is None else newline_of(source.text) + indent
+    gap = " " if indent is None else find_newline(source.text) + indent
     if comma is not None:
         # They like trailing commas here.
         return [(place, place, gap + new + ",")]
@@ -250,7 +250,7 @@ def _into_empty(
         return [(start, end, new)]
     inside = [one for one in source.comments if start <= one.start < end]
     place = inside[-1].end if inside else start
-    newline = newline_of(source.text)
+    newline = find_newline(source.text)
     tail = source.text[place:end]
     after = tail if inside and "\n" in tail else newline + _line_indent(source.text, start)
     return [(place, end, newline + indent + new + after)]
@@ -273,7 +273,7 @@ class _Style:
     """How far a line is indented, and by how much more the lines below it."""
 
     def __init__(self, source: JsoncText, indent: str) -> None:
-        self.indent, self.unit, self.newline = indent, _unit_of(source), newline_of(source.text)
+        self.indent, self.unit, self.newline = indent, _unit_of(source), find_newline(source.text)
 
 
 def _rendered(value: object, style: _Style | None) -> str:

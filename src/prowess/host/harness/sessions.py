@@ -16,7 +16,7 @@ from prowess.errors import PathError
 from prowess.hooks.harness import Harness
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.harness.transcripts import read_transcript
-from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT, session_roots
+from prowess.host.sources.harness_folders import ALIASES, PERSONAL, PROJECT, list_session_roots
 from prowess.runtime.sessions import SessionFile
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
@@ -52,7 +52,7 @@ class SessionFolders:
     """The sessions of every harness whose files can be read."""
 
     def __init__(self, home: str, environ: Mapping[str, str]) -> None:
-        self._roots = session_roots(home, environ)
+        self._roots = list_session_roots(home, environ)
 
     def files(
         self, since_ms: int, harness: Harness | None = None, session: str = ""

@@ -29,7 +29,7 @@ from prowess.hooks.registrations import MODULE, NAME, Format, Program
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
 from prowess.host.harness import jsonc as jsonc_edit
-from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, newline_of
+from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, find_newline
 from prowess.host.processes.facts import find_program
 from prowess.runtime.harness.connect import ConnectRecord
 
@@ -111,7 +111,7 @@ def _keys(found: object) -> Path | None:
     return tuple(found) if is_path and isinstance(found, list) else None
 
 
-def own_program(environ: Mapping[str, str]) -> Program:
+def find_own_program(environ: Mapping[str, str]) -> Program:
     """Return the words that start us.
 
     The name alone is best: it stays true when another version is installed, and the same command
@@ -143,7 +143,7 @@ _BY_HAND = "it is written in a way that is not edited here: change it by hand"
 _LINE = re.compile(r"at line (\d+)")
 
 
-def read(text: str) -> dict[str, Any]:
+def read_toml(text: str) -> dict[str, Any]:
     """Return the document.
 
     Raises:
@@ -158,14 +158,14 @@ def read(text: str) -> dict[str, Any]:
         raise DocumentError("it is nested too deeply") from error
 
 
-def edited(text: str, edits: Sequence[Edit]) -> str:
+def edit_toml(text: str, edits: Sequence[Edit]) -> str:
     """Return the text with every edit done, one after the other.
 
     Raises:
         DocumentError: the text is not TOML, or would not say afterwards what was asked for.
     """
     for edit in edits:
-        wanted = _without_empty(applied(read(text), [edit]))
+        wanted = _without_empty(applied(read_toml(text), [edit]))
         text = next((one for one in _candidates(text, edit) if _says(one, wanted)), "")
         if not text and wanted:
             raise DocumentError(_by_hand(edit))
@@ -186,7 +186,7 @@ def _by_hand(edit: Edit) -> str:
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:
     try:
-        return _without_empty(read(text)) == wanted
+        return _without_empty(read_toml(text)) == wanted
     except DocumentError:
         # A way to write it that is none: there may be another.
         return False
@@ -208,7 +208,7 @@ def _candidates(text: str, edit: Edit) -> Iterator[str]:
 
 
 def _with_table(text: str, edit: Insert) -> str:
-    newline = newline_of(text)
+    newline = find_newline(text)
     names, table = _table(edit)
     lines = [f"[{'.'.join(names)}]", *(f"{key} = {_value(table[key])}" for key in table)]
     apart = "" if not text.strip(MARK) else newline
@@ -351,7 +351,7 @@ class HarnessSettings:
         text = _decoded(path, content)
         try:
             if kind is Format.TOML:
-                return read(text)
+                return read_toml(text)
             return JsoncText(text).document if text.strip().strip(MARK) else {}
         except DocumentError as error:
             raise _unusable(path, kind, error, "read") from error
@@ -373,7 +373,7 @@ class HarnessSettings:
         """
         if not edits and content is not None:
             return content
-        edit = edited if kind is Format.TOML else jsonc_edit.edited
+        edit = edit_toml if kind is Format.TOML else jsonc_edit.edit_jsonc
         try:
             return edit(_decoded(path, content), edits).encode()
         except DocumentError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import EncoderError
 from prowess.host.models.local import MARK, OnnxEncoder, SentenceTransformersEncoder, find_model
-from prowess.host.sources.roots import expand
+from prowess.host.sources.roots import expand_path
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import Encoder
@@ -39,7 +39,7 @@ def open_encoder(
         return OnnxEncoder(bundled, english_only=True)
     if "://" in which:
         return _endpoint(settings, which, environ)
-    return _folder(expand(which, home, home))
+    return _folder(expand_path(which, home, home))
 
 
 def _endpoint(settings: "EncoderSettings", address: str, environ: Mapping[str, str]) -> "Encoder":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prowess.errors import EncoderError
 from prowess.host.models.endpoint import ModelEndpoint, Purpose, replace_halves
-from prowess.host.models.local import unit_rows
+from prowess.host.models.local import scale_rows
 from prowess.runtime.ports import Vectors
 
 _BATCH = 64
@@ -76,7 +76,7 @@ class EndpointEncoder:
             problem = "does not answer with one vector for each text: is it OpenAI-compatible?"
             raise self._endpoint.failure(problem)
         self._width = rows.shape[1]
-        return unit_rows(self._endpoint.name, rows)
+        return scale_rows(self._endpoint.name, rows)
 
 
 def _rows(answer: bytes, count: int) -> NDArray[np.float64] | None:

@@ -38,7 +38,7 @@ _lock = Lock()
 _DOES_NOT_RUN = "does not run ({error}): choose another `skills.routing.encoder`."
 
 
-def load() -> ModuleType:
+def load_onnxruntime() -> ModuleType:
     """Return the module, loaded with its reports switched off.
 
     Raises:
@@ -121,14 +121,15 @@ class OnnxEncoder:
         with _explained(self._folder, _DOES_NOT_RUN):
             # The width is known for certain only from an answer.
             rows = np.stack(self._run(model, texts or [""]))
-        return unit_rows(self._folder, rows)[: len(texts)]
+        return scale_rows(self._folder, rows)[: len(texts)]
 
     def _run(self, model: "_Model", texts: Sequence[str]) -> list[Vectors]:
         workers = min(self._threads, len(texts))
         if workers == 1:
             return [model.encode(text) for text in texts]
-        futures = import_module("concurrent.futures")
-        with futures.ThreadPoolExecutor(workers) as pool:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(model.encode, texts))
 
 
@@ -201,7 +202,7 @@ def _readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def unit_rows(encoder: str, rows: NDArray[np.floating[Any]]) -> Vectors:
+def scale_rows(encoder: str, rows: NDArray[np.floating[Any]]) -> Vectors:
     """Return `rows` at unit length.
 
     Raises:
@@ -237,7 +238,7 @@ def content_hash(paths: Iterable[str]) -> str:
     return whole.hexdigest()[:_HASH_CHARS]
 
 
-def model_hash(folder: str) -> str:
+def hash_model(folder: str) -> str:
     """Return the hash of model, its outside weights and tokenizer: what `id.txt` may record.
 
     Raises:
@@ -255,8 +256,8 @@ def model_hash(folder: str) -> str:
 
 def _identify(folder: str) -> str:
     if os.path.basename(_files(folder)[0]) == _BUNDLED_FILE:
-        return f"bundled-{_recorded_hash(folder) or model_hash(folder)}"
-    return f"{os.path.basename(os.path.abspath(folder))}-{model_hash(folder)}"
+        return f"bundled-{_recorded_hash(folder) or hash_model(folder)}"
+    return f"{os.path.basename(os.path.abspath(folder))}-{hash_model(folder)}"
 
 
 def _recorded_hash(folder: str) -> str | None:
@@ -282,7 +283,7 @@ def _files(folder: str) -> tuple[str, str]:
 def _load(folder: str) -> _Model:
     model, tokenizer = _files(folder)
     try:
-        runtime, tokenizers = load(), import_module("tokenizers")
+        runtime, tokenizers = load_onnxruntime(), import_module("tokenizers")
     except ImportError as error:
         problem = f"cannot be loaded ({error}): pip install onnxruntime tokenizers."
         raise EncoderError(folder, problem) from error
@@ -392,7 +393,7 @@ class SentenceTransformersEncoder:
                     show_progress_bar=False,
                     convert_to_numpy=True,
                 )
-        return unit_rows(self._folder, np.asarray(rows))[: len(texts)]
+        return scale_rows(self._folder, np.asarray(rows))[: len(texts)]
 
     def _load(self) -> _Transformer:
         try:
@@ -459,7 +460,7 @@ class OnnxJudge:
     def _load(self) -> tuple[Any, Any]:
         problem = f"holds no {_MODEL_FILE} that can be used: check `skills.routing.rerank`."
         with _explained(self._folder, problem):
-            runtime = load()
+            runtime = load_onnxruntime()
             options = runtime.SessionOptions()
             options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
             session = runtime.InferenceSession(

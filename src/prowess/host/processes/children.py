@@ -26,7 +26,7 @@ from enum import Enum, auto
 from threading import Event
 from typing import IO
 
-from prowess.host.processes.facts import FoundProgram, find_program, start_problem
+from prowess.host.processes.facts import FoundProgram, explain_failed_start, find_program
 from prowess.runtime.ports import ChildCommand, ChildResult, Output
 
 _LOOK_AGAIN_S, _LAST_S = 0.01, 2.0
@@ -402,7 +402,7 @@ class _Child:
                 )
                 self._ends.attach(self._process)
         except (OSError, ValueError) as error:
-            return start_problem(self._command.argv[0], error).problem
+            return explain_failed_start(self._command.argv[0], error).problem
         return ""
 
     def wait(self, stop: Event | None) -> _Ending:

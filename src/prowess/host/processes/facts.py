@@ -63,7 +63,7 @@ def find_program(
     return _searched(name, places)
 
 
-def start_problem(name: str, error: OSError | ValueError) -> FoundProgram:
+def explain_failed_start(name: str, error: OSError | ValueError) -> FoundProgram:
     """Say why a program that was found did not start; names alone, never a value."""
     if isinstance(error, ValueError):
         reason = "an argument or a variable holds what no system passes on, such as a NUL byte"

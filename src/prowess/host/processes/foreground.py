@@ -26,7 +26,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 
 from prowess.errors import PathError
-from prowess.host.processes.facts import NOT_RUNNABLE, FoundProgram, find_program, start_problem
+from prowess.host.processes.facts import (
+    NOT_RUNNABLE,
+    FoundProgram,
+    explain_failed_start,
+    find_program,
+)
 from prowess.runtime.ports import ChildCommand
 
 _LOOK_AGAIN_S = 1.0
@@ -58,7 +63,7 @@ _AS_BY_DEFAULT = _existing("SIGPIPE", "SIGXFSZ", "SIGCHLD")
 
 
 @contextmanager
-def signals_held() -> Iterator[Collection[int]]:
+def holding_signals() -> Iterator[Collection[int]]:
     """Keep signals waiting within the block, and yield those that waited before it.
 
     For what has to be undone after a program: no signal comes between, and none is lost.
@@ -126,7 +131,7 @@ def _program(command: ChildCommand) -> FoundProgram:
 
 
 def _run(command: ChildCommand, path: str, held: Collection[int] | None) -> int:
-    with _children_reported(), signals_held() as before:
+    with _children_reported(), holding_signals() as before:
         mask = before if held is None else held
         child = _spawn(command, path, mask)
         if hasattr(signal, "sigtimedwait"):
@@ -146,7 +151,7 @@ def _spawn(command: ChildCommand, path: str, mask: Collection[int]) -> int:
                 setsigdef=_AS_BY_DEFAULT,
             )
     except (OSError, ValueError) as error:
-        raise _NotStartedError(start_problem(command.argv[0], error)) from error
+        raise _NotStartedError(explain_failed_start(command.argv[0], error)) from error
 
 
 @contextmanager
@@ -269,7 +274,7 @@ def _run_on_windows(command: ChildCommand, path: str) -> int:
             close_fds=False,
         )
     except (OSError, ValueError) as error:
-        raise _NotStartedError(start_problem(command.argv[0], error)) from error
+        raise _NotStartedError(explain_failed_start(command.argv[0], error)) from error
     while True:
         try:
             return child.wait()
@@ -284,7 +289,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def prompt_file(text: str) -> Iterator[str]:
+def write_prompt_file(text: str) -> Iterator[str]:
     """Write `text` to a private file, yield its path, and remove it in any case.
 
     Raises:

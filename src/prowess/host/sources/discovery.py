@@ -110,14 +110,14 @@ def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str, ...]:
+def find_boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str, ...]:
     """Return the real folders in which a skill of `source` may lie."""
     root = os.path.realpath(source.root)
     plugin = os.path.realpath(source.boundary) if source.boundary else root
     return (root, plugin, *allowed_targets)
 
 
-def escape_target(source: Source, found: FoundFile, allowed_targets: Sequence[str]) -> str | None:
+def find_escape(source: Source, found: FoundFile, allowed_targets: Sequence[str]) -> str | None:
     """Return where a file really is, if a link has carried it out of where it may be.
 
     Asked again at each reading: what was a file when it was found may be a link by now.
@@ -130,7 +130,7 @@ def escape_target(source: Source, found: FoundFile, allowed_targets: Sequence[st
             return real
         if source.links_allowed:
             return None
-    allowed = boundaries(source, allowed_targets)
+    allowed = find_boundaries(source, allowed_targets)
     return None if any(is_inside(real, boundary) for boundary in allowed) else real
 
 
@@ -158,7 +158,7 @@ class RootWalker:
         self._source, self._limits = source, limits
         self._cache = cache or FolderCache()
         self._real_root = os.path.realpath(source.root)
-        self._boundaries = boundaries(source, allowed_targets)
+        self._boundaries = find_boundaries(source, allowed_targets)
         self._endings = _file_endings(source, mode)
         self._queue: deque[tuple[str, int]] = deque()
         self._candidates = 0
@@ -382,7 +382,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def sidecar_of(found: FoundFile) -> bytes | None:
+def read_sidecar(found: FoundFile) -> bytes | None:
     """Return the text of Codex's policy file, if the skill has one."""
     if not found.has_sidecar:
         return None
@@ -411,7 +411,7 @@ class SourceRoots:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-def plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> SourceRoots:
+def find_plugin_sources(folders: Sequence[str], disabled: frozenset[str]) -> SourceRoots:
     """Read the manifests below `folders`; a folder may be a plugin or hold several."""
     result = SourceRoots()
     for folder in folders:

@@ -91,12 +91,12 @@ _SKILL_FOLDERS = (
 )
 
 
-def home_of(environ: Mapping[str, str]) -> str:
+def find_home(environ: Mapping[str, str]) -> str:
     """Return the user's home folder, as everything else finds it."""
     return os.path.abspath(environ.get("HOME") or os.path.expanduser("~"))
 
 
-def workspace_of(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
+def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -> str:
     """Return the folder whose skills an agent should be told of.
 
     It is the project that the harness names, if the agent works in it and it holds skills; else the
@@ -182,7 +182,7 @@ _CODEX_FOLDERS = ("sessions", "archived_sessions")
 _CODE_STORAGE = os.path.join("Code", "User", "workspaceStorage")
 
 
-def session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness, tuple[str, ...]]:
+def list_session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness, tuple[str, ...]]:
     """Return the folders in which each harness keeps transcripts, whether they exist or not."""
     claude = _moved(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
     codex = _moved(environ, "CODEX_HOME", home, ".codex")

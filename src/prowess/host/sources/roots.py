@@ -21,11 +21,11 @@ from prowess.host.sources.discovery import (
     RootWalker,
     SourceRoots,
     Walk,
-    escape_target,
+    find_escape,
+    find_plugin_sources,
     is_inside,
     is_settled,
-    plugin_sources,
-    sidecar_of,
+    read_sidecar,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
 from prowess.runtime.ports import Scan
@@ -47,7 +47,7 @@ class Candidate:
     files: tuple[str, ...] = ()
 
 
-def named(
+def find_named(
     paths: Sequence[str], mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
 ) -> Iterator[Candidate]:
     """Yield the candidates at `paths`: files, skill folders, or folders of skills.
@@ -61,7 +61,7 @@ def named(
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
             source = Source(tier=Tier.WORKSPACE, root=absolute)
-            yield from inside(source, mode, limits, allowed_targets)
+            yield from find_inside(source, mode, limits, allowed_targets)
         elif os.path.isfile(absolute) and absolute.lower().endswith((".md", ".mdc")):
             is_skill = os.path.basename(absolute).lower() == "skill.md"
             source = Source(tier=Tier.WORKSPACE, root=os.path.dirname(absolute))
@@ -74,7 +74,7 @@ def named(
             )
 
 
-def inside(
+def find_inside(
     source: Source, mode: SpecMode, limits: Limits, allowed_targets: Sequence[str] = ()
 ) -> Iterator[Candidate]:
     """Yield every candidate of one root, with what the walk itself refused."""
@@ -101,7 +101,7 @@ def _candidate(source: Source, found: FoundFile, limits: Limits) -> Iterator[Can
             folder=found.folder,
             content=content.data,
             is_skill_file=found.is_skill_file,
-            sidecar=sidecar_of(found._replace(has_sidecar=found.is_skill_file)),
+            sidecar=read_sidecar(found._replace(has_sidecar=found.is_skill_file)),
         )
         # A stand-alone text has no files of its own.
         files = _files(found.folder) if found.is_skill_file else ()
@@ -165,30 +165,30 @@ def resolve_roots(workspace: str, folders: Folders, settings: Settings) -> Sourc
     return roots
 
 
-def expand(path: str, home: str, base: str) -> str:
+def expand_path(path: str, home: str, base: str) -> str:
     """Return `path` with `~` and relative parts resolved."""
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     return os.path.normpath(os.path.join(base, path))
 
 
-def allowed_targets(settings: Settings, folders: Folders, workspace: str) -> tuple[str, ...]:
+def find_allowed_targets(settings: Settings, folders: Folders, workspace: str) -> tuple[str, ...]:
     """Return the real folders that links in project roots may lead to."""
     return tuple(
-        os.path.realpath(expand(path, folders.home, workspace))
+        os.path.realpath(expand_path(path, folders.home, workspace))
         for path in settings.skills.load.allow_symlink_targets
     )
 
 
 def _add_extra(workspace: str, folders: Folders, settings: Settings, roots: SourceRoots) -> None:
     for extra in settings.skills.load.extra_dirs:
-        root = expand(extra, folders.home, workspace)
+        root = expand_path(extra, folders.home, workspace)
         if not os.path.isdir(root):
             message = "is in skills.load.extraDirs but is not a folder"
             roots.diagnostics.append(diagnose("root-missing", message, path=root))
         roots.sources.append(Source(tier=Tier.EXTRA, root=root))
-    paths = [expand(path, folders.home, workspace) for path in settings.plugins.paths]
-    plugins = plugin_sources(paths, settings.plugins.disabled)
+    paths = [expand_path(path, folders.home, workspace) for path in settings.plugins.paths]
+    plugins = find_plugin_sources(paths, settings.plugins.disabled)
     roots.sources += plugins.sources
     roots.diagnostics += plugins.diagnostics
 
@@ -269,7 +269,7 @@ class FolderSources:
         self._settings = settings
         roots = resolve_roots(self._workspace, self._folders, settings)
         existing = [source for source in roots.sources if os.path.isdir(source.root)]
-        self._targets = allowed_targets(settings, self._folders, self._workspace)
+        self._targets = find_allowed_targets(settings, self._folders, self._workspace)
         roots.diagnostics += [_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
         roots.diagnostics += [_linked(source) for source in existing if source.leads_away]
@@ -374,7 +374,7 @@ class FolderSources:
         settings = self._require_settings()
         stamp = _stamp(found)
         settled = bool(stamp) and is_settled(stamp[0])
-        target = escape_target(source, found, self._targets)
+        target = find_escape(source, found, self._targets)
         if target is not None:
             refused = _refusal(source.tier, found.path, target)
             return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
@@ -395,7 +395,7 @@ class FolderSources:
             content=content.data,
             is_skill_file=found.is_skill_file,
             resources=found.resources,
-            sidecar=sidecar_of(found),
+            sidecar=read_sidecar(found),
         )
         return _Read(stamp, settled, found, parse(document, settings.skills.spec_mode))
 

@@ -259,7 +259,7 @@ def is_there(path: str) -> bool:
     return bool(path) and is_path(path) and os.path.lexists(path)
 
 
-def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[ScanPlace, ...]:
+def find_places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[ScanPlace, ...]:
     """Return what there is to scan at `path`.
 
     Raises:
@@ -276,7 +276,7 @@ def places(path: str, profile: Profile = Profile.PACKAGE) -> tuple[ScanPlace, ..
     return (ScanPlace(os.path.abspath(path), kind, profile),)
 
 
-def place_of(skill: Skill) -> ScanPlace:
+def locate_skill(skill: Skill) -> ScanPlace:
     """Return where a skill that was found is scanned."""
     profile = Profile.BUNDLED if skill.source.tier is Tier.BUNDLED else Profile.PACKAGE
     if os.path.basename(skill.path).lower() == _SKILL_FILE:
@@ -285,7 +285,7 @@ def place_of(skill: Skill) -> ScanPlace:
     return ScanPlace(skill.path, ScanPlaceKind.FILE, profile)
 
 
-def read(place: ScanPlace) -> Iterator[Target]:
+def read_targets(place: ScanPlace) -> Iterator[Target]:
     """Read what is to be scanned at a place; what cannot be read is a target that says why."""
     readers: Mapping[ScanPlaceKind, Callable[[ScanPlace], Iterable[Target]]] = {
         ScanPlaceKind.FOLDER: _folder,
@@ -426,9 +426,9 @@ class SkillReading:
 
     def target(self, skill: Skill) -> Target:
         """Return all of a skill, for the scanner."""
-        place = place_of(skill)
+        place = locate_skill(skill)
         # A folder is one skill here, whatever other skills lie below it.
-        target = next(iter(read(place)), None)
+        target = next(iter(read_targets(place)), None)
         if target is None:
             return Target(path=place.path, name=skill.name, problem="nothing is there any more")
         return target
@@ -480,7 +480,7 @@ class SkillFolders:
     def whole(self, skill: Skill) -> Target:
         """Return everything in a skill's folder, as a person scans it."""
         profile = Profile.BUNDLED if skill.bundled else Profile.PACKAGE
-        return next(read(ScanPlace(skill.folder, profile=profile)))
+        return next(read_targets(ScanPlace(skill.folder, profile=profile)))
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class IndexFiles:
 
     def __init__(self, folder: str, *, made_by: str = "", most: int = _MOST_FILES) -> None:
         self._folder, self._most = folder, most
-        self._ending = f"-{made_by or code_stamp()}{_ENDING}"
+        self._ending = f"-{made_by or stamp_code()}{_ENDING}"
 
     @classmethod
     def of(cls, state: str) -> Self:
@@ -82,7 +82,7 @@ class IndexFiles:
             os.unlink(path)
 
 
-def code_stamp() -> str:
+def stamp_code() -> str:
     """Return what tells the code that makes indexes from every other version of it."""
     found = hashlib.sha256()
     for folder in routing.__path__:

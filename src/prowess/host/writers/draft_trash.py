@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from prowess.errors import PathError
 from prowess.host.files.containment import Hook, Root
-from prowess.host.files.handles import BY_HANDLE, is_folder, reported
+from prowess.host.files.handles import BY_HANDLE, is_folder, reporting
 from prowess.host.files.transaction import is_stray
 from prowess.host.files.trash import (
     MAIN,
@@ -71,7 +71,7 @@ class DraftEntry(NamedTuple):
         return f"{self.id}/{name}"
 
 
-def dump(entry: DraftEntry, workspace: Root, trash: Root, now: float) -> bytes:
+def dump_entry(entry: DraftEntry, workspace: Root, trash: Root, now: float) -> bytes:
     """Return the record of an entry."""
     main = entry.items[MAIN]
     fields: dict[str, Any] = {
@@ -87,10 +87,10 @@ def dump(entry: DraftEntry, workspace: Root, trash: Root, now: float) -> bytes:
     return json.dumps(fields, indent=2).encode()
 
 
-def shown_entry(workspace: Path, trash: Root, removed: str) -> DraftInTrash | None:
+def show_entry(workspace: Path, trash: Root, removed: str) -> DraftInTrash | None:
     """Return an entry as it is listed; None where nothing of this workspace can come back."""
     try:
-        entry = load(workspace, trash, removed)
+        entry = load_entry(workspace, trash, removed)
         is_there = trash.exists(entry.kept(MAIN))
     except PathError:
         # It is a removed skill, of another workspace, or damaged: whoever names it is told.
@@ -103,7 +103,7 @@ def shown_entry(workspace: Path, trash: Root, removed: str) -> DraftInTrash | No
     return DraftInTrash(removed, place, at, has_script)
 
 
-def load(workspace: Path, trash: Root, removed: str) -> DraftEntry:
+def load_entry(workspace: Path, trash: Root, removed: str) -> DraftEntry:
     """Return what belongs in an entry.
 
     Raises:
@@ -145,7 +145,7 @@ _CLAIM = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
 
 
-def files_of(root: Root, place: str, *, in_folder: bool) -> dict[str, bytes]:
+def read_files(root: Root, place: str, *, in_folder: bool) -> dict[str, bytes]:
     """Return the files of a folder by their paths, or one file under an empty path.
 
     Raises:
@@ -183,7 +183,7 @@ class DraftTrash:
         with self._opened(workspace) as trash, self._noted(entry.id):
             try:
                 trash.make_folder(entry.id, mode=_PRIVATE_FOLDER)
-                record = dump(entry, workspace, trash, now)
+                record = dump_entry(entry, workspace, trash, now)
                 trash.write(entry.kept(RECORD), record, mode=_PRIVATE)
                 self._hook("recorded")
                 for name, item in items.items():
@@ -202,7 +202,7 @@ class DraftTrash:
         """
         self.settle(workspace)
         with self._opened(workspace) as trash:
-            entry = load(workspace.path, trash, removed)
+            entry = load_entry(workspace.path, trash, removed)
             kept = [name for name in entry.items if trash.exists(entry.kept(name))]
             there = {name: entry.items[name] for name in kept}
             _refuse_taking(workspace, trash, entry, there)
@@ -229,7 +229,7 @@ class DraftTrash:
             return ()
         with Root.open(self._trash, swap_hook=self._hook) as trash:
             names = reversed(list_ids(trash))
-            found = (shown_entry(workspace, trash, name) for name in names)
+            found = (show_entry(workspace, trash, name) for name in names)
             return tuple(one for one in found if one is not None)
 
     def settle(self, workspace: Root) -> None:
@@ -247,7 +247,7 @@ class DraftTrash:
             removed = str(_read_note(notes, _NOTE).get("entry", ""))
             with self._opened(workspace) as trash:
                 if is_entry(trash, removed):
-                    _finish(workspace, trash, load(workspace.path, trash, removed))
+                    _finish(workspace, trash, load_entry(workspace.path, trash, removed))
                 elif removed in list_ids(trash):
                     _drop(trash, removed)
             notes.unlink(_NOTE)
@@ -364,7 +364,7 @@ def _store(workspace: Root, trash: Root, item: DraftItem, kept: str) -> None:
     state = place.state
     if state is None:
         raise _changed(item.place)
-    with reported(item.place, "moved to the trash"):
+    with reporting(item.place, "moved to the trash"):
         move(place, RootPlace(trash, kept), state)
     # What arrived is what counts: until now somebody could write to it.
     if _hash(trash, kept) != item.hash:
@@ -378,7 +378,7 @@ def _fetch(workspace: Root, trash: Root, kept: str, place: str) -> None:
     state = old.state
     if state is None:
         raise PathError(shown(kept), "is not in the trash any more.")
-    with reported(place, "moved back"):
+    with reporting(place, "moved back"):
         # A folder takes the place of nothing but an empty one.
         if is_folder(state) or not BY_HANDLE or not _link(old, new):
             move(old, new, state)
@@ -424,7 +424,7 @@ def _hash(root: Root, place: str) -> str:
         state = root.state(place)
         if state is None:
             return ""
-        return content_hash(files_of(root, place, in_folder=is_folder(state)))
+        return content_hash(read_files(root, place, in_folder=is_folder(state)))
     except PathError:
         # A link, too large, not readable: whatever it is, it is not what was seen.
         return ""

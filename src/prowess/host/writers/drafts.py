@@ -22,7 +22,7 @@ from prowess.host.files.containment import Hook, Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.state_files import locked
 from prowess.host.files.transaction import is_stray_file
-from prowess.host.writers.draft_trash import DraftInTrash, DraftItem, DraftTrash, files_of
+from prowess.host.writers.draft_trash import DraftInTrash, DraftItem, DraftTrash, read_files
 from prowess.safety.model import content_hash
 from prowess.safety.paths import PathRefused, segments, shown
 
@@ -200,7 +200,7 @@ class WorkspaceDrafts:
             if path != str(root.path / _SCRIPTS / name) or name not in _orphans(root):
                 raise PathError(shown(path), "is no script of a draft that is gone.")
             place = f"{_SCRIPTS}/{name}"
-            found = content_hash(files_of(root, place, in_folder=False))
+            found = content_hash(read_files(root, place, in_folder=False))
             return self._trash.put(root, DraftItem(place, found), None, now=now)
 
     @contextmanager
@@ -263,7 +263,7 @@ def _read_draft(root: Root, name: str, state: os.stat_result) -> ListedDraft:
     except PathRefused as error:
         raise PathError(shown(place), f"cannot be a draft: {error.problem}") from error
     in_folder = is_folder(state)
-    files = files_of(root, place, in_folder=in_folder)
+    files = read_files(root, place, in_folder=in_folder)
     inner = _skill_file(root, place) if in_folder else ""
     return ListedDraft(
         stem=name if in_folder else os.path.splitext(name)[0],
@@ -283,7 +283,7 @@ def _with_script(
         return draft
     place = f"{_SCRIPTS}/{name}"
     try:
-        files = files_of(root, place, in_folder=False)
+        files = read_files(root, place, in_folder=False)
         text = _decoded(place, files.get(""))
     except PathError as error:
         # The draft is one all the same, only without this script.

@@ -17,7 +17,7 @@ from prowess.host.files.containment import Root
 from prowess.host.files.handles import is_folder
 from prowess.host.files.transaction import exchange, move, staging, write_files
 from prowess.host.sources import skill_files as scan_targets
-from prowess.host.sources.roots import expand
+from prowess.host.sources.roots import expand_path
 from prowess.host.sources.skill_files import SkillFolders, read_file
 from prowess.runtime.harness.export import SKILL_FILE, Build, Placed
 from prowess.runtime.scan import Target
@@ -54,7 +54,7 @@ class SkillMaterial:
 
     def whole(self, skill: Skill) -> Target:
         """Return everything that belongs to a skill, as a person scans it."""
-        return next(scan_targets.read(scan_targets.place_of(skill)))
+        return next(scan_targets.read_targets(scan_targets.locate_skill(skill)))
 
 
 class ExportFolders:
@@ -101,7 +101,7 @@ class ExportFolders:
             raise PathError(shown(path), f"does not end in {endings}: name the file so.")
         # The next archive would hold this one.
         _refuse_overlap(os.path.join(os.path.realpath(folder), name), os.path.realpath(source))
-        content = packed(build)
+        content = pack_build(build)
         with Root.open(folder, create=True) as root:
             is_there = root.exists(name)
             if is_there and _holds(root, name, content):
@@ -114,10 +114,10 @@ class ExportFolders:
     def _whole(self, place: str) -> str:
         if not place or "\0" in place:
             raise PathError(shown(place) or "''", "is not a path: name a folder or a file.")
-        return expand(place, self._home, self._current)
+        return expand_path(place, self._home, self._current)
 
 
-def packed(build: Build) -> bytes:
+def pack_build(build: Build) -> bytes:
     """Return a build as a zip: the same bytes for the same files, whenever and wherever.
 
     Raises:

@@ -27,7 +27,7 @@ from typing import Any
 
 from prowess.errors import ContainmentError, PathError
 from prowess.host.files.containment import Hook, Root
-from prowess.host.files.handles import BY_HANDLE, is_folder, reported
+from prowess.host.files.handles import BY_HANDLE, is_folder, reporting
 from prowess.host.files.read import is_path
 from prowess.host.files.transaction import exchange, is_stray_file, move, write_files
 from prowess.runtime.sync import ChangeOutcome, FolderChange
@@ -63,7 +63,7 @@ class Manifest:
     staging: str = ""
 
 
-def dump(manifest: Manifest) -> bytes:
+def dump_manifest(manifest: Manifest) -> bytes:
     """Return a manifest as text for its file."""
     value = {
         "prowessSync": VERSION,
@@ -77,7 +77,7 @@ def dump(manifest: Manifest) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
-def load(content: bytes, path: str) -> Manifest:
+def load_manifest(content: bytes, path: str) -> Manifest:
     """Return the manifest in `content`; `path` is for messages.
 
     Raises:
@@ -94,7 +94,7 @@ def load(content: bytes, path: str) -> Manifest:
         raise PathError(shown(path), message) from error
 
 
-def matches(root: Root, place: str, record: CopyRecord | None) -> bool:
+def matches_record(root: Root, place: str, record: CopyRecord | None) -> bool:
     """Return whether a folder holds exactly the files of a record, and nothing else."""
     if record is None:
         return False
@@ -226,7 +226,7 @@ class TargetFolder:
         self._manifest = Manifest()
         if root is not None and root.exists(MANIFEST):
             content = root.read(MANIFEST, MAX_BYTES)
-            self._manifest = load(content, str(root.path / MANIFEST))
+            self._manifest = load_manifest(content, str(root.path / MANIFEST))
 
     def standing(self) -> TargetStanding:
         """Return how the target stands."""
@@ -295,7 +295,7 @@ class TargetFolder:
         if folder not in present:
             return None if old is None else (old, FolderState.GONE)
         for record in (new, old):
-            if record is not None and matches(root, folder, record):
+            if record is not None and matches_record(root, folder, record):
                 return record, FolderState.UNCHANGED
         # A place that was only about to be filled belongs to whoever filled it.
         return None if old is None else (old, FolderState.CHANGED)
@@ -359,7 +359,7 @@ class TargetFolder:
     def _settled(self, root: Root, change: FolderChange, previous: str) -> ChangeOutcome:
         """Part with what was there before if it is ours; if not, put it back or keep it."""
         staging = self._manifest.staging
-        if matches(root, previous, change.old):
+        if matches_record(root, previous, change.old):
             move(root, previous, f"{staging}/{_DONE}/{change.folder}")
             return ChangeOutcome()
         if change.keeps_changed:
@@ -382,7 +382,7 @@ class TargetFolder:
             if name not in noted.pending:
                 continue
             place, records = f"{part}/{name}", (noted.records.get(name), noted.pending[name])
-            if any(matches(root, place, record) for record in records):
+            if any(matches_record(root, place, record) for record in records):
                 done = f"{noted.staging}/{_DONE}/{secrets.token_hex(8)}"
                 move(root, place, done)
             else:
@@ -391,7 +391,7 @@ class TargetFolder:
     def _note(self, manifest: Manifest) -> None:
         """Replace what is noted, if it is something else."""
         if manifest != self._manifest:
-            self._opened().write(MANIFEST, dump(manifest))
+            self._opened().write(MANIFEST, dump_manifest(manifest))
             self._manifest = manifest
             self._hook("noted")
 
@@ -549,7 +549,7 @@ class FolderTargets:
 def _taken(root: Root, *, dry_run: bool) -> int | None:
     """Return the handle of the lock; None where another process has it."""
     access = os.O_RDONLY if dry_run else os.O_RDWR | os.O_CREAT
-    with root.handle() as folder, reported(LOCK, "locked"), ExitStack() as stack:
+    with root.handle() as folder, reporting(LOCK, "locked"), ExitStack() as stack:
         lock = os.open(LOCK, access | _OPEN, stat.S_IRUSR | stat.S_IWUSR, dir_fd=folder)
         stack.callback(os.close, lock)
         if not stat.S_ISREG(os.fstat(lock).st_mode):

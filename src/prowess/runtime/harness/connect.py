@@ -98,7 +98,7 @@ class Records(Protocol):
 _BLANK = (b"", b"{}", b"{}\n", b"{\n}", b"{\n}\n", b"{ }", b"{\r\n}\r\n", b"\n", b" \n", b"\n\n")
 
 
-def made_by(edits: Sequence[Edit]) -> frozenset[Path]:
+def find_made_keys(edits: Sequence[Edit]) -> frozenset[Path]:
     """Return the keys that these edits put where there were none."""
     made: set[Path] = set()
     for edit in edits:
@@ -110,7 +110,7 @@ def made_by(edits: Sequence[Edit]) -> frozenset[Path]:
     return frozenset(made)
 
 
-def hash_of(content: bytes | None) -> str:
+def hash_content(content: bytes | None) -> str:
     """Return by what a file is known again; nothing where there was none."""
     return "" if content is None else sha256(content).hexdigest()
 
@@ -204,7 +204,7 @@ class Removal:
             return None if is_blank else after
         variants = [after, after[:-1], after.rstrip(b"\n"), after.rstrip(b"\r\n")]
         variants += _BLANK if is_blank else ()
-        return next((one for one in variants if hash_of(one) == record.was), after)
+        return next((one for one in variants if hash_content(one) == record.was), after)
 
     def _document(self, content: bytes | None) -> dict[str, Any]:
         return self.files.document(self.target.path, self.target.format, content)
@@ -510,9 +510,11 @@ class Connecting:
         path = one.target.path
         if own_places(one.document, one.target, one.program):
             known = self._records.get(path)
-            return known and replace(known, made=known.made | made_by(edits))
+            return known and replace(known, made=known.made | find_made_keys(edits))
         folders = self._files.missing_folders(path)
-        return ConnectRecord(was=hash_of(one.before), made=made_by(edits), folders=folders)
+        return ConnectRecord(
+            was=hash_content(one.before), made=find_made_keys(edits), folders=folders
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

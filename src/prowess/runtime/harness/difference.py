@@ -15,7 +15,7 @@ _LONG, _AROUND = 300, 60
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
-def file_difference(path: str, before: bytes | None, after: bytes | None) -> list[str]:
+def compare_files(path: str, before: bytes | None, after: bytes | None) -> list[str]:
     """Return the lines of a unified difference, without line ends; nothing where none differs."""
     if before == after:
         return []

@@ -280,7 +280,7 @@ def _last(harness: Harness, world: HarnessWorld) -> DoctorFinding:
             ", and trust the hooks with /hooks." if harness is Harness.CODEX else "."
         )
         return _finding(harness, DoctorLevel.OK, text, todo)
-    when = f"{ago(world.now_ms() - call.at_ms)} ({call.moment}, {call.took_ms} ms)"
+    when = f"{tell_age(world.now_ms() - call.at_ms)} ({call.moment}, {call.took_ms} ms)"
     if call.problem:
         todo = "Look at hooks.jsonl in the state folder; the agent itself was not disturbed."
         return _finding(
@@ -309,7 +309,7 @@ def _self_test(harness: Harness, world: HarnessWorld) -> DoctorFinding:
     return _finding(harness, DoctorLevel.OK, text)
 
 
-def ago(milliseconds: int) -> str:
+def tell_age(milliseconds: int) -> str:
     """Return a span of time in words: `3 hours ago`."""
     minutes = max(milliseconds, 0) // _MINUTE_MS
     for unit, size in _UNITS:
