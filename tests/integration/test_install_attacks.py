@@ -19,7 +19,7 @@ from prowess.cli.render import print_error
 from prowess.cli.runs.install import Live
 from prowess.host.config.file import ConfigFile
 from prowess.host.config.secrets import referred_variables
-from prowess.host.downloads import AbandonableCall, Clock, DownloadStopped
+from prowess.host.downloads import Clock, DownloadStopped, wait_for
 from prowess.host.package_managers import clean_environment
 from prowess.host.sources.skill_files import locate_skill, read_targets
 from prowess.host.tool_downloads import ToolDownloads
@@ -265,7 +265,7 @@ def test_a_look_up_that_hangs_is_given_up_and_what_it_finds_late_is_closed() -> 
         closed.set()
 
     with pytest.raises(DownloadStopped):
-        AbandonableCall(look_up, close).result(Clock(60.0, stop))
+        wait_for(look_up, close, Clock(60.0, stop))
     answer.set()
 
     assert closed.wait(60)
@@ -276,7 +276,7 @@ def test_a_call_that_hangs_has_the_time_that_is_left() -> None:
     answer = threading.Event()
     try:
         with pytest.raises(TimeoutError):
-            AbandonableCall(lambda: answer.wait(60), bool).result(Clock(0.05))
+            wait_for(lambda: answer.wait(60), bool, Clock(0.05))
     finally:
         answer.set()
 

@@ -18,11 +18,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Event
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urljoin
 
 from prowess.errors import DownloadError
@@ -128,57 +129,39 @@ class _TimedStream:
         del info
 
 
-class AbandonableCall(Generic[_T]):
-    """A call that knows no wish to stop, made in a thread so that nobody has to wait for its end.
+def wait_for(call: Callable[[], _T], late: Callable[[_T], object], clock: Clock) -> _T:
+    """Make a call that knows no wish to stop, in a thread, so that nobody has to wait for its end.
 
     Where it is given up, `late` is called with what it returns after all.
+
+    Raises:
+        TimeoutError: there is no time left.
+        DownloadStopped: somebody wants to stop.
     """
+    future: Future[_T] = Future()
 
-    def __init__(self, call: Callable[[], _T], late: Callable[[_T], object]) -> None:
-        self._call, self._late = call, late
-        self._guard = threading.Lock()
-        self._returned: list[_T] = []
-        self._raised: list[Exception] = []
-        self._is_given_up = False
-
-    def result(self, clock: Clock) -> _T:
-        """Wait for the call, and return or raise what it does.
-
-        Raises:
-            TimeoutError: there is no time left.
-            DownloadStopped: somebody wants to stop.
-        """
-        thread = threading.Thread(target=self._work, daemon=True)
-        thread.start()
+    def work() -> None:
         try:
-            while thread.is_alive():
-                thread.join(clock.slice())
-        except BaseException:
-            self._give_up()
-            raise
-        if self._raised:
-            raise self._raised[0]
-        return self._returned[0]
-
-    def _work(self) -> None:
-        try:
-            found = self._call()
+            found = call()
         # All that a look-up or a connection raises; it belongs to whoever waits.
         except (OSError, ValueError) as error:
-            self._raised.append(error)
+            with suppress(InvalidStateError):
+                future.set_exception(error)
             return
-        with self._guard:
-            self._returned.append(found)
-            is_late = self._is_given_up
-        if is_late:
-            self._late(found)
+        try:
+            future.set_result(found)
+        except InvalidStateError:
+            late(found)
 
-    def _give_up(self) -> None:
-        with self._guard:
-            self._is_given_up = True
-            found = tuple(self._returned)
-        for one in found:
-            self._late(one)
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        while not future.done():
+            wait((future,), clock.slice())
+    except BaseException:
+        if not future.cancel() and future.exception() is None:
+            late(future.result())
+        raise
+    return future.result()
 
 
 _CONNECT_SECONDS = 15.0
@@ -383,10 +366,11 @@ class _Way:
 
     def _connected(self, address: WebAddress, numeric: str) -> socket.socket:
         seconds = min(self._clock.left(), _CONNECT_SECONDS)
-        call = AbandonableCall(
-            lambda: self._transport.connect(address, numeric, seconds), socket.socket.close
+        return wait_for(
+            lambda: self._transport.connect(address, numeric, seconds),
+            socket.socket.close,
+            self._clock,
         )
-        return call.result(self._clock)
 
     def _resolve(self, address: WebAddress) -> Sequence[str]:
         """Look a host up, which the system does without a limit of time."""
@@ -397,7 +381,7 @@ class _Way:
             except (OSError, UnicodeError):
                 return ()
 
-        return AbandonableCall(look_up, tuple).result(self._clock)
+        return wait_for(look_up, tuple, self._clock)
 
 
 def _header(response: "httpcore2.Response", name: bytes) -> str:

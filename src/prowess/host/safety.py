@@ -160,11 +160,7 @@ class SafetyLog:
             raise StoreError(self._path, f"cannot be written: {error.strerror}.") from error
 
     def lent(self, at: str, agent_id: str, variables: Iterable[tuple[str, str]]) -> None:
-        """Note which variables each skill has by the operator's word: skill and name.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
+        """Note which variables each skill has by the operator's word: skill and name."""
         self.note(
             {
                 "time": at,
@@ -208,21 +204,13 @@ class AcceptanceFile:
             return ()
 
     def add(self, given: Sequence[Acceptance]) -> None:
-        """Keep acceptances, each in place of an older one for the same finding.
-
-        Raises:
-            StoreError: they cannot be kept.
-        """
+        """Keep acceptances, each in place of an older one for the same finding."""
         new = {_finding(one) for one in given}
         self._change(lambda known: [*(k for k in known if _finding(k) not in new), *given])
         self._note("accepted", given)
 
     def remove(self, taken: Collection[Acceptance], at: str) -> None:
-        """Forget acceptances; `at` is the time for the log.
-
-        Raises:
-            StoreError: they cannot be forgotten.
-        """
+        """Forget acceptances; `at` is the time for the log."""
         self._change(lambda known: [one for one in known if one not in taken])
         self._note("revoked", [replace(one, accepted_at=at) for one in taken])
 

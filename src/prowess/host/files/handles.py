@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prowess.errors import ContainmentError, PathError
+from prowess.host.files.read import read_handle
 from prowess.safety.paths import shown
 
 BY_HANDLE = {os.open, os.mkdir, os.stat, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd
@@ -27,7 +28,6 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BASE
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 _REPARSE_POINT = 0x400
 _MAX_ROUNDS = 100_000
-_CHUNK = 1 << 18
 
 
 class Folder(NamedTuple):
@@ -226,13 +226,10 @@ def read_all(relative: str, fd: int, limit: int) -> bytes:
     Raises:
         PathError: there are more than `limit`.
     """
-    chunks, left = [], limit + 1
-    while left > 0 and (chunk := os.read(fd, min(left, _CHUNK))):
-        chunks.append(chunk)
-        left -= len(chunk)
-    if left <= 0:
+    data = read_handle(fd, limit + 1)
+    if len(data) > limit:
         raise PathError(shown(relative), f"is larger than {limit} bytes.")
-    return b"".join(chunks)
+    return data
 
 
 @contextmanager

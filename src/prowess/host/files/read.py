@@ -53,12 +53,18 @@ def _objection(
 
 
 def _read(path: str, handle: int, limit: int) -> Content | Diagnostic:
-    chunks, left = [], limit + 1
+    data = read_handle(handle, limit + 1)
+    # A file can grow while it is read, so the size is checked on what was read too.
+    return Content(data) if len(data) <= limit else _too_large(path, limit)
+
+
+def read_handle(handle: int, most: int) -> bytes:
+    """Return the bytes of an open file, at most so many."""
+    chunks, left = [], most
     while left > 0 and (chunk := os.read(handle, min(left, 1 << 18))):
         chunks.append(chunk)
         left -= len(chunk)
-    # A file can grow while it is read, so the size is checked on what was read too.
-    return Content(b"".join(chunks)) if left > 0 else _too_large(path, limit)
+    return b"".join(chunks)
 
 
 def _too_large(path: str, limit: int) -> Diagnostic:

@@ -57,16 +57,28 @@ def write_private(path: str, text: str) -> None:
     target = Path(os.path.realpath(path))
     target.parent.mkdir(stat.S_IRWXU, parents=True, exist_ok=True)
     _sweep(target.parent)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=_SUFFIX)
+    with writing_beside(str(target), text.encode(), stat.S_IRUSR | stat.S_IWUSR) as name:
+        Path(name).replace(target)
+
+
+@contextmanager
+def writing_beside(target: str, content: bytes, mode: int) -> Iterator[str]:
+    """Hold a file beside its target, whole and on the disk; gone afterwards unless renamed.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=_PREFIX, suffix=_SUFFIX)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(stat.S_IRUSR | stat.S_IWUSR)
-        Path(name).replace(target)
+        os.chmod(name, mode)
+        yield name
     finally:
-        Path(name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(name)
 
 
 def _sweep(folder: Path) -> None:

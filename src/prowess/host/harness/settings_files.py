@@ -18,7 +18,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +26,7 @@ from prowess.errors import PathError
 from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
 from prowess.hooks.registrations import MODULE, NAME, Format, Program
 from prowess.host.files.read import Content, read_bounded
-from prowess.host.files.state_files import locked, write_private
+from prowess.host.files.state_files import locked, write_private, writing_beside
 from prowess.host.harness import jsonc as jsonc_edit
 from prowess.host.harness.jsonc import MARK, DocumentError, JsoncText, find_newline
 from prowess.host.processes.facts import find_program
@@ -438,7 +437,7 @@ class HarnessSettings:
             return ""
         kept = "" if before is None else self._keep(target, before, mode)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with _Written(target, after, mode) as temporary:
+        with writing_beside(target, after, mode) as temporary:
             # The last look, with the new bytes ready beside it.
             if self.read(path) != before:
                 raise PathError(path, _CHANGED)
@@ -452,36 +451,11 @@ class HarnessSettings:
         while os.path.lexists(name):
             number += 1
             name = f"{stem}-{number}"
-        with _Written(name, content, mode) as temporary:
+        with writing_beside(name, content, mode) as temporary:
             os.replace(temporary, name)
         for old in _backups_of(target)[_KEPT:]:
             os.unlink(old)
         return name
-
-
-class _Written:
-    """A file beside its target, whole and on the disk; gone afterwards unless it was renamed."""
-
-    def __init__(self, target: str, content: bytes, mode: int) -> None:
-        self._target, self._content, self._mode = target, content, mode
-        self._name = ""
-
-    def __enter__(self) -> str:
-        handle, self._name = tempfile.mkstemp(dir=os.path.dirname(self._target), prefix=".prowess-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self._content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(self._name, self._mode)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self._name
-
-    def __exit__(self, *_problem: object) -> None:
-        if os.path.lexists(self._name):
-            os.unlink(self._name)
 
 
 def _links(path: str) -> list[str]:

@@ -223,11 +223,7 @@ class EndpointModel:
         return self._name
 
     def complete(self, instructions: str, question: str) -> str:
-        """Return the model's answer.
-
-        Raises:
-            ModelError: it does not answer, or not with text.
-        """
+        """Return the model's answer."""
         answer = self._endpoint.ask(
             {
                 "model": replace_halves(self._name),

@@ -437,11 +437,7 @@ class OnnxJudge:
         self._loaded: tuple[Any, Any] | None = None
 
     def judge(self, message: str, texts: Sequence[str]) -> Vectors:
-        """Return one number for each text: the higher, the better it belongs to the message.
-
-        Raises:
-            EncoderError: the model cannot be loaded or does not run.
-        """
+        """Return one number for each text: the higher, the better it belongs to the message."""
         with self._lock:
             self._loaded = self._loaded or self._load()
             session, tokenizer = self._loaded

@@ -100,11 +100,7 @@ class ProviderReviewer:
         self._named = named
 
     def ask(self, instructions: str, question: str, seconds: float) -> str:
-        """Return the model's answer, within so many seconds.
-
-        Raises:
-            ModelError: something is missing, or the model does not answer.
-        """
+        """Return the model's answer, within so many seconds."""
         model = self._model()
         with self._explained(_sentence):
             try:

@@ -22,7 +22,7 @@ from prowess.errors import ArchiveError, PathError
 from prowess.host.files.archives import ArchiveLimits, read_archive
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import Folder, is_folder, open_file, open_real, step
-from prowess.host.files.read import is_path
+from prowess.host.files.read import is_path, read_handle
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.runtime.scan import Target
 from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOutFile, SkillCopy
@@ -90,20 +90,11 @@ def read_file(path: str, limits: Limits) -> Gathered:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise PathError(path, "is not a regular file.")
-        return Gathered({os.path.basename(path): _read(handle, limits.file_bytes + 1)})
+        return Gathered({os.path.basename(path): read_handle(handle, limits.file_bytes + 1)})
     except OSError as error:
         raise PathError(path, f"cannot be read: {error.strerror}.") from error
     finally:
         os.close(handle)
-
-
-def _read(handle: int, limit: int) -> bytes:
-    chunks: list[bytes] = []
-    left = limit
-    while left > 0 and (chunk := os.read(handle, min(left, _CHUNK))):
-        chunks.append(chunk)
-        left -= len(chunk)
-    return b"".join(chunks)
 
 
 @dataclass(slots=True)
@@ -180,7 +171,7 @@ class _Walker:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 self.refuse(path, 0, "was swapped while it was opened")
                 return
-            data = _read(handle, self.limits.file_bytes + 1)
+            data = read_handle(handle, self.limits.file_bytes + 1)
         finally:
             os.close(handle)
         self.bytes_read += len(data)
@@ -461,11 +452,7 @@ class SkillFolders:
         self._limits = limits
 
     def read(self, skill: Skill) -> SkillCopy:
-        """Return what is copied of a skill.
-
-        Raises:
-            PathError: it cannot be read, or is too large.
-        """
+        """Return what is copied of a skill."""
         with Root.open(skill.folder) as root:
             walker = _CopyWalker(root, self._limits)
             walker.enter("")

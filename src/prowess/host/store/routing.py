@@ -126,11 +126,7 @@ class ExamplesFile:
         return self._known
 
     def write(self, name: str, examples: Examples) -> None:
-        """Replace the examples of one skill.
-
-        Raises:
-            StoreError: they cannot be kept.
-        """
+        """Replace the examples of one skill."""
 
         def change(values: dict[str, Any]) -> None:
             values.pop(name, None)

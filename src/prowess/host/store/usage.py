@@ -186,11 +186,7 @@ class SqliteUsage:
         at_ms: int,
         days: Sequence[UsageDay] = (),
     ) -> None:
-        """Add numbers to what is counted and events to the log, all or none of them.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
+        """Add numbers to what is counted and events to the log, all or none of them."""
 
         def write() -> None:
             sqlite_files.create(self._path)
@@ -210,11 +206,7 @@ class SqliteUsage:
             self._tried(write)
 
     def read(self, query: UsageQuery) -> UsagePage:
-        """Return a part of the log.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """Return a part of the log."""
         chosen = (query.agent_id, query.skill)
 
         def read() -> UsagePage:
@@ -235,11 +227,7 @@ class SqliteUsage:
             return self._tried(read) if sqlite_files.identity(self._path) else UsagePage()
 
     def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
-        """Return what happened from a day on, to one agent's skills or to all.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """Return what happened from a day on, to one agent's skills or to all."""
 
         def read() -> list[UsageDay]:
             return list(
@@ -250,11 +238,7 @@ class SqliteUsage:
             return self._tried(read) if sqlite_files.identity(self._path) else ()
 
     def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
-        """Return when each skill was last used, by one agent or by any, in milliseconds since 1970.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """Return when each skill was last used, by one agent or any, in milliseconds since 1970."""
 
         def read() -> dict[str, int]:
             rows = self._file.open().execute(_LAST_USED, (agent_id,)).fetchall()

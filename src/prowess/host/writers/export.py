@@ -42,11 +42,7 @@ class SkillMaterial:
         self._folders = SkillFolders()
 
     def read(self, skill: Skill) -> SkillCopy:
-        """Return the files of a skill.
-
-        Raises:
-            PathError: it cannot be read, or is too large.
-        """
+        """Return the files of a skill."""
         if is_skill_file(skill):
             return self._folders.read(skill)
         found = read_file(skill.path, Limits()).files
@@ -66,11 +62,7 @@ class ExportFolders:
     def to_folder(
         self, place: str, build: Build, source: str, *, force: bool
     ) -> tuple[str, Placed]:
-        """Write a build as a folder below `place`, and return where it is.
-
-        Raises:
-            PathError: it cannot be written, or something is in the way.
-        """
+        """Write a build as a folder below `place`, and return where it is."""
         parent = self._whole(place)
         target = os.path.join(os.path.realpath(parent), build.name)
         _refuse_overlap(target, os.path.realpath(source))
@@ -89,11 +81,7 @@ class ExportFolders:
     def to_archive(
         self, place: str, build: Build, source: str, *, force: bool
     ) -> tuple[str, Placed]:
-        """Write a build as one `.skill` file, and return where it is.
-
-        Raises:
-            PathError: it cannot be written, or something is in the way.
-        """
+        """Write a build as one `.skill` file, and return where it is."""
         path = self._whole(place)
         folder, name = os.path.split(path)
         if not name.lower().endswith(ARCHIVE_ENDINGS):

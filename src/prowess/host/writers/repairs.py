@@ -10,6 +10,7 @@ step: a power cut leaves the old state or the new one.
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prowess.errors import ContainmentError, PathError
+from prowess.host.files.state_files import writing_beside
 
 _SYSTEM_PARTS = 2
 
@@ -60,16 +62,9 @@ def replace_text(file: Path, text: str, backups: Path) -> Path:
     refuse_links(file)
     with _reported(file):
         backup = _back_up(file, backups)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".prowess-", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as temporary:
-                temporary.write(text)
-                temporary.flush()
-                os.fsync(temporary.fileno())
-            shutil.copymode(file, name)
+        mode = stat.S_IMODE(file.stat().st_mode)
+        with writing_beside(str(file), text.encode(), mode) as name:
             Path(name).replace(file)
-        finally:
-            Path(name).unlink(missing_ok=True)
     return backup
 
 

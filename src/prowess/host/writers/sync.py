@@ -265,11 +265,7 @@ class TargetFolder:
     def apply(
         self, changes: Sequence[FolderChange], kept: Mapping[str, CopyRecord]
     ) -> Mapping[str, ChangeOutcome]:
-        """Make the changes and note what is there afterwards; `kept` is what stays noted.
-
-        Raises:
-            PathError: the target cannot be written; the next sync puts it right.
-        """
+        """Make the changes and note what is there afterwards; `kept` is what stays noted."""
         outcomes: dict[str, ChangeOutcome] = {}
         if changes:
             try:
@@ -462,11 +458,7 @@ class FolderTargets:
         self._hook: Hook = hook or (lambda _step: None)
 
     def check(self, target: str, sources: Sequence[str]) -> str:
-        """Return the real path of a folder that skills may be copied to.
-
-        Raises:
-            PathError: it is none, or copying there would be copying into a source.
-        """
+        """Return the real path of a folder that skills may be copied to."""
         if not target or not is_path(target):
             raise PathError(repr(target), "is not a path: give the folder to copy to.")
         real = os.path.realpath(target)
@@ -487,11 +479,7 @@ class FolderTargets:
 
     @contextmanager
     def open(self, target: str, *, dry_run: bool) -> Iterator[TargetFolder]:
-        """Hold a target; in a dry run nothing is made and nothing is written.
-
-        Raises:
-            PathError: it cannot be opened, or somebody else holds it.
-        """
+        """Hold a target; in a dry run nothing is made and nothing is written."""
         if dry_run and not os.path.isdir(os.path.join(target, SKILLS)):
             yield TargetFolder(None, check_place=lambda: None, hook=self._hook)
             return

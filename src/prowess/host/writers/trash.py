@@ -237,11 +237,7 @@ class SkillRemoval:
         return os.path.lexists(folder)
 
     def put(self, folder: str, root: str, source: str, now: float) -> RemovedSkill | None:
-        """Move a skill's folder out of its root, while nobody changes it; None where it is gone.
-
-        Raises:
-            RemovalError: it is no skill inside the root, or cannot be moved.
-        """
+        """Move a skill's folder out of its root, while nobody changes it; None where it is gone."""
         real, relative = Path(os.path.realpath(root)), _relative(folder, root)
         with self._alone(folder, real, relative):
             if not os.path.lexists(folder):
@@ -253,11 +249,7 @@ class SkillRemoval:
         return _shown(removed)
 
     def take_back(self, removed: RemovedSkill, roots: Sequence[str]) -> str:
-        """Put a skill back where it was, which must be inside one of the roots.
-
-        Raises:
-            RemovalError: it cannot come back, and the message says why.
-        """
+        """Put a skill back where it was, which must be inside one of the roots."""
         original = Path(removed.original)
         around = [
             real for real in map(Path, map(os.path.realpath, roots)) if real in original.parents
@@ -273,22 +265,14 @@ class SkillRemoval:
             return str(self._trash.restore(removed.id, root))
 
     def entries(self) -> tuple[RemovedSkill, ...]:
-        """Return what can come back, oldest first.
-
-        Raises:
-            RemovalError: the trash cannot be read.
-        """
+        """Return what can come back, oldest first."""
         with _reported(self._folder):
             # One that was cut off before its move has a record and no skill.
             found = [entry for entry in self._trash.entries() if os.path.lexists(entry.path)]
         return tuple(_shown(entry) for entry in found)
 
     def purge(self, before: float) -> tuple[str, ...]:
-        """Delete for good what was removed before that time, and return the ids.
-
-        Raises:
-            RemovalError: something cannot be deleted.
-        """
+        """Delete for good what was removed before that time, and return the ids."""
         if not self._folder.is_dir():
             return ()
         with _reported(self._folder), locked(str(self._folder)):
