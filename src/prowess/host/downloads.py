@@ -265,7 +265,7 @@ def download(
     with ExitStack() as stack:
         way = _Way(transport, Clock(bounds.seconds, bounds.stop), stack)
         address, response = way.follow(url, bounds.redirects)
-        announced = _announced(address, response, bounds.most_bytes)
+        announced = _read_size(address, response, bounds.most_bytes)
         with _on_disk(address, folder):
             file = PrivateFile(folder)
         stack.callback(file.close)
@@ -293,7 +293,7 @@ class _Way:
 
     def follow(self, url: str, redirects: int) -> tuple[WebAddress, "httpcore2.Response"]:
         """Return the answer that is no redirect, and the address that gave it."""
-        address = self._checked(url)
+        address = self._check(url)
         for _ in range(redirects + 1):
             with _explained(address.url):
                 response = self._ask(address)
@@ -304,7 +304,7 @@ class _Way:
             address.url, f"is where more than {redirects} redirects lead: give the final address."
         )
 
-    def _checked(self, url: str) -> WebAddress:
+    def _check(self, url: str) -> WebAddress:
         address = self._transport.read(url)
         if isinstance(address, str):
             raise _error(url, f"{address}. Give a public https address.")
@@ -317,7 +317,7 @@ class _Way:
             url = ""
         if not location or not url:
             raise _error(address.url, "redirects to nowhere: give the final address.")
-        found = self._checked(url)
+        found = self._check(url)
         if address.scheme == "https" and found.scheme != "https":
             raise _error(
                 url, "is where a redirect leads that gives up encryption: it is not followed."
@@ -390,7 +390,7 @@ def _header(response: "httpcore2.Response", name: bytes) -> str:
     return next(values, b"").decode("latin-1").strip()
 
 
-def _announced(address: WebAddress, response: "httpcore2.Response", most: int) -> int | None:
+def _read_size(address: WebAddress, response: "httpcore2.Response", most: int) -> int | None:
     """Return the size that the server announces, None where it does not."""
     if response.status != HTTPStatus.OK:
         raise _error(

@@ -198,7 +198,7 @@ class ToolInstalls:
             commands = (_ASK_GO, *commands)
         if not self._has(plan.tool):
             if plan.tool not in _FROM_BREW or not self._has("brew"):
-                return Preview(problem=self._explained(plan))
+                return Preview(problem=self._explain_missing(plan))
             commands = (_command(brew_plan(plan.tool), Directions()), *commands)
         if not way.home:
             return Preview(commands=commands)
@@ -217,20 +217,20 @@ class ToolInstalls:
             with Root.open(self._machine.tools, create=True) as tools:
                 place = str(tools.path)
                 with locked(os.path.join(place, ".locks", plan.tool)):
-                    return self._installed(tools, job, preview, watch)
+                    return self._install(tools, job, preview, watch)
         except (PathError, OSError) as error:
             return InstallOutcome(ok=False, problem=str(error))
 
-    def _installed(self, tools: Root, job: Job, preview: Preview, watch: Watch) -> InstallOutcome:
+    def _install(self, tools: Root, job: Job, preview: Preview, watch: Watch) -> InstallOutcome:
         way = self._directions(_plan(job).tool)
         if way.home:
             tools.make_folder(_programs_folder(way))
-        before = _listed(tools, way)
+        before = _list_programs(tools, way)
         with open_work_folder(tools) as folder:
             outcome = self._run_all(preview.commands, job, watch, folder)
         if not outcome.ok or not way.home:
             return outcome
-        after = _listed(tools, way)
+        after = _list_programs(tools, way)
         wanted = [name for name in job.bins if name in after] if job.bins else after - before
         path = f"{way.programs}/" if way.programs else ""
         linked = link_programs(tools, way.home, {name: path + name for name in sorted(wanted)})
@@ -285,7 +285,7 @@ class ToolInstalls:
         entry = ("PATH", os.pathsep.join((found, os.path.join(tools, _programs_folder(way)))))
         return replace(way, environment=(*way.environment, entry))
 
-    def _explained(self, plan: InstallPlan) -> str:
+    def _explain_missing(self, plan: InstallPlan) -> str:
         if plan.tool == "brew":
             name = plan.argv[-1]
             text = "Homebrew is not installed: see https://brew.sh"
@@ -317,7 +317,7 @@ def _programs_folder(way: Directions) -> str:
     return f"{way.home}/{way.programs}".removesuffix("/")
 
 
-def _listed(tools: Root, way: Directions) -> set[str]:
+def _list_programs(tools: Root, way: Directions) -> set[str]:
     if not way.home:
         return set()
     return {name for name, _ in tools.list(_programs_folder(way))}

@@ -95,7 +95,7 @@ class RemoteApprovals:
 
     def _read(self) -> Known:
         try:
-            return _checked(read_mapping(self._path))
+            return _check_approvals(read_mapping(self._path))
         except (OSError, ValueError) as error:
             logging.getLogger(__name__).warning(
                 "remote.unreadable: %s: %s", self._path, type(error).__name__
@@ -104,7 +104,7 @@ class RemoteApprovals:
 
     def _change(self, change: Callable[[Known], object]) -> None:
         def change_all(values: dict[str, Any]) -> None:
-            known = _checked(values)
+            known = _check_approvals(values)
             change(known)
             values.clear()
             values["approved"] = known
@@ -112,7 +112,7 @@ class RemoteApprovals:
         change_mapping(self._path, change_all)
 
 
-def _checked(values: Mapping[str, Any]) -> Known:
+def _check_approvals(values: Mapping[str, Any]) -> Known:
     servers = values.get("approved")
     rows = servers.items() if isinstance(servers, dict) else ()
     return {
@@ -198,7 +198,7 @@ class AcceptanceFile:
     def read(self) -> tuple[Acceptance, ...]:
         """Return all acceptances; what cannot be read counts as none, which accepts nothing."""
         try:
-            return _parsed(self._path)
+            return _read_acceptances(self._path)
         except (OSError, ValueError, TypeError) as error:
             logging.getLogger(__name__).warning("safety.unreadable: %s: %s", self._path, error)
             return ()
@@ -218,12 +218,12 @@ class AcceptanceFile:
         try:
             with locked(self._path):
                 try:
-                    known = _parsed(self._path)
+                    known = _read_acceptances(self._path)
                 except (ValueError, TypeError):
                     # Somebody edited it by hand and slipped: their text is kept.
                     os.replace(self._path, self._path + ".bak")
                     known = ()
-                write_private(self._path, _written(change(known)))
+                write_private(self._path, _dump_acceptances(change(known)))
         except OSError as error:
             raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
 
@@ -231,7 +231,7 @@ class AcceptanceFile:
         self._log.note(_line(event, one) for one in about)
 
 
-def _parsed(path: str) -> tuple[Acceptance, ...]:
+def _read_acceptances(path: str) -> tuple[Acceptance, ...]:
     if not os.path.exists(path):
         return ()
     rows = read_mapping(path).get("acceptances")
@@ -267,7 +267,7 @@ def _text(text: str) -> str:
     return mask(text)[:_LONGEST_TEXT]
 
 
-def _written(known: Iterable[Acceptance]) -> str:
+def _dump_acceptances(known: Iterable[Acceptance]) -> str:
     text = json.dumps({"acceptances": [_row(one) for one in known]}, indent=2) + "\n"
     return text.encode("utf-8", "replace").decode("utf-8")
 

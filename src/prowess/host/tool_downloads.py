@@ -339,13 +339,13 @@ class ToolDownloads:
                 Root.open(self._tools, create=True) as tools,
                 locked(os.path.join(str(tools.path), ".locks", job.key)),
             ):
-                return self._installed(tools, job, watch)
+                return self._install(tools, job, watch)
         except (ArchiveError, DownloadError, PathError, OSError) as error:
             return InstallOutcome(ok=False, problem=str(error))
         except DownloadStopped:
             return InstallOutcome(ok=False, problem="it was stopped.")
 
-    def _installed(self, tools: Root, job: Job, watch: Watch) -> InstallOutcome:
+    def _install(self, tools: Root, job: Job, watch: Watch) -> InstallOutcome:
         plan = _plan(job)
         with _own_folder(tools, job.key) as home, open_stage(home) as stage:
             fetched = _fetch(stage, job, watch)

@@ -312,7 +312,7 @@ class InstallService:
             SkillNotFoundError: no skill has that name.
             UnknownAgentError: no agent has that id.
         """
-        status, state = self._found(name, agent_id)
+        status, state = self._find(name, agent_id)
         return list_choices(status, state, self._skills.settings)
 
     def prepare(self, request: InstallRequest) -> PreparedInstall | InstallReport:
@@ -324,18 +324,18 @@ class InstallService:
         # What is judged is what is there now, also in a process that has run for days.
         self._skills.refresh()
         try:
-            status, platform = self._found(request.skill, request.agent_id)
+            status, platform = self._find(request.skill, request.agent_id)
         except SkillNotFoundError as error:
-            return _refused(Refusal("skill-not-found", str(error)))
+            return _refuse(Refusal("skill-not-found", str(error)))
         settings = self._skills.settings
         refusal = self._stranger(status.skill, request) or find_refusal(status, platform, settings)
         chosen = refusal or choose(status, platform, request.option_id)
         if isinstance(chosen, Refusal):
-            return _refused(chosen)
+            return _refuse(chosen)
         job = self._job(status.skill, chosen, request)
         if isinstance(job, InstallReport):
             return job
-        return self._judged(status.skill, chosen, job, _seconds(request.timeout_ms)[1])
+        return self._judge(status.skill, chosen, job, _seconds(request.timeout_ms)[1])
 
     def install(
         self,
@@ -383,7 +383,7 @@ class InstallService:
         message = f"{name} asks for the key of {theirs}, so nothing is installed for it:"
         return Refusal("not-allowed", f"{message} see `prowess check`.")
 
-    def _found(self, name: str, agent_id: str | None) -> tuple[SkillStatus, str]:
+    def _find(self, name: str, agent_id: str | None) -> tuple[SkillStatus, str]:
         """Return the skill as it stands, and the platform of this machine."""
         status = self._skills.find(name, agent_id)
         state = self._skills.workspace(agent_id).state(self._skills.settings)
@@ -400,7 +400,7 @@ class InstallService:
             )
         except InstallArgumentError as error:
             refused = Refusal("unsafe-arguments", str(error))
-            return _refused(refused, stderr=error.problem)
+            return _refuse(refused, stderr=error.problem)
         return Job(
             key=key,
             option_id=spec.id,
@@ -410,16 +410,16 @@ class InstallService:
             private_hosts=install.private_hosts,
         )
 
-    def _judged(
+    def _judge(
         self, skill: Skill, spec: InstallSpec, job: Job, doubt: str
     ) -> PreparedInstall | InstallReport:
         report = self._tools.scan(skill)
         if report.verdict in {ScanVerdict.QUARANTINE, ScanVerdict.ERROR}:
-            return _refused(Refusal("unsafe-skill", _blocked(skill, report)))
+            return _refuse(Refusal("unsafe-skill", _blocked(skill, report)))
         preview = self._installer(job).preview(job)
         warnings = [*_doubts(skill, report), *job.plan.notes, *([doubt] if doubt else [])]
         if preview.problem:
-            return _refused(Refusal("tool-missing", preview.problem), warnings=tuple(warnings))
+            return _refuse(Refusal("tool-missing", preview.problem), warnings=tuple(warnings))
         return PreparedInstall(
             skill=skill, spec=spec, job=job, preview=preview, warnings=tuple(warnings)
         )
@@ -474,9 +474,7 @@ def _seconds(wanted: object) -> tuple[float, str]:
     return wanted / 1000, ""
 
 
-def _refused(
-    refusal: Refusal, *, stderr: str = "", warnings: tuple[str, ...] = ()
-) -> InstallReport:
+def _refuse(refusal: Refusal, *, stderr: str = "", warnings: tuple[str, ...] = ()) -> InstallReport:
     return InstallReport(
         ok=False,
         message=refusal.message,
@@ -495,19 +493,19 @@ def _blocked(skill: Skill, report: ScanReport) -> str:
         )
     worst = min(report.findings, key=lambda finding: finding.level.rank)
     return (
-        f"the scanner blocks {name} for {_told(worst)}. Nothing was installed:"
+        f"the scanner blocks {name} for {_explain(worst)}. Nothing was installed:"
         f" see `prowess scan {name}`."
     )
 
 
-def _told(finding: Finding) -> str:
+def _explain(finding: Finding) -> str:
     return f"{finding.rule_id} at {one_line(finding.file)}:{finding.line}"
 
 
 def _doubts(skill: Skill, report: ScanReport) -> list[str]:
     """Return what a person should know before installing for this skill."""
     found = [finding for finding in report.findings if finding.level is Level.WARN]
-    told = [f"the scanner warns of {_told(one)}" for one in found[:_MOST_FINDINGS]]
+    told = [f"the scanner warns of {_explain(one)}" for one in found[:_MOST_FINDINGS]]
     if len(found) > _MOST_FINDINGS:
         more = len(found) - _MOST_FINDINGS
         told.append(f"and of {more} more: see `prowess scan {one_line(skill.name)}`")

@@ -299,9 +299,10 @@ class Removals:
             UnknownAgentError: no agent has that id.
         """
         if source not in _SOURCES:
-            problem = f"{shown(source)} skills are not removed, only {' and '.join(_listed())}."
+            known = " and ".join(sorted(_SOURCES))
+            problem = f"{shown(source)} skills are not removed, only {known}."
             raise RemovalError(shown(skill_key), problem)
-        skill = self._found(skill_key, source, agent_id)
+        skill = self._find(skill_key, source, agent_id)
         _refuse_special(skill)
         gone = self._trash.put(skill.folder, skill.source.root, source, self._now())
         self._look_again()
@@ -360,7 +361,7 @@ class Removals:
         # Drafts wait in the same folder, and come back by another way.
         return [entry for entry in self._trash.entries() if entry.source in _SOURCES]
 
-    def _found(self, key: str, source: str, agent_id: str | None) -> Skill:
+    def _find(self, key: str, source: str, agent_id: str | None) -> Skill:
         before = self._matching(key, source, agent_id)
         # Not under the lock of the service: whoever writes a skill needs it to come to an end.
         self._skills.refresh()
@@ -425,10 +426,6 @@ class Removals:
 
 def _of_source(skills: Sequence[Skill], key: str, source: str) -> list[Skill]:
     return [one for one in skills if one.key == key and one.source.tier.source_id == source]
-
-
-def _listed() -> list[str]:
-    return sorted(_SOURCES)
 
 
 def _refuse_special(skill: Skill) -> None:

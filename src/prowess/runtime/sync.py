@@ -209,7 +209,7 @@ class SyncService:
         return SyncReport(
             target=target,
             dry_run=request.dry_run,
-            steps=(*plan, *(_skipped(skill) for skill in texts)),
+            steps=(*plan, *(_skip(skill) for skill in texts)),
             warnings=tuple(warning for look in looks for warning in look.warnings),
         )
 
@@ -246,7 +246,7 @@ class SyncService:
         changes = [self._change(step, known) for step in plan if step.action in _WRITES]
         outcomes = held.apply(changes, list_remaining(plan))
         return tuple(
-            _finished(step, outcomes.get(step.folder)) if step.action in _WRITES else step
+            _finish(step, outcomes.get(step.folder)) if step.action in _WRITES else step
             for step in plan
         )
 
@@ -303,7 +303,7 @@ class _Judge:
         found = [one for one in report.findings if one.level is Level.CRITICAL]
         if found and self._is_accepted(skill, files, found):
             return ""
-        return _told(skill, report)
+        return _explain(skill, report)
 
     def _is_accepted(
         self, skill: Skill, files: Mapping[str, bytes], found: Sequence[Finding]
@@ -329,7 +329,7 @@ def _identity(finding: Finding) -> tuple[str, str, str]:
     return finding.rule_id, finding.file, finding.evidence_hash
 
 
-def _told(skill: Skill, report: ScanReport) -> str:
+def _explain(skill: Skill, report: ScanReport) -> str:
     critical = [one for one in report.findings if one.level is Level.CRITICAL]
     one = critical[0] if critical else report.findings[0]
     more = f" and {len(critical) - 1} more" if len(critical) > 1 else ""
@@ -356,12 +356,12 @@ def _has_folder(skill: Skill) -> bool:
     return skill.path.replace("\\", "/").rpartition("/")[2].lower() == SKILL_FILE
 
 
-def _skipped(skill: Skill) -> SyncStep:
+def _skip(skill: Skill) -> SyncStep:
     reason = "is a single text, not a folder with a SKILL.md: only folders are copied."
     return SyncStep(action=SyncAction.SKIPPED, skill=skill.name, source=skill.path, reason=reason)
 
 
-def _finished(step: SyncStep, outcome: ChangeOutcome | None) -> SyncStep:
+def _finish(step: SyncStep, outcome: ChangeOutcome | None) -> SyncStep:
     if outcome is None or not outcome.problem:
         return step if outcome is None else replace(step, kept_at=outcome.kept_at)
     action = SyncAction.CONFLICT if outcome.conflict else SyncAction.REFUSED

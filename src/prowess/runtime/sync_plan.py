@@ -150,7 +150,7 @@ def name_folders(sources: Iterable[str], records: Mapping[str, CopyRecord]) -> d
             names[source] = name
             taken.add(collision_key(name))
     for source in clashing:
-        names[source] = _numbered(choose_base_name(source), taken)
+        names[source] = _number(choose_base_name(source), taken)
         taken.add(collision_key(names[source]))
     return names
 
@@ -174,7 +174,7 @@ def is_folder_name(name: str) -> bool:
     return plain and not name.startswith(".") and name not in _OVERLOOKED
 
 
-def _numbered(name: str, taken: Collection[str]) -> str:
+def _number(name: str, taken: Collection[str]) -> str:
     number = 2
     while collision_key(f"{name}-{number}") in taken:
         number += 1
@@ -191,7 +191,7 @@ def _steps_of(
         action=SyncAction.KEEP, skill=one.skill, source=one.source, folder=folder, old=old
     )
     if one.problem:
-        return _refused(one, step, standing)
+        return _plan_refused(one, step, standing)
     if clash:
         reason = f"skills/{clash} was not written by sync: move or rename it, then sync again."
         return [replace(step, action=SyncAction.CONFLICT, reason=reason)]
@@ -199,12 +199,12 @@ def _steps_of(
     if old is None or state is FolderState.GONE:
         return [replace(step, action=SyncAction.ADD, old=None, new=new)]
     if state is FolderState.CHANGED:
-        return [_changed(step, new, force=force)]
+        return [_plan_changed(step, new, force=force)]
     action = SyncAction.KEEP if old.files == one.files else SyncAction.UPDATE
     return [replace(step, action=action, new=new)]
 
 
-def _changed(step: SyncStep, new: CopyRecord, *, force: bool) -> SyncStep:
+def _plan_changed(step: SyncStep, new: CopyRecord, *, force: bool) -> SyncStep:
     if force:
         return replace(step, action=SyncAction.UPDATE, new=new, keeps_changed=True)
     reason = (
@@ -214,7 +214,7 @@ def _changed(step: SyncStep, new: CopyRecord, *, force: bool) -> SyncStep:
     return replace(step, action=SyncAction.CONFLICT, reason=reason)
 
 
-def _refused(one: WantedCopy, step: SyncStep, standing: TargetStanding) -> list[SyncStep]:
+def _plan_refused(one: WantedCopy, step: SyncStep, standing: TargetStanding) -> list[SyncStep]:
     refused = replace(step, action=SyncAction.REFUSED, reason=one.problem)
     if step.old is None or standing.state(step.folder) is FolderState.GONE:
         return [replace(refused, old=None)]

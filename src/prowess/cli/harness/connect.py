@@ -63,7 +63,7 @@ def connect_command(
     differences = _differences(plan)
     if not as_json:
         _print_plan(plan, differences)
-    written = None if dry_run else _written(connecting, plan, sure=yes)
+    written = None if dry_run else _write_plan(connecting, plan, sure=yes)
     if as_json:
         print_json(connection(plan, differences, written))
     elif written:
@@ -96,7 +96,7 @@ def _differences(plan: ConnectPlan) -> dict[str, list[str]]:
     }
 
 
-def _written(
+def _write_plan(
     connecting: Connecting, plan: ConnectPlan, *, sure: bool
 ) -> Sequence[WrittenSettings] | None:
     if not plan.needed:
@@ -185,9 +185,9 @@ def _print(found: Examination) -> None:
     if not problems and not warnings:
         print_text("All is well.", "green")
     else:
-        said = f"{_counted(problems, 'problem')}, {_counted(warnings, 'warning')}."
+        said = f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}."
         print_text(said, "red" if problems else "yellow")
 
 
-def _counted(number: int, what: str) -> str:
+def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -120,7 +120,7 @@ def move(root: Root, old: str, new: str) -> None:
         PathError: the new place is taken, or it cannot be moved.
         ContainmentError: a link is in the way.
     """
-    if not _renamed(root, old, new, _NO_REPLACE):
+    if not _rename_by_system(root, old, new, _NO_REPLACE):
         root.rename(old, new)
 
 
@@ -131,7 +131,7 @@ def exchange(root: Root, one: str, other: str, spare: str) -> None:
         PathError: one of them is missing or cannot be moved; both are where they were.
         ContainmentError: a link is in the way.
     """
-    if _renamed(root, one, other, _EXCHANGE):
+    if _rename_by_system(root, one, other, _EXCHANGE):
         return
     root.rename(other, spare)
     try:
@@ -150,7 +150,7 @@ def _renameat2() -> Any:  # noqa: ANN401
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
-def _renamed(root: Root, old: str, new: str, how: int) -> bool:
+def _rename_by_system(root: Root, old: str, new: str, how: int) -> bool:
     """Return whether the system knew how to do it.
 
     Raises:
@@ -163,14 +163,14 @@ def _renamed(root: Root, old: str, new: str, how: int) -> bool:
     with root.handle(old_parent) as source, root.handle(new_parent) as target:
         names = os.fsencode(old_name), os.fsencode(new_name)
         if call(source, names[0], target, names[1], how) != 0:
-            return _failed(ctypes.get_errno(), old, new)
+            return _report_failure(ctypes.get_errno(), old, new)
         with reporting(new, "moved"):
             os.fsync(target)
             os.fsync(source)
     return True
 
 
-def _failed(number: int, old: str, new: str) -> bool:
+def _report_failure(number: int, old: str, new: str) -> bool:
     if number in _UNKNOWN:
         return False
     if number == errno.EEXIST:

@@ -117,7 +117,7 @@ def _call(line: bytes) -> HookCall | None:
 
 FOLDER = "hook-marks"
 MOST_MARKS = 512
-_MARKS_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+_MARK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
 class HookMarks:
@@ -147,7 +147,7 @@ class HookMarks:
         path = os.path.join(self._folder, name)
         try:
             os.makedirs(self._folder, stat.S_IRWXU, exist_ok=True)
-            os.close(os.open(path, _MARKS_FLAGS, stat.S_IRUSR | stat.S_IWUSR))
+            os.close(os.open(path, _MARK_FLAGS, stat.S_IRUSR | stat.S_IWUSR))
         except OSError:
             # It is there already, or nothing can be kept: then nothing is done twice either.
             return False
@@ -178,7 +178,7 @@ except ImportError:
 
 PLACES = 4
 _PATIENCE_S, _LOOK_S = 60.0, 0.1
-_SLOTS_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_SLOT_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def place_to_learn(state: str, patience: float = _PATIENCE_S) -> Iterator[bool]:
         yield True
         return
     try:
-        handle = _waited(state, time.monotonic() + patience)
+        handle = _wait_for_slot(state, time.monotonic() + patience)
     except OSError:
         # Nothing can be kept here: then nothing can be learned either, which shows by itself.
         yield True
@@ -200,11 +200,11 @@ def place_to_learn(state: str, patience: float = _PATIENCE_S) -> Iterator[bool]:
             os.close(handle)
 
 
-def _waited(state: str, until: float) -> int | None:
+def _wait_for_slot(state: str, until: float) -> int | None:
     os.makedirs(state, stat.S_IRWXU, exist_ok=True)
     while True:
         for number in range(PLACES):
-            handle = _locked(os.path.join(state, f"hook-learning-{number}.lock"))
+            handle = _lock_slot(os.path.join(state, f"hook-learning-{number}.lock"))
             if handle is not None:
                 return handle
         if time.monotonic() >= until:
@@ -212,8 +212,8 @@ def _waited(state: str, until: float) -> int | None:
         time.sleep(_LOOK_S)
 
 
-def _locked(path: str) -> int | None:
-    handle = os.open(path, _SLOTS_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
+def _lock_slot(path: str) -> int | None:
+    handle = os.open(path, _SLOT_FLAGS, stat.S_IRUSR | stat.S_IWUSR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

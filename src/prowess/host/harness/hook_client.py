@@ -75,7 +75,7 @@ def ask(
             line.settimeout(seconds)
             line.connect(path)
             line.sendall(request(raw, environ, folder))
-            answer = _answer(_received(line, deadline))
+            answer = _answer(_receive(line, deadline))
     # A path that is too long for a socket is no ordinary error of the system.
     except (OSError, ValueError):
         return None
@@ -105,7 +105,7 @@ def _is_ours(path: str) -> bool:
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def _received(line: "socket.socket", deadline: float) -> Iterable[bytes]:
+def _receive(line: "socket.socket", deadline: float) -> Iterable[bytes]:
     left = MOST_ANSWER_BYTES
     while left > 0:
         # Of the whole answer: one that comes byte by byte is as late as one that never comes.

@@ -79,11 +79,11 @@ class JsoncText:
             # Most files are plain, and some are large: then nothing has to be blanked out.
             self.document = self._read()
         except DocumentError:
-            self.bare = _COMMENTS.sub(self._blanked, self.bare)
+            self.bare = _COMMENTS.sub(self._blank, self.bare)
             self.plain = _COMMAS.sub(_without_comma, self.bare)
             self.document = self._read()
 
-    def _blanked(self, match: re.Match[str]) -> str:
+    def _blank(self, match: re.Match[str]) -> str:
         found = match["comment"]
         if found is None:
             return match[0]
@@ -186,7 +186,7 @@ def edit_jsonc(text: str, edits: Sequence[Edit]) -> str:
     found = JsoncText(_begun(text))
     wanted = applied(found.document, edits)
     for edit in edits:
-        found = JsoncText(_spliced(found.text, _cuts(found, edit)))
+        found = JsoncText(_splice(found.text, _cuts(found, edit)))
     if found.document != wanted:
         raise DocumentError("the change cannot be made without touching more of it")
     return found.text
@@ -205,7 +205,7 @@ def find_newline(text: str) -> str:
     return found[0] if found else "\n"
 
 
-def _spliced(text: str, cuts: Sequence[_Cut]) -> str:
+def _splice(text: str, cuts: Sequence[_Cut]) -> str:
     for start, end, new in sorted(cuts, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -217,7 +217,7 @@ def _cuts(source: JsoncText, edit: Edit) -> list[_Cut]:
     if isinstance(edit, Remove):
         return _removal(source, edit.path)
     child = source.child(edit.path)
-    return [(child.value, child.end, _rendered(edit.value, None))]
+    return [(child.value, child.end, _render(edit.value, None))]
 
 
 def _insertion(source: JsoncText, edit: Insert) -> list[_Cut]:
@@ -226,7 +226,7 @@ def _insertion(source: JsoncText, edit: Insert) -> list[_Cut]:
         raise DocumentError(f"`{edit.key}` is there already")
     indent = _indent_in(source, edit.path, container)
     key = "" if edit.key is None else json.dumps(edit.key, ensure_ascii=False) + ": "
-    new = key + _rendered(edit.value, _Style(source, indent) if indent is not None else None)
+    new = key + _render(edit.value, _Style(source, indent) if indent is not None else None)
     if not container.children:
         return _into_empty(source, container, new, indent)
     last = container.children[-1]
@@ -276,7 +276,7 @@ class _Style:
         self.indent, self.unit, self.newline = indent, _unit_of(source), find_newline(source.text)
 
 
-def _rendered(value: object, style: _Style | None) -> str:
+def _render(value: object, style: _Style | None) -> str:
     if style is None:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
@@ -344,7 +344,7 @@ def _removal(source: JsoncText, path: Path) -> list[_Cut]:
         before = source.comma_after(container.children[at - 1])
         cuts += [] if before is None else [(before, before + 1, "")]
     if at == 0:
-        rest = _spliced(source.text[: container.closing], cuts)[container.opening + 1 :]
+        rest = _splice(source.text[: container.closing], cuts)[container.opening + 1 :]
         if not rest.strip(_SPACES):
             return [(container.opening + 1, container.closing, "")]
     return cuts

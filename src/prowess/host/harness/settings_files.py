@@ -62,7 +62,7 @@ class ConnectionRecords:
                 known = self._read()
                 had = known.pop(path, None) is not None
                 if record is not None:
-                    known[path] = _shown(record)
+                    known[path] = _dump_record(record)
                     # The newest stand last; the others were made long ago.
                     known = dict(list(known.items())[-_MOST_FILES:])
                 if record is not None or had:
@@ -84,7 +84,7 @@ class ConnectionRecords:
         return files if isinstance(files, dict) else {}
 
 
-def _shown(record: ConnectRecord) -> dict[str, object]:
+def _dump_record(record: ConnectRecord) -> dict[str, object]:
     return {
         "was": record.was,
         "made": sorted([list(path) for path in record.made]),
@@ -347,7 +347,7 @@ class HarnessSettings:
         Raises:
             PathError: they are not what the harness could read either.
         """
-        text = _decoded(path, content)
+        text = _decode(path, content)
         try:
             if kind is Format.TOML:
                 return read_toml(text)
@@ -357,7 +357,7 @@ class HarnessSettings:
 
     def comments(self, path: str, kind: Format, content: bytes | None) -> Sequence[str]:
         """Return the comments in these bytes of a file, as they are written."""
-        text = _decoded(path, content)
+        text = _decode(path, content)
         if kind is Format.TOML:
             return [line.strip() for line in text.splitlines() if line.lstrip().startswith("#")]
         return JsoncText(text).comment_texts() if text.strip().strip(MARK) else []
@@ -374,7 +374,7 @@ class HarnessSettings:
             return content
         edit = edit_toml if kind is Format.TOML else jsonc_edit.edit_jsonc
         try:
-            return edit(_decoded(path, content), edits).encode()
+            return edit(_decode(path, content), edits).encode()
         except DocumentError as error:
             raise _unusable(path, kind, error, "edited") from error
         except UnicodeEncodeError as error:
@@ -477,7 +477,7 @@ def _backups_of(target: str) -> list[str]:
     return [os.path.join(folder, one) for _, _, one in reversed(ordered)]
 
 
-def _decoded(path: str, content: bytes | None) -> str:
+def _decode(path: str, content: bytes | None) -> str:
     try:
         return "" if content is None else content.decode("utf-8")
     except UnicodeDecodeError as error:

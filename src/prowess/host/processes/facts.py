@@ -60,7 +60,7 @@ def find_program(
         return _at(name, os.path.join(folder, name))
     entries = os.get_exec_path(environment)
     places = [os.path.join(folder, entry) for entry in entries if relative or os.path.isabs(entry)]
-    return _searched(name, places)
+    return _search(name, places)
 
 
 def explain_failed_start(name: str, error: OSError | ValueError) -> FoundProgram:
@@ -72,7 +72,7 @@ def explain_failed_start(name: str, error: OSError | ValueError) -> FoundProgram
     return FoundProgram(problem=f"{name} cannot be started: {reason}.", code=NOT_RUNNABLE)
 
 
-def _searched(name: str, places: Sequence[str]) -> FoundProgram:
+def _search(name: str, places: Sequence[str]) -> FoundProgram:
     paths = [os.path.join(place, name) for place in places]
     files = [path for path in paths if os.path.isfile(path)]
     runnable = next((path for path in files if os.access(path, os.X_OK)), None)
@@ -103,7 +103,7 @@ def _found_on_windows(name: str, environment: Mapping[str, str], folder: str) ->
     search = next((value for key, value in environment.items() if key.upper() == "PATH"), "")
     where = os.path.join(folder, name) if os.path.dirname(name) else name
     found = shutil.which(where, path=search)
-    return FoundProgram(path=found) if found else _searched(name, ())
+    return FoundProgram(path=found) if found else _search(name, ())
 
 
 class LocalFacts:

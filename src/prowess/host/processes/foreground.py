@@ -297,13 +297,13 @@ def write_prompt_file(text: str) -> Iterator[str]:
     """
     folder = ""
     try:
-        folder = _written(text)
+        folder = _write(text)
         yield os.path.join(folder, _FILE_NAME)
     finally:
         _remove(folder)
 
 
-def _written(text: str) -> str:
+def _write(text: str) -> str:
     try:
         folder = tempfile.mkdtemp(prefix="prowess-run-")
     except OSError as error:

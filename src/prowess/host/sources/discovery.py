@@ -220,13 +220,13 @@ class RootWalker:
         if known is not None:
             return known.entries
         reported = len(self._walk.diagnostics)
-        entries = self._listed(folder)
+        entries = self._list(folder)
         # What was refused must be said again next time, so only a whole listing is kept.
         if len(self._walk.diagnostics) == reported:
             self._cache.keep(folder, entries, self._plain_skill(folder, entries))
         return entries
 
-    def _listed(self, folder: str) -> list[os.DirEntry[str]]:
+    def _list(self, folder: str) -> list[os.DirEntry[str]]:
         most = max(_MIN_ENTRIES, _ENTRIES_PER_CANDIDATE * self._limits.max_candidates_per_root)
         found: list[os.DirEntry[str]] = []
         try:
@@ -248,14 +248,14 @@ class RootWalker:
         entry = _skill_entry(entries)
         if entry is None or (entry.is_symlink() and not self._stays(entry, folder)):
             return None
-        return _found(folder, entry, entries)
+        return _make_found(folder, entry, entries)
 
     def _plain_skill(self, folder: str, entries: Sequence[os.DirEntry[str]]) -> FoundFile | None:
         """Return the folder's skill file unless it is a link, which must be judged each time."""
         if self._source.kind is not RootKind.SKILLS:
             return None
         entry = _skill_entry(entries)
-        return None if entry is None or entry.is_symlink() else _found(folder, entry, entries)
+        return None if entry is None or entry.is_symlink() else _make_found(folder, entry, entries)
 
     def _stays(self, entry: os.DirEntry[str], folder: str) -> bool:
         """A linked SKILL.md must stay in its own skill's folder, whatever the root allows."""
@@ -339,7 +339,9 @@ def _skill_entry(entries: Sequence[os.DirEntry[str]]) -> os.DirEntry[str] | None
     return next(iter(exact or named), None)
 
 
-def _found(folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]) -> FoundFile:
+def _make_found(
+    folder: str, skill: os.DirEntry[str], entries: Sequence[os.DirEntry[str]]
+) -> FoundFile:
     others = [entry for entry in entries if entry is not skill]
     return FoundFile(
         path=skill.path,

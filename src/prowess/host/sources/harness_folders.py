@@ -120,7 +120,7 @@ def find_workspace(cwd: str, projects: Sequence[str], current: str, home: str) -
         if _is_usable(folder, own_home) and _is_within(real, os.path.realpath(folder))
     ]
     with_skills = (folder for folder in named if _has_skills(folder))
-    found = next(with_skills, None) or next(_marked(real, own_home), None)
+    found = next(with_skills, None) or next(_find_marked(real, own_home), None)
     if found is None:
         return named[0] if named else place
     # As the agent spells it: that is what its user sees.
@@ -139,7 +139,7 @@ def _is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _marked(real: str, own_home: str) -> Iterator[str]:
+def _find_marked(real: str, own_home: str) -> Iterator[str]:
     """Yield the folders from here upwards that are a project by themselves."""
     for folder in _upwards(real, own_home):
         if os.path.lexists(os.path.join(folder, _REPOSITORY)) or _has_skills(folder):
@@ -184,10 +184,10 @@ _CODE_STORAGE = os.path.join("Code", "User", "workspaceStorage")
 
 def list_session_roots(home: str, environ: Mapping[str, str]) -> Mapping[Harness, tuple[str, ...]]:
     """Return the folders in which each harness keeps transcripts, whether they exist or not."""
-    claude = _moved(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
-    codex = _moved(environ, "CODEX_HOME", home, ".codex")
-    copilot = _moved(environ, "COPILOT_HOME", home, ".copilot")
-    gemini = os.path.join(_moved(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
+    claude = _follow_variable(environ, "CLAUDE_CONFIG_DIR", home, ".claude")
+    codex = _follow_variable(environ, "CODEX_HOME", home, ".codex")
+    copilot = _follow_variable(environ, "COPILOT_HOME", home, ".copilot")
+    gemini = os.path.join(_follow_variable(environ, "GEMINI_CLI_HOME", home, ""), ".gemini")
     cursor = os.path.join(home, ".cursor")
     return {
         Harness.CLAUDE_CODE: (os.path.join(claude, "projects"),),
@@ -211,7 +211,7 @@ def is_in_roots(path: str, roots: tuple[str, ...]) -> bool:
     return any(base and real.startswith(base + os.sep) for base in bases)
 
 
-def _moved(environ: Mapping[str, str], variable: str, home: str, usual: str) -> str:
+def _follow_variable(environ: Mapping[str, str], variable: str, home: str, usual: str) -> str:
     """Return the folder that a variable names, or the usual one below the home folder."""
     given = environ.get(variable, "")
     if given == "~" or given.startswith(("~/", "~\\")):
@@ -222,8 +222,8 @@ def _moved(environ: Mapping[str, str], variable: str, home: str, usual: str) -> 
 
 def _code_folders(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     bases = (
-        _moved(environ, "XDG_CONFIG_HOME", home, ".config"),
+        _follow_variable(environ, "XDG_CONFIG_HOME", home, ".config"),
         os.path.join(home, "Library", "Application Support"),
-        _moved(environ, "APPDATA", home, os.path.join("AppData", "Roaming")),
+        _follow_variable(environ, "APPDATA", home, os.path.join("AppData", "Roaming")),
     )
     return tuple(os.path.join(base, _CODE_STORAGE) for base in dict.fromkeys(bases))

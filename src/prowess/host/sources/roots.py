@@ -270,14 +270,14 @@ class FolderSources:
         roots = resolve_roots(self._workspace, self._folders, settings)
         existing = [source for source in roots.sources if os.path.isdir(source.root)]
         self._targets = find_allowed_targets(settings, self._folders, self._workspace)
-        roots.diagnostics += [_dangling(s) for s in roots.sources if _is_dangling(s)]
+        roots.diagnostics += [_diagnose_dangling(s) for s in roots.sources if _is_dangling(s)]
         existing = [replace(s, leads_away=True) if self._leads_away(s) else s for s in existing]
-        roots.diagnostics += [_linked(source) for source in existing if source.leads_away]
+        roots.diagnostics += [_diagnose_link(source) for source in existing if source.leads_away]
         fresh = {source: self._root(source, changed) for source in existing}
         old, self._roots = self._roots, fresh
         seen = {source.root: source for source in existing}
         sources = [seen.get(source.root, source) for source in roots.sources]
-        return self._combined(sources, roots.diagnostics, unchanged=_is_same(old, fresh))
+        return self._combine(sources, roots.diagnostics, unchanged=_is_same(old, fresh))
 
     def resources(self, skill: Skill) -> Sequence[str]:
         """Return the files of `skill`, relative to its folder, without links and vendor folders."""
@@ -295,7 +295,7 @@ class FolderSources:
         own = os.path.basename(skill.path)
         return [path for path in found[:_MAX_RESOURCES] if path != own]
 
-    def _combined(
+    def _combine(
         self, sources: Sequence[Source], problems: Sequence[Diagnostic], *, unchanged: bool
     ) -> Scan:
         scans = self._roots.values()
@@ -336,7 +336,7 @@ class FolderSources:
             if read is None:
                 return self._walk(old.source, old)
             files[path] = read
-        return self._finished(old.source, files, old.walk, old)
+        return self._finish(old.source, files, old.walk, old)
 
     def _walk(self, source: Source, old: _RootScan | None) -> _RootScan:
         skills = self._require_settings().skills
@@ -351,7 +351,7 @@ class FolderSources:
         if own is None or all(read.parsed.skill is None for read in files.values()):
             walker.run(start)
             self._take(walker.walk.found, source, known, files)
-        return self._finished(source, files, walker.walk, old)
+        return self._finish(source, files, walker.walk, old)
 
     def _take(
         self,
@@ -399,7 +399,7 @@ class FolderSources:
         )
         return _Read(stamp, settled, found, parse(document, settings.skills.spec_mode))
 
-    def _finished(
+    def _finish(
         self, source: Source, files: dict[str, _Read], walk: Walk, old: _RootScan | None
     ) -> _RootScan:
         if old is not None and _same_files(old.files, files) and old.walk == walk:
@@ -431,11 +431,11 @@ def _is_dangling(source: Source) -> bool:
     return os.path.islink(source.root) and not os.path.exists(source.root)
 
 
-def _dangling(source: Source) -> Diagnostic:
+def _diagnose_dangling(source: Source) -> Diagnostic:
     return diagnose("root-missing", "is a link that leads nowhere", path=source.root)
 
 
-def _linked(source: Source) -> Diagnostic:
+def _diagnose_link(source: Source) -> Diagnostic:
     message = f"leads to {os.path.realpath(source.root)}"
     return diagnose("root-linked", message, path=source.root)
 

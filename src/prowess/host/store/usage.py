@@ -192,7 +192,7 @@ class SqliteUsage:
             sqlite_files.create(self._path)
             connection = self._file.open()
             with sqlite_files.transaction(connection):
-                connection.executemany(_COUNT, [_counted(total, at_ms) for total in totals])
+                connection.executemany(_COUNT, [_make_total_row(total, at_ms) for total in totals])
                 rows = [(e.at_ms, e.use.value, _cut(e.skill), _cut(e.agent_id)) for e in events]
                 connection.executemany(
                     "INSERT INTO events (at_ms, use, skill, agent) VALUES (?, ?, ?, ?)", rows
@@ -203,7 +203,7 @@ class SqliteUsage:
                 connection.execute(_FORGET_EVENTS, (self._most_events,))
 
         with self._lock:
-            self._tried(write)
+            self._try(write)
 
     def read(self, query: UsageQuery) -> UsagePage:
         """Return a part of the log."""
@@ -224,7 +224,7 @@ class SqliteUsage:
             )
 
         with self._lock:
-            return self._tried(read) if sqlite_files.identity(self._path) else UsagePage()
+            return self._try(read) if sqlite_files.identity(self._path) else UsagePage()
 
     def days(self, first: int, agent_id: str | None) -> Sequence[UsageDay]:
         """Return what happened from a day on, to one agent's skills or to all."""
@@ -235,7 +235,7 @@ class SqliteUsage:
             )
 
         with self._lock:
-            return self._tried(read) if sqlite_files.identity(self._path) else ()
+            return self._try(read) if sqlite_files.identity(self._path) else ()
 
     def last_used(self, agent_id: str | None = None) -> Mapping[str, int]:
         """Return when each skill was last used, by one agent or any, in milliseconds since 1970."""
@@ -245,14 +245,14 @@ class SqliteUsage:
             return {str(skill): _whole(used_ms) for skill, used_ms in rows}
 
         with self._lock:
-            return self._tried(read) if sqlite_files.identity(self._path) else {}
+            return self._try(read) if sqlite_files.identity(self._path) else {}
 
     def close(self) -> None:
         """Give the file back; a later use opens it again."""
         with self._lock:
             self._file.close()
 
-    def _tried(self, action: Callable[[], _T]) -> _T:
+    def _try(self, action: Callable[[], _T]) -> _T:
         """Do something with the file, and once more with a new one where it is broken."""
         try:
             return action()
@@ -307,7 +307,7 @@ def local_day(at_ms: int) -> int:
     return date(there.tm_year, there.tm_mon, there.tm_mday).toordinal()
 
 
-def _counted(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
+def _make_total_row(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
     counts = [total.counts.get(use, 0) for use in Use]
     return (_cut(total.skill), _cut(total.agent_id), *counts, total.last_used_ms, at_ms)
 

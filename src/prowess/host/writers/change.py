@@ -119,7 +119,7 @@ class ChangeJournal:
         try:
             return NotedChange.parse(change, found)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise self._damaged(change) from error
+            raise self._describe_damage(change) from error
 
     def old_files(self, change: NotedChange) -> Iterator[tuple[str, bytes | None]]:
         """Yield the files as they were before the change; None for one that was not there."""
@@ -135,10 +135,10 @@ class ChangeJournal:
         try:
             found = json.loads(self._folder.read(path, _MAX_RECORD))
         except ValueError as error:
-            raise self._damaged(path) from error
+            raise self._describe_damage(path) from error
         return found if isinstance(found, dict) else {}
 
-    def _damaged(self, path: str) -> PathError:
+    def _describe_damage(self, path: str) -> PathError:
         problem = "is damaged: look at the skill, then delete this folder."
         return PathError(str(self._folder.path / path), problem)
 

@@ -115,7 +115,7 @@ def load_entry(workspace: Path, trash: Root, removed: str) -> DraftEntry:
         raise PathError(removed, f"is no draft that was removed from {workspace}.")
     try:
         items = {
-            name: DraftItem(_checked(_PLACE, found["place"]), _checked(_HASH, found["hash"]))
+            name: DraftItem(_check(_PLACE, found["place"]), _check(_HASH, found["hash"]))
             for name, found in sorted(record["items"].items(), key=lambda one: one[0] != MAIN)
             if name in (MAIN, SCRIPT)
         }
@@ -124,7 +124,7 @@ def load_entry(workspace: Path, trash: Root, removed: str) -> DraftEntry:
         raise PathError(removed, "has a damaged record: move it back by hand.") from error
 
 
-def _checked(form: re.Pattern[str], text: str) -> str:
+def _check(form: re.Pattern[str], text: str) -> str:
     if not form.match(text):
         raise ValueError(text)
     return text

@@ -95,7 +95,7 @@ class WorkspaceDrafts:
         if not self._workspace.is_dir():
             return ()
         with self._opened() as root:
-            found = sorted(_found(root), key=_newest, reverse=True)
+            found = sorted(_find_drafts(root), key=_newest, reverse=True)
             scripts = {name for name, _ in _entries(root, _SCRIPTS)}
             problems: list[str] = []
             if len(found) > MOST_DRAFTS:
@@ -121,7 +121,7 @@ class WorkspaceDrafts:
                 is there.
         """
         _refuse_stem(stem)
-        body, commands = _encoded(stem, text), _encoded(stem, script or "")
+        body, commands = _encode(stem, text), _encode(stem, script or "")
         place = f"{_DRAFTS}/{stem}"
         draft, replay = _places(stem, as_folder=as_folder)
         with self._opened(create=True) as root:
@@ -224,7 +224,7 @@ def _entries(root: Root, folder: str) -> list[tuple[str, os.stat_result]]:
     return root.list(folder) if root.exists(above) and root.exists(folder) else []
 
 
-def _found(root: Root) -> Iterator[tuple[str, os.stat_result]]:
+def _find_drafts(root: Root) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the entries that are drafts by their names and kinds, links among them."""
     for name, state in _entries(root, _DRAFTS):
         if name.startswith("."):
@@ -268,7 +268,7 @@ def _read_draft(root: Root, name: str, state: os.stat_result) -> ListedDraft:
     return ListedDraft(
         stem=name if in_folder else os.path.splitext(name)[0],
         path=str(root.path / place / inner),
-        text=_decoded(place, files.get(inner)),
+        text=_decode(place, files.get(inner)),
         is_folder=in_folder,
         place=place,
         hash=content_hash(files),
@@ -284,7 +284,7 @@ def _with_script(
     place = f"{_SCRIPTS}/{name}"
     try:
         files = read_files(root, place, in_folder=False)
-        text = _decoded(place, files.get(""))
+        text = _decode(place, files.get(""))
     except PathError as error:
         # The draft is one all the same, only without this script.
         problems.append(str(error))
@@ -293,7 +293,7 @@ def _with_script(
     return replace(draft, script=path, script_text=text, script_hash=content_hash(files))
 
 
-def _decoded(place: str, body: bytes | None) -> str:
+def _decode(place: str, body: bytes | None) -> str:
     if body is None:
         raise PathError(shown(place), "changed while it was read: list the drafts again.")
     if len(body) > MOST_BYTES:
@@ -304,7 +304,7 @@ def _decoded(place: str, body: bytes | None) -> str:
         raise PathError(shown(place), "is not UTF-8 text; save it as UTF-8.") from error
 
 
-def _encoded(stem: str, text: str) -> bytes:
+def _encode(stem: str, text: str) -> bytes:
     body = text.encode("utf-8", "replace")
     if len(body) > MOST_BYTES:
         raise PathError(shown(stem), f"is larger than {MOST_BYTES} bytes.")
@@ -315,7 +315,8 @@ def _orphans(root: Root) -> list[str]:
     """Return the names of scripts whose draft is gone."""
     scripts = [name for name, state in _entries(root, _SCRIPTS) if stat.S_ISREG(state.st_mode)]
     stems = {
-        name if is_folder(state) else os.path.splitext(name)[0] for name, state in _found(root)
+        name if is_folder(state) else os.path.splitext(name)[0]
+        for name, state in _find_drafts(root)
     }
     # OpenPocket may spell the task of a script otherwise than in the name of its draft.
     alone = {_stamp(stem) for stem in stems if stem + _SCRIPT_END not in scripts}

@@ -112,7 +112,7 @@ def pack_build(build: Build) -> bytes:
         PathError: it is larger than what we would take ourselves.
     """
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-        content = _zipped(build, method)
+        content = _zip(build, method)
         try:
             read_archive(io.BytesIO(content))
         except ArchiveError as error:
@@ -123,7 +123,7 @@ def pack_build(build: Build) -> bytes:
     raise PathError(shown(build.name), f"cannot be packed: {problem.problem}")
 
 
-def _zipped(build: Build, method: int) -> bytes:
+def _zip(build: Build, method: int) -> bytes:
     found = io.BytesIO()
     with zipfile.ZipFile(found, "w", method) as archive:
         for path in sorted(build.files):

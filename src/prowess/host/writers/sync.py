@@ -68,9 +68,11 @@ def dump_manifest(manifest: Manifest) -> bytes:
     value = {
         "prowessSync": VERSION,
         "staging": manifest.staging,
-        "folders": {name: _shown(record) for name, record in sorted(manifest.records.items())},
+        "folders": {
+            name: _dump_record(record) for name, record in sorted(manifest.records.items())
+        },
         "pending": {
-            name: None if record is None else _shown(record)
+            name: None if record is None else _dump_record(record)
             for name, record in sorted(manifest.pending.items())
         },
     }
@@ -125,7 +127,7 @@ def _is_marked(root: Root, place: str, mode: int, mark: FileMark | None) -> bool
     return hashlib.sha256(root.read(place, _MAX_FILE_BYTES)).hexdigest() == mark.sha256
 
 
-def _shown(record: CopyRecord) -> dict[str, Any]:
+def _dump_record(record: CopyRecord) -> dict[str, Any]:
     return {
         "source": record.source,
         "skill": record.skill,
@@ -142,7 +144,10 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
     staging = value.get("staging", "")
     if not isinstance(staging, str) or (staging and not STAGING.match(staging)):
         raise ValueError(f"{shown(str(staging))!r} is no name of a staging folder")
-    folders, pending = _named(value.get("folders", {})), _named(value.get("pending", {}))
+    folders, pending = (
+        _check_names(value.get("folders", {})),
+        _check_names(value.get("pending", {})),
+    )
     return Manifest(
         records={name: _record(name, found) for name, found in folders.items()},
         pending={
@@ -152,7 +157,7 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
     )
 
 
-def _named(value: object) -> dict[str, Any]:
+def _check_names(value: object) -> dict[str, Any]:
     """Return folders by name, each a plain one of its own."""
     folders = _mapping(value, "a list of folders")
     for name in folders:
@@ -237,7 +242,7 @@ class TargetFolder:
         states: dict[str, FolderState] = {}
         noted = self._manifest
         for folder in sorted({*noted.records, *noted.pending}):
-            found = self._found(self._root, folder, present)
+            found = self._find(self._root, folder, present)
             if found is not None:
                 records[folder], states[folder] = found
         return TargetStanding(
@@ -250,7 +255,7 @@ class TargetFolder:
         Raises:
             PathError: it cannot be cleared away.
         """
-        root, staging = self._opened(), self._manifest.staging
+        root, staging = self._require_root(), self._manifest.staging
         for name, state in root.list():
             if is_stray_file(name, state) and _is_cut_off(root, name):
                 root.unlink(name)
@@ -283,7 +288,7 @@ class TargetFolder:
         self._note(Manifest(records=records))
         return outcomes
 
-    def _found(
+    def _find(
         self, root: Root, folder: str, present: set[str]
     ) -> tuple[CopyRecord, FolderState] | None:
         """Return which of its noted states a folder has; None where it is none of ours."""
@@ -297,7 +302,7 @@ class TargetFolder:
         return None if old is None else (old, FolderState.CHANGED)
 
     def _change(self, changes: Sequence[FolderChange], outcomes: dict[str, ChangeOutcome]) -> None:
-        root = self._opened()
+        root = self._require_root()
         staging = f"{_STAGING_PREFIX}{secrets.token_hex(8)}"
         before = self.standing().records
         self._note(Manifest(records=before, staging=staging))
@@ -305,7 +310,7 @@ class TargetFolder:
         for part in (_NEW, _SPARE, _DONE):
             root.make_folder(f"{staging}/{part}")
         for change in changes:
-            problem = self._staged(root, change)
+            problem = self._stage(root, change)
             if problem:
                 outcomes[change.folder] = ChangeOutcome(problem=problem)
         ready = [change for change in changes if change.folder not in outcomes]
@@ -313,11 +318,11 @@ class TargetFolder:
         pending = {change.folder: change.new for change in ready}
         self._note(replace(self._manifest, pending=pending))
         for change in ready:
-            outcomes[change.folder] = self._published(root, change)
+            outcomes[change.folder] = self._publish(root, change)
             self._hook("published")
         self.recover()
 
-    def _staged(self, root: Root, change: FolderChange) -> str:
+    def _stage(self, root: Root, change: FolderChange) -> str:
         """Write the new folder down to the disk, and return what went wrong."""
         if change.new is None:
             return ""
@@ -334,7 +339,7 @@ class TargetFolder:
         self._hook("staged")
         return ""
 
-    def _published(self, root: Root, change: FolderChange) -> ChangeOutcome:
+    def _publish(self, root: Root, change: FolderChange) -> ChangeOutcome:
         """Let a folder take its place, or go from there."""
         ready = f"{self._manifest.staging}/{_NEW}/{change.folder}"
         spare = f"{self._manifest.staging}/{_SPARE}/{change.folder}"
@@ -342,17 +347,17 @@ class TargetFolder:
             if change.new is None:
                 move(root, change.folder, spare)
                 self._hook("moved")
-                return self._settled(root, change, spare)
+                return self._settle(root, change, spare)
             if change.old is None or not root.exists(change.folder):
                 move(root, ready, change.folder)
                 return ChangeOutcome()
             exchange(root, ready, change.folder, spare)
             self._hook("moved")
-            return self._settled(root, change, ready)
+            return self._settle(root, change, ready)
         except PathError as error:
             return ChangeOutcome(problem=str(error), conflict=True)
 
-    def _settled(self, root: Root, change: FolderChange, previous: str) -> ChangeOutcome:
+    def _settle(self, root: Root, change: FolderChange, previous: str) -> ChangeOutcome:
         """Part with what was there before if it is ours; if not, put it back or keep it."""
         staging = self._manifest.staging
         if matches_record(root, previous, change.old):
@@ -387,11 +392,11 @@ class TargetFolder:
     def _note(self, manifest: Manifest) -> None:
         """Replace what is noted, if it is something else."""
         if manifest != self._manifest:
-            self._opened().write(MANIFEST, dump_manifest(manifest))
+            self._require_root().write(MANIFEST, dump_manifest(manifest))
             self._manifest = manifest
             self._hook("noted")
 
-    def _opened(self) -> Root:
+    def _require_root(self) -> Root:
         if self._root is None:
             raise PathError("skills", "does not exist: nothing can be written in a dry run.")
         return self._root
@@ -512,13 +517,13 @@ class FolderTargets:
         with ExitStack() as stack:
             # Without handles for folders there are no such locks either.
             if BY_HANDLE and (not dry_run or root.exists(LOCK)):
-                stack.callback(os.close, self._acquired(root, dry_run=dry_run))
+                stack.callback(os.close, self._acquire(root, dry_run=dry_run))
             yield
 
-    def _acquired(self, root: Root, *, dry_run: bool) -> int:
+    def _acquire(self, root: Root, *, dry_run: bool) -> int:
         begun, told = time.monotonic(), False
         while True:
-            lock = _taken(root, dry_run=dry_run)
+            lock = _take_lock(root, dry_run=dry_run)
             if lock is not None:
                 return lock
             waited = time.monotonic() - begun
@@ -534,7 +539,7 @@ class FolderTargets:
             time.sleep(_PAUSE_S)
 
 
-def _taken(root: Root, *, dry_run: bool) -> int | None:
+def _take_lock(root: Root, *, dry_run: bool) -> int | None:
     """Return the handle of the lock; None where another process has it."""
     access = os.O_RDONLY if dry_run else os.O_RDWR | os.O_CREAT
     with root.handle() as folder, reporting(LOCK, "locked"), ExitStack() as stack:

@@ -246,7 +246,7 @@ class SkillRemoval:
             contain(root, folder, strictly=True)
             removed = self._trash.remove(real / relative, real, source=source, now=now)
             self._refuse_swapped(removed, real, relative)
-        return _shown(removed)
+        return _show(removed)
 
     def take_back(self, removed: RemovedSkill, roots: Sequence[str]) -> str:
         """Put a skill back where it was, which must be inside one of the roots."""
@@ -269,7 +269,7 @@ class SkillRemoval:
         with _reported(self._folder):
             # One that was cut off before its move has a record and no skill.
             found = [entry for entry in self._trash.entries() if os.path.lexists(entry.path)]
-        return tuple(_shown(entry) for entry in found)
+        return tuple(_show(entry) for entry in found)
 
     def purge(self, before: float) -> tuple[str, ...]:
         """Delete for good what was removed before that time, and return the ids."""
@@ -321,7 +321,7 @@ class SkillRemoval:
             yield
 
 
-def _shown(entry: Trashed) -> RemovedSkill:
+def _show(entry: Trashed) -> RemovedSkill:
     return RemovedSkill(
         id=entry.id,
         original=str(entry.original),

@@ -138,7 +138,7 @@ class Removal:
         for earlier in self._earlier():
             if self._explains(earlier):
                 return earlier, ()
-        after = self._edited(self.before, self._edits())
+        after = self._edit(self.before, self._edits())
         lost = self._comments(after) != self._comments(self.before)
         note = f"{self.target.path}: comments inside our own entries go with them."
         return self._as_it_was(after), (note,) if lost else ()
@@ -156,7 +156,7 @@ class Removal:
                 return False
             for wanted in (self.target, self.target.without_server()):
                 edits = registering(document, wanted, self.program)
-                if self._edited(earlier, edits) == self.before:
+                if self._edit(earlier, edits) == self.before:
                     return True
         except (PathError, ShapeError):
             # A backup from a time when the file was broken is nothing to go back to.
@@ -191,7 +191,7 @@ class Removal:
         return least
 
     def _left(self, edits: Sequence[Edit], more: Edit) -> Sequence[str]:
-        return self._comments(self._edited(self.before, [*edits, more]))
+        return self._comments(self._edit(self.before, [*edits, more]))
 
     def _as_it_was(self, after: bytes | None) -> bytes | None:
         """Return the very bytes from before where their hash is known, and can be met."""
@@ -212,7 +212,7 @@ class Removal:
     def _comments(self, content: bytes | None) -> Sequence[str]:
         return self.files.comments(self.target.path, self.target.format, content)
 
-    def _edited(self, content: bytes | None, edits: Sequence[Edit]) -> bytes | None:
+    def _edit(self, content: bytes | None, edits: Sequence[Edit]) -> bytes | None:
         if not edits:
             return content
         return self.files.edited(self.target.path, self.target.format, content, edits)
@@ -372,7 +372,7 @@ class Connecting:
             if not file.needed:
                 continue
             try:
-                backup = self._written(file, remove=plan.remove)
+                backup = self._write(file, remove=plan.remove)
             except PathError as error:
                 if not done:
                     raise
@@ -381,7 +381,7 @@ class Connecting:
             done.append(WrittenSettings(path=file.path, backup=backup))
         return tuple(done)
 
-    def _written(self, file: FileChange, *, remove: bool) -> str:
+    def _write(self, file: FileChange, *, remove: bool) -> str:
         if not remove:
             # First: a note of what was not made after all does no harm.
             self._records.keep(file.path, file.record)

@@ -20,7 +20,7 @@ def compare_files(path: str, before: bytes | None, after: bytes | None) -> list[
     if before == after:
         return []
     old, new = _lines(before), _lines(after)
-    skipped, old, new = _trimmed(old, new)
+    skipped, old, new = _trim(old, new)
     found = difflib.unified_diff(
         old,
         new,
@@ -32,7 +32,7 @@ def compare_files(path: str, before: bytes | None, after: bytes | None) -> list[
     lines = [_moved(line, skipped) for line in found]
     if not lines:
         return [f"{path}: only line ends differ"]
-    return [_hidden(line) for line in _shortened(lines)]
+    return [_hide(line) for line in _shorten(lines)]
 
 
 def _lines(content: bytes | None) -> list[str]:
@@ -41,7 +41,7 @@ def _lines(content: bytes | None) -> list[str]:
     return content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
 
 
-def _trimmed(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
+def _trim(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
     """Leave out what is alike at both ends: to compare all of a large file takes minutes."""
     least = min(len(old), len(new))
     start = 0
@@ -64,7 +64,7 @@ def _moved(line: str, skipped: int) -> str:
     return _HUNK.sub(counted, line) if line.startswith("@@") else line
 
 
-def _shortened(lines: Sequence[str]) -> Iterator[str]:
+def _shorten(lines: Sequence[str]) -> Iterator[str]:
     removed = [line[1:] for line in lines[2:] if line.startswith("-")]
     added = [line[1:] for line in lines[2:] if line.startswith("+")]
     if len(removed) == len(added) == 1 and max(len(removed[0]), len(added[0])) > _LONG:
@@ -90,5 +90,5 @@ def _part(line: str, start: int, end: int) -> str:
     return ("…" if first else "") + line[first:last] + ("…" if last < len(line) else "")
 
 
-def _hidden(line: str) -> str:
+def _hide(line: str) -> str:
     return line[:1] + hidden_in(line[1:]).text

@@ -70,11 +70,11 @@ def examine(
     found: list[DoctorFinding] = []
     for number, check in enumerate(checks):
         progress(check.title, number, len(checks))
-        found += _looked(check)
+        found += _look(check)
     return Examination(findings=tuple(found))
 
 
-def _looked(check: Check) -> list[DoctorFinding]:
+def _look(check: Check) -> list[DoctorFinding]:
     try:
         return list(check.look())
     except ProwessError as error:

@@ -126,7 +126,9 @@ class ExportReport:
     def doubts(self) -> tuple[Finding, ...]:
         """What the scanner warns of without refusing it."""
         found = () if self.scan is None else self.scan.findings
-        return tuple(one for one in found if one.level is Level.WARN and not _unwanted(one.file))
+        return tuple(
+            one for one in found if one.level is Level.WARN and not _explain_unwanted(one.file)
+        )
 
 
 class Exporting:
@@ -158,37 +160,37 @@ class Exporting:
             copy, target = self._sources.read(skill), self._sources.whole(skill)
         except PathError as error:
             return replace(report, refusal=f"{skill.name} cannot be exported: {error}")
-        built = self._built(skill, copy)
+        built = self._build(skill, copy)
         if isinstance(built, str):
             return replace(report, refusal=f"{skill.name} cannot be exported: {built}")
         files, left_out = _files(skill, copy, built, request.reader)
-        report = _described(report, built, files, request.reader)
-        passed_over = _passed_over(copy, target)
+        report = _describe(report, built, files, request.reader)
+        passed_over = _find_passed_over(copy, target)
         report = replace(report, left_out=(*copy.left_out, *left_out, *passed_over))
-        report = self._scanned(report, copy, target)
+        report = self._scan(report, copy, target)
         if report.refusal or not (request.folder or request.archive):
             return report
-        return self._written(report, Build(name=built.name, files=files), request)
+        return self._write(report, Build(name=built.name, files=files), request)
 
-    def _built(self, skill: Skill, copy: SkillCopy) -> Portable | str:
+    def _build(self, skill: Skill, copy: SkillCopy) -> Portable | str:
         content = copy.files[own_file(skill)].content
         if hashlib.sha256(content).hexdigest() != skill.content_hash:
             return "it changed while it was read: try again."
         return build(skill, content, self._skills.settings.skills.spec_mode)
 
-    def _scanned(self, report: ExportReport, copy: SkillCopy, target: Target) -> ExportReport:
+    def _scan(self, report: ExportReport, copy: SkillCopy, target: Target) -> ExportReport:
         same = all(target.files.get(path) == file.content for path, file in copy.files.items())
         if not target.problem and not same:
             return replace(report, refusal=f"{report.skill.name} changed while it was read.")
         scan = self._scanning.scan_target(target).report
         refusal = report.refusal
         if scan.verdict not in _PASSES:
-            refusal = _told(report.skill, scan)
+            refusal = _explain(report.skill, scan)
         elif secret := next(filter(_is_shared_secret, scan.findings), None):
-            refusal = _told_of_secret(report.skill, secret)
+            refusal = _explain_secret(report.skill, secret)
         return replace(report, scan=scan, refusal=refusal)
 
-    def _written(self, report: ExportReport, made: Build, request: ExportRequest) -> ExportReport:
+    def _write(self, report: ExportReport, made: Build, request: ExportRequest) -> ExportReport:
         try:
             write = self._places.to_archive if request.archive else self._places.to_folder
             # Of a single text only the file itself must stay untouched.
@@ -212,7 +214,7 @@ def _files(
     files = {SKILL_FILE: CopiedFile(built.text.encode())}
     left_out: list[LeftOutFile] = []
     for path, file in copy.files.items():
-        reason = _unwanted(path)
+        reason = _explain_unwanted(path)
         if path == own_file(skill):
             continue
         if reason:
@@ -227,7 +229,7 @@ def _files(
     return files, left_out
 
 
-def _unwanted(path: str) -> str:
+def _explain_unwanted(path: str) -> str:
     parts = path.lower().split("/")
     if any(part.startswith(".") for part in parts):
         return "is hidden: what is shared should be seen"
@@ -237,14 +239,15 @@ def _unwanted(path: str) -> str:
     return ""
 
 
-def _passed_over(copy: SkillCopy, target: Target) -> list[LeftOutFile]:
+def _find_passed_over(copy: SkillCopy, target: Target) -> list[LeftOutFile]:
     """Return the folders of which nothing is copied, such as those of installed packages."""
     kept = {folder for path in copy.files for folder in _folders(path)}
     lost = (path for path in target.files if path not in copy.files)
     tops = (next((one for one in _folders(path) if one not in kept), "") for path in lost)
     return [
         LeftOutFile(
-            shown(top), _unwanted(top) or "holds what was installed or built, and is not read"
+            shown(top),
+            _explain_unwanted(top) or "holds what was installed or built, and is not read",
         )
         for top in sorted(set(filter(None, tops)))
     ]
@@ -258,10 +261,10 @@ def _folders(path: str) -> list[str]:
 
 def _is_shared_secret(found: Finding) -> bool:
     is_sure = found.rule_id == _LITERAL_RULE and found.level is not Level.INFO
-    return is_sure and not _unwanted(found.file)
+    return is_sure and not _explain_unwanted(found.file)
 
 
-def _described(
+def _describe(
     report: ExportReport,
     built: Portable,
     files: Mapping[str, CopiedFile],
@@ -295,7 +298,7 @@ def _described(
     )
 
 
-def _told_of_secret(skill: Skill, found: Finding) -> str:
+def _explain_secret(skill: Skill, found: Finding) -> str:
     what = f"{shown(skill.name)} --rule {_LITERAL_RULE} --evidence {found.evidence_hash}"
     return (
         f"{skill.name} is not exported: {shown(found.file)}:{found.line} holds a secret"
@@ -304,7 +307,7 @@ def _told_of_secret(skill: Skill, found: Finding) -> str:
     )
 
 
-def _told(skill: Skill, scan: ScanReport) -> str:
+def _explain(skill: Skill, scan: ScanReport) -> str:
     if scan.verdict is ScanVerdict.ERROR:
         return f"{skill.name} is not exported, since the scan failed: {scan.error}."
     critical = [one for one in scan.findings if one.level is Level.CRITICAL]
