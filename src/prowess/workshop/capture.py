@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from prowess.data import read_table
 from prowess.language.corrections import states_a_rule
 from prowess.transcripts.turns import ChatTurn, Role
 
@@ -58,31 +59,6 @@ class Capture:
         return f"Steps that users asked for. Use for {self.topic.label}."
 
 
-_TOPICS = (
-    (
-        re.compile(r"\banimated\b|\bgifs?\b"),
-        Topic("animated-gif-workflow", "Animated GIF Workflow", "animated GIF tasks"),
-    ),
-    (
-        re.compile(r"\bscreenshot|\bscreen capture\b|\bimageoptim\b|\basset\b"),
-        Topic(
-            "screenshot-asset-workflow",
-            "Screenshot Asset Workflow",
-            "screenshot and asset tasks",
-        ),
-    ),
-    (
-        re.compile(r"\bqa\b|\bscenario\b|\btest plan\b"),
-        Topic("qa-scenario-workflow", "QA Scenario Workflow", "QA and scenario tasks"),
-    ),
-    (
-        re.compile(r"\bpr\b|\bpull request\b|\bgithub\b"),
-        Topic("github-pr-workflow", "GitHub PR Workflow", "GitHub pull request tasks"),
-    ),
-)
-_ANY_TOPIC = Topic("learned-workflows", "Learned Workflows", "repeated tasks in this workspace")
-
-
 def capture(said: Iterable[ChatTurn]) -> Capture | None:
     """Return the last correction that a user gave, if any."""
     for turn in reversed([turn for turn in said if turn.role is Role.USER]):
@@ -95,5 +71,7 @@ def capture(said: Iterable[ChatTurn]) -> Capture | None:
 
 def topic_of(instruction: str) -> Topic:
     """Return the first topic that an instruction speaks of."""
-    lowered = instruction.lower()
-    return next((topic for pattern, topic in _TOPICS if pattern.search(lowered)), _ANY_TOPIC)
+    lowered, table = instruction.lower(), read_table("workshop/capture.toml")
+    found = (row for row in table["topic"] if re.search(row["pattern"], lowered))
+    row = next(found, table["learned"])
+    return Topic(row["skill"], row["title"], row["label"])

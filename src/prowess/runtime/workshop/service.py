@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from prowess.data import read_text
 from prowess.errors import ConfigError, ProposalError
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX, History, WorkshopPorts
@@ -43,16 +44,6 @@ _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
 _BY_MODEL = frozenset((ReviewMode.LLM, ReviewMode.HYBRID))
 _WAITING = frozenset((State.PENDING, State.QUARANTINED))
 
-_GUIDANCE = """<skill_workshop>
-Use the tool skill_workshop to keep what you learned here as a skill of this workspace.
-- Keep procedures: steps that will be needed again. Facts and preferences are not skills.
-- Worth keeping: corrections by the user, ways that worked but were not obvious, pitfalls that \
-come back, and what took many tool calls or a hard fix.
-- When a skill is stale, thin or wrong, repair it with section or oldText/newText before you make \
-a new one.
-- Write short orders ("Verify ..."). No transcripts, no one-off details, never a credential.
-- {policy}
-</skill_workshop>"""
 _POLICIES = {
     ApprovalPolicy.PENDING: "Queue suggestions; apply one only after the user said yes to it.",
     ApprovalPolicy.AUTO: "Safe suggestions are applied at once: suggest what is clearly reusable.",
@@ -216,7 +207,11 @@ class WorkshopService:
         settings = self._ports.settings()
         if not settings.active:
             return ""
-        return _GUIDANCE.format(policy=_POLICIES[settings.approval_policy])
+        return (
+            read_text("runtime/workshop/guidance.txt")
+            .rstrip()
+            .format(policy=_POLICIES[settings.approval_policy])
+        )
 
     def list(
         self, status: State | str | None = None, *, agent_id: str = ""
