@@ -13,9 +13,9 @@ from pathlib import Path
 
 from prowess.evaluation.scanning import (
     Figures,
-    Group,
     Label,
-    Sample,
+    LabelGroup,
+    LabelledSkill,
     SampleSet,
     Trial,
     seven_rules,
@@ -30,7 +30,7 @@ from prowess.wire.safety import figures as shown
 _HEADS = ("n", "critical %", "95 %", "any %", "ms", "p95")
 
 
-def ours(sample: Sample, profile: Profile) -> Trial:
+def ours(sample: LabelledSkill, profile: Profile) -> Trial:
     """Scan one sample as a stranger would: nothing accepted and no settings."""
     return trial_of(sample, scan(sample.files, profile, ScanOptions(clock=time.perf_counter)))
 
@@ -47,7 +47,7 @@ def measure(one: SampleSet, profile: Profile) -> list[Figures]:
     ]
 
 
-def cells(group: Group, found: Figures) -> tuple[str, ...]:
+def cells(group: LabelGroup, found: Figures) -> tuple[str, ...]:
     """Return the figures of one label as texts."""
     low, high = group.critical.bounds or (0.0, 0.0)
     return (

@@ -24,7 +24,7 @@ from prowess.evaluation.baselines import (
 )
 from prowess.evaluation.bench import Bench, without_examples
 from prowess.evaluation.metrics import Outcome, Summary, summarise
-from prowess.evaluation.routing import Catalogue, Evaluation
+from prowess.evaluation.routing import Evaluation, NamedSkills
 from prowess.host.evaluation import bench_folders, read_bench_folder
 from prowess.host.models.local import OnnxEncoder
 from prowess.wire.routing import summary as shown
@@ -48,7 +48,7 @@ class Table:
     def rows(self, bench: Bench) -> dict[str, list[Outcome]]:
         """Return the outcomes of each way on one set."""
         skills = [without_examples(skill) for skill in bench.skills]
-        catalogue = Catalogue.of(self.runtime.routing.index_of(skills), lambda skill: skill.id)
+        catalogue = NamedSkills.of(self.runtime.routing.index_of(skills), lambda skill: skill.id)
         encoder = self.plain or self.runtime.routing.needed_encoder()
         label = "MiniLM, description" if self.plain else "our encoder, description"
         simpler: dict[str, Baseline] = {
@@ -65,11 +65,11 @@ class Table:
             found["prowess, reranked"] = self.reranked(catalogue, bench)
         if any(skill.fields.get("examples") for skill in bench.skills):
             whole = self.runtime.routing.index_of(bench.skills)
-            told = Catalogue.of(whole, lambda skill: skill.id)
+            told = NamedSkills.of(whole, lambda skill: skill.id)
             found["prowess, with its examples"] = self.evaluation.run(told, bench.cases)
         return found
 
-    def reranked(self, catalogue: Catalogue, bench: Bench) -> list[Outcome]:
+    def reranked(self, catalogue: NamedSkills, bench: Bench) -> list[Outcome]:
         """Run with a cross-encoder over the first ten."""
         config = self.runtime.config.path
         Path(config).write_text(json.dumps({"skills": {"routing": {"rerank": str(self.rerank)}}}))

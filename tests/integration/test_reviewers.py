@@ -29,11 +29,11 @@ from prowess.host.processes.children import ChildProcesses
 from prowess.runtime.workshop.review import (
     Counters,
     ObservedTurn,
-    Reviewer,
-    ReviewOutcome,
+    ReviewModel,
     ReviewPorts,
-    ReviewStatus,
     TurnReviewer,
+    TurnReviewOutcome,
+    TurnReviewStatus,
 )
 from prowess.settings import ModelSettings, ReviewMode, WorkshopSettings
 from prowess.workshop.edit import Append
@@ -138,20 +138,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     opened.close()
 
 
-def endpoint(server: Server) -> Reviewer:
+def endpoint(server: Server) -> ReviewModel:
     settings = ModelSettings(endpoint=f"{server.url}/v1", name="m", key_env="MY_KEY")
     return EndpointReviewer(settings, {"MY_KEY": KEY})
 
 
-def openai(_server: Server) -> Reviewer:
+def openai(_server: Server) -> ReviewModel:
     return ProviderReviewer("openai-chat:m")
 
 
-def anthropic(_server: Server) -> Reviewer:
+def anthropic(_server: Server) -> ReviewModel:
     return ProviderReviewer("anthropic:claude-sonnet-5")
 
 
-Opened = Callable[[Server], Reviewer]
+Opened = Callable[[Server], ReviewModel]
 KINDS = pytest.mark.parametrize(
     ("opened", "wrap"),
     [(endpoint, as_chat), (openai, as_chat), (anthropic, as_message)],
@@ -160,7 +160,7 @@ KINDS = pytest.mark.parametrize(
 EACH = pytest.mark.parametrize("opened", [endpoint, openai, anthropic])
 
 
-def problem_of(reviewer: Reviewer, seconds: float = 10.0) -> str:
+def problem_of(reviewer: ReviewModel, seconds: float = 10.0) -> str:
     with pytest.raises(ModelError) as caught:
         reviewer.ask("Be brief.", "Why?", seconds)
     assert KEY not in "".join(traceback.format_exception(caught.value))
@@ -442,7 +442,7 @@ class Kept:
         self.counters = counters
 
 
-def review(reviewer: Reviewer, timeout_ms: int = 20_000) -> ReviewOutcome:
+def review(reviewer: ReviewModel, timeout_ms: int = 20_000) -> TurnReviewOutcome:
     settings = WorkshopSettings(
         selected=True, review_mode=ReviewMode.LLM, review_timeout_ms=timeout_ms
     )
@@ -466,7 +466,7 @@ def test_a_review_by_a_server_leads_to_a_suggestion(
 
     outcome = review(opened(server))
 
-    assert outcome.status is ReviewStatus.FOUND
+    assert outcome.status is TurnReviewStatus.FOUND
     assert outcome.suggestion is not None
     assert outcome.suggestion.skill == "release-notes"
     assert isinstance(outcome.suggestion.edit, Append)
@@ -481,7 +481,7 @@ def test_a_review_by_a_server_that_drips_ends_in_time(server: Server, opened: Op
 
     outcome = review(opened(server), timeout_ms=600)
 
-    assert outcome.status is ReviewStatus.FAILED
+    assert outcome.status is TurnReviewStatus.FAILED
     assert outcome.note.startswith("reviewer skipped: ")
     assert time.monotonic() - begun < 60
 
@@ -491,7 +491,7 @@ def test_a_review_by_a_program_leads_to_a_suggestion(tmp_path: Path) -> None:
 
     outcome = review(command(argv))
 
-    assert outcome.status is ReviewStatus.FOUND
+    assert outcome.status is TurnReviewStatus.FOUND
 
 
 def test_a_review_by_a_program_that_prints_html_is_skipped(tmp_path: Path) -> None:

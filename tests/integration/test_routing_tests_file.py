@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import StoreError, SuiteError
-from prowess.evaluation.routing import MOST_TESTS, RoutingTest, RoutingTests, Tools
+from prowess.evaluation.routing import MOST_TESTS, RoutingTest, RoutingTestPorts, RoutingTests
 from prowess.host.evaluation import read_suites
 from prowess.host.store.saved_tests import RoutingTestsFile
 from prowess.testing import make_skill, open_memory
@@ -88,7 +88,7 @@ def test_a_state_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 
 def _tests(tmp_path: Path) -> RoutingTests:
     ids = iter(range(10_000))
-    tools = Tools(
+    tools = RoutingTestPorts(
         store=RoutingTestsFile(str(tmp_path)),
         now=lambda: 7.0,
         seconds=lambda: 0.0,

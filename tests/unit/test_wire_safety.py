@@ -1,6 +1,6 @@
 """The JSON of the scanner: names that clients rely on, and nothing that cannot be seen."""
 
-from prowess.evaluation.scanning import Label, Sample, Trial, tabulate
+from prowess.evaluation.scanning import Label, LabelledSkill, Trial, tabulate
 from prowess.runtime.scan import Scanned, Target, failed
 from prowess.safety.model import (
     Confidence,
@@ -104,7 +104,7 @@ def test_an_acceptance_of_another_scanner_has_lapsed() -> None:
 
 
 def test_figures_are_in_percent_and_have_their_bounds() -> None:
-    sample = Sample("x", Label.MALICIOUS, "c", {})
+    sample = LabelledSkill("x", Label.MALICIOUS, "c", {})
 
     shown = wire_safety.figures(tabulate("s", "m", [Trial(sample, {"r": Level.CRITICAL})]))
 

@@ -13,7 +13,7 @@ from prowess.cli.render import Cell, Column, ProgressBar, print_json, print_tabl
 from prowess.errors import PathError, SuiteError
 from prowess.evaluation.bench import without_examples
 from prowess.evaluation.metrics import Outcome, Summary, collisions, confusion, summarise
-from prowess.evaluation.routing import BASELINES, OURS, Catalogue, Evaluation, calibrate
+from prowess.evaluation.routing import BASELINES, OURS, Evaluation, NamedSkills, calibrate
 from prowess.evaluation.suites import Case, Suite
 from prowess.host.evaluation import bench_folders, read_bench_folder, read_suites
 from prowess.host.sources.roots import find_named
@@ -340,13 +340,13 @@ def _run_suite(plan: _Plan, suite: Suite, inside: str | None, result: _Result) -
         result.baselines.setdefault(kind, []).extend(answers)
 
 
-def _catalogue(plan: _Plan, folder: str | None) -> Catalogue:
+def _catalogue(plan: _Plan, folder: str | None) -> NamedSkills:
     """Return the skills of `folder`, ready or not, else those that the agent may use."""
     found = _skills_in(plan.runtime, folder) if folder is not None else ()
     routing = plan.runtime.routing
     if found:
-        return Catalogue.of(routing.index_of(found, plan.bar), lambda skill: skill.name)
-    return Catalogue.of(routing.index(plan.agent, plan.bar), lambda skill: skill.name)
+        return NamedSkills.of(routing.index_of(found, plan.bar), lambda skill: skill.name)
+    return NamedSkills.of(routing.index(plan.agent, plan.bar), lambda skill: skill.name)
 
 
 def _skills_in(runtime: Runtime, folder: str) -> tuple[Skill, ...]:
@@ -361,7 +361,7 @@ def _skills_in(runtime: Runtime, folder: str) -> tuple[Skill, ...]:
     return tuple(merge(skills, settings.load.precedence).winners.values())
 
 
-def _runnable(suite: Suite, catalogue: Catalogue, problems: list[str]) -> list[Case]:
+def _runnable(suite: Suite, catalogue: NamedSkills, problems: list[str]) -> list[Case]:
     """Return the cases whose skills are there; a case for a missing one could only fail."""
     there, cases = set(catalogue.names), []
     for case in suite.cases:
@@ -425,7 +425,7 @@ def _bench(plan: _Plan, path: str, *, plain: bool) -> list[BenchRow]:
         bench = read_bench_folder(folder)
         skills = [without_examples(skill) if plain else skill for skill in bench.skills]
         index = plan.runtime.routing.index_of(skills, plan.bar)
-        catalogue = Catalogue.of(index, lambda skill: skill.id)
+        catalogue = NamedSkills.of(index, lambda skill: skill.id)
         found = plan.evaluation.compare(catalogue, bench.cases, plan.baselines, plan.bar)
         rows += [
             BenchRow(bench.name, method, summarise(outcomes), bench.problems * (method == OURS))

@@ -37,14 +37,14 @@ _PRECISION_COUNTS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class NamedSkills:
     """The skills of an evaluation and the names by which its cases call them."""
 
     index: SkillIndex
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, index: SkillIndex, called: Callable[[Skill], str]) -> "Catalogue":
+    def of(cls, index: SkillIndex, called: Callable[[Skill], str]) -> "NamedSkills":
         """Name the skills of an index as the cases do."""
         return cls(index=index, names=tuple(called(skill) for skill in index.skills))
 
@@ -65,7 +65,7 @@ class Evaluation:
         self._routing, self._seconds = routing, seconds
 
     def run(
-        self, catalogue: Catalogue, cases: Sequence[Case], progress: Progress | None = None
+        self, catalogue: NamedSkills, cases: Sequence[Case], progress: Progress | None = None
     ) -> list[Outcome]:
         """Return what routing answers in each case."""
         choice = self._routing.choice()
@@ -73,7 +73,7 @@ class Evaluation:
 
     def compare(
         self,
-        catalogue: Catalogue,
+        catalogue: NamedSkills,
         cases: Sequence[Case],
         kinds: Sequence[str],
         progress: Progress | None = None,
@@ -91,7 +91,7 @@ class Evaluation:
 
     def run_baseline(
         self,
-        catalogue: Catalogue,
+        catalogue: NamedSkills,
         cases: Sequence[Case],
         baseline: Baseline,
         progress: Progress | None = None,
@@ -106,7 +106,7 @@ class Evaluation:
 
         return self._each(cases, answer, progress)
 
-    def baseline(self, kind: str, catalogue: Catalogue) -> Baseline:
+    def baseline(self, kind: str, catalogue: NamedSkills) -> Baseline:
         """Return one of `BASELINES` over the skills of a catalogue.
 
         Raises:
@@ -146,7 +146,7 @@ class Evaluation:
                 progress("routing cases", done, len(cases))
         return outcomes
 
-    def _answer(self, catalogue: Catalogue, case: Case, choice: router.RouteChoice) -> _Answer:
+    def _answer(self, catalogue: NamedSkills, case: Case, choice: router.RouteChoice) -> _Answer:
         index = catalogue.index
         query = router.read(case.prompt)
         settled = router.outright(index, query, choice)
@@ -257,7 +257,7 @@ class TestRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class RoutingTestPorts:
     """What the tests need from the world."""
 
     store: RoutingTestStore
@@ -271,7 +271,7 @@ class RoutingTests:
     """Adds, lists, removes and runs the tests."""
 
     def __init__(
-        self, skills: SkillsService, routing: Callable[[], RoutingService], tools: Tools
+        self, skills: SkillsService, routing: Callable[[], RoutingService], tools: RoutingTestPorts
     ) -> None:
         self._skills, self._routing, self._tools = skills, routing, tools
         self._store = tools.store
@@ -336,7 +336,7 @@ class RoutingTests:
         if not tests:
             return []
         routing = self._routing()
-        catalogue = Catalogue.of(routing.index(agent), lambda skill: skill.name)
+        catalogue = NamedSkills.of(routing.index(agent), lambda skill: skill.name)
         there = set(catalogue.names)
         runnable = [one for one in tests if not one.should or not one.skill or one.skill in there]
         evaluation = Evaluation(routing, self._tools.seconds)

@@ -30,7 +30,7 @@ class Label(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LabelledSkill:
     """One labelled skill."""
 
     id: str
@@ -44,14 +44,14 @@ class SampleSet:
     """The samples of one file."""
 
     name: str
-    samples: tuple[Sample, ...]
+    samples: tuple[LabelledSkill, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What a scanner said of one sample: the heaviest level of each rule that it met."""
 
-    sample: Sample
+    sample: LabelledSkill
     rules: Mapping[str, Level]
     failed: bool = False
     took_ms: float | None = None
@@ -93,7 +93,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LabelGroup:
     """The samples of one label, or of one category of it."""
 
     label: Label
@@ -108,8 +108,8 @@ class Figures:
 
     name: str
     method: str
-    groups: tuple[Group, ...]
-    categories: tuple[Group, ...]
+    groups: tuple[LabelGroup, ...]
+    categories: tuple[LabelGroup, ...]
     # For honest samples: rule -> how many of them it met, by level.
     on_benign: Mapping[str, Mapping[Level, int]]
     wrong: tuple[Trial, ...]
@@ -117,12 +117,12 @@ class Figures:
     ms_median: float | None
     ms_p95: float | None
 
-    def group(self, label: Label) -> Group | None:
+    def group(self, label: Label) -> LabelGroup | None:
         """Return the samples of a label, where the set has any."""
         return next((group for group in self.groups if group.label is label), None)
 
 
-def trial_of(sample: Sample, report: ScanReport) -> Trial:
+def trial_of(sample: LabelledSkill, report: ScanReport) -> Trial:
     """Return what matters of a report for the figures."""
     rules: dict[str, Level] = {}
     for finding in report.findings:
@@ -131,7 +131,7 @@ def trial_of(sample: Sample, report: ScanReport) -> Trial:
     return Trial(sample, rules, report.verdict is ScanVerdict.ERROR, report.took_ms)
 
 
-def seven_rules(sample: Sample, clock: Callable[[], float]) -> Trial:
+def seven_rules(sample: LabelledSkill, clock: Callable[[], float]) -> Trial:
     """Try the seven rules as first written down, on the text as it stands."""
     begun = clock()
     rules: dict[str, Level] = {}
@@ -206,8 +206,8 @@ _PLAIN: Mapping[str, Callable[[Figures], float | None]] = {
 FIGURES = (*_SHARES, *_PLAIN)
 
 
-def _group(label: Label, category: str, trials: Sequence[Trial]) -> Group:
-    return Group(
+def _group(label: Label, category: str, trials: Sequence[Trial]) -> LabelGroup:
+    return LabelGroup(
         label,
         category,
         Share(sum(trial.is_critical for trial in trials), len(trials)),

@@ -116,7 +116,7 @@ class Say(Step):
     session: Text = DEFAULT_SESSION
 
 
-class Call(Step):
+class CallTool(Step):
     """The agent calls the tool; without a result or an error it must only be answered."""
 
     call: dict[str, Any]
@@ -126,7 +126,7 @@ class Call(Step):
     error: Text | None = None
 
     @model_validator(mode="after")
-    def _check_one(self) -> "Call":
+    def _check_one(self) -> "CallTool":
         if self.result is not None and self.error is not None:
             raise ValueError("a call has a result or an error, not both")
         return self
@@ -154,7 +154,7 @@ class _Asked(_Model):
     lacks: list[Text] = []
 
 
-class Wanted(_Model):
+class Expected(_Model):
     """What is to be seen; what is not given is not looked at."""
 
     proposals: list[dict[str, Any]] | None = None
@@ -166,7 +166,7 @@ class Wanted(_Model):
     reviewer: _Asked = _Asked()
 
     @model_validator(mode="after")
-    def _check_some(self) -> "Wanted":
+    def _check_some(self) -> "Expected":
         if not self.model_fields_set:
             raise ValueError("expects nothing")
         return self
@@ -175,7 +175,7 @@ class Wanted(_Model):
 class Expect(Step):
     """Somebody looks at what came of it."""
 
-    expect: Wanted
+    expect: Expected
 
 
 _KINDS: Mapping[str, type[Step]] = {
@@ -183,7 +183,7 @@ _KINDS: Mapping[str, type[Step]] = {
     "file": WriteFile,
     "reviewer": Reply,
     "turn": Say,
-    "call": Call,
+    "call": CallTool,
     "expect": Expect,
 }
 
@@ -282,7 +282,7 @@ def _find_gaps(steps: Sequence[Step]) -> Iterator[Problem]:
         yield Problem(steps[-1].line, "expects nothing: add a step with `expect`")
     known: set[str] = set()
     for step in steps:
-        if isinstance(step, Call):
+        if isinstance(step, CallTool):
             for name in names_in(step.call):
                 if name not in known:
                     text = f"${{{name}}} has no value yet: name it in an earlier result or expect"
@@ -293,10 +293,10 @@ def _find_gaps(steps: Sequence[Step]) -> Iterator[Problem]:
 
 
 def _checks(step: Step) -> bool:
-    return isinstance(step, Call) and (step.result is not None or step.error is not None)
+    return isinstance(step, CallTool) and (step.result is not None or step.error is not None)
 
 
-_MODELS: tuple[type[_Model], ...] = (*_KINDS.values(), Wanted, FileWanted, _Asked, _Document)
+_MODELS: tuple[type[_Model], ...] = (*_KINDS.values(), Expected, FileWanted, _Asked, _Document)
 _KEYS = tuple(
     field.alias or name for model in _MODELS for name, field in model.model_fields.items()
 )

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from prowess.errors import PathError, SuiteError
 from prowess.evaluation.bench import Bench, read_bench
-from prowess.evaluation.scanning import Label, Sample, SampleSet
+from prowess.evaluation.scanning import Label, LabelledSkill, SampleSet
 from prowess.evaluation.scenarios import Broken, Problem, Scenario, read_scenario
 from prowess.evaluation.suites import Problems, Suite, read_suite
 from prowess.host.files.read import Content, is_path, read_bounded
@@ -346,7 +346,7 @@ def read_set(path: str) -> SampleSet:
     return SampleSet(os.path.basename(path).partition(".")[0], samples)
 
 
-def _sample(line: bytes, where: str) -> Sample:
+def _sample(line: bytes, where: str) -> LabelledSkill:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -360,7 +360,7 @@ def _sample(line: bytes, where: str) -> Sample:
         raise SuiteError(where, f"has no label: one of {', '.join(Label)}.") from error
     category = str(value.get("category") or "uncategorised")
     content = {path: _bytes_sets(data, f"{where}: {path}") for path, data in files.items()}
-    return Sample(str(value.get("id") or where), label, category, content)
+    return LabelledSkill(str(value.get("id") or where), label, category, content)
 
 
 def _bytes_sets(data: object, where: str) -> bytes:

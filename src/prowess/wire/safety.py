@@ -11,7 +11,7 @@ from prowess.safety.rules.table import read_examples
 from prowess.wire.skills import Json
 
 if TYPE_CHECKING:
-    from prowess.evaluation.scanning import Figures, Group, Share, Trial
+    from prowess.evaluation.scanning import Figures, LabelGroup, Share, Trial
 
 
 def scans(found: Sequence[Scanned]) -> Json:
@@ -154,7 +154,7 @@ def figures(value: "Figures") -> Json:
     }
 
 
-def _group(value: "Group") -> Json:
+def _group(value: "LabelGroup") -> Json:
     return {"n": value.critical.of, "critical": _share(value.critical), "any": _share(value.any)}
 
 

@@ -17,8 +17,8 @@ from prowess.wire.skills import Json
 from prowess.workshop.proposal import Actor, Event, EventKind, Proposal, Source, State
 
 if TYPE_CHECKING:
-    from prowess.runtime.workshop.explain import Answer as Explained
     from prowess.runtime.workshop.explain import Situation
+    from prowess.runtime.workshop.explain import SymptomAnswer as Explained
     from prowess.runtime.workshop.ports import Answer, Decided, History
     from prowess.workshop.edit import Edit
 

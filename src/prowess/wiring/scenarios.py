@@ -27,16 +27,16 @@ from prowess.errors import ProposalError, ProwessError
 from prowess.evaluation.scenarios import (
     DEFAULT_SESSION,
     PLUGIN,
-    Call,
+    CallTool,
     Configure,
     Expect,
+    Expected,
     FileWanted,
     Mismatch,
     Reply,
     Say,
     Scenario,
     Step,
-    Wanted,
     WriteFile,
     fill,
     find_missing,
@@ -66,7 +66,7 @@ sys.stdout.buffer.write(reply.read_bytes())
 """
 
 
-class Outcome(StrEnum):
+class StepOutcome(StrEnum):
     """How a step went."""
 
     PASSED = "passed"
@@ -80,7 +80,7 @@ class StepResult:
     """How one step went, and what was not as it should be."""
 
     step: Step
-    outcome: Outcome
+    outcome: StepOutcome
     mismatches: tuple[Mismatch, ...] = ()
 
 
@@ -96,7 +96,7 @@ class Played:
     @property
     def passed(self) -> bool:
         """True where every step went as it should."""
-        return all(result.outcome is Outcome.PASSED for result in self.results)
+        return all(result.outcome is StepOutcome.PASSED for result in self.results)
 
 
 def run_scenarios(
@@ -136,19 +136,19 @@ def _play(scenario: Scenario, log: "_Log", *, keep: bool) -> Played:
 
 
 def _play_steps(steps: Sequence[Step], stage: "_Stage") -> Iterator[StepResult]:
-    outcome = Outcome.PASSED
+    outcome = StepOutcome.PASSED
     for step in steps:
-        if outcome is not Outcome.PASSED:
-            outcome = Outcome.NOT_REACHED
+        if outcome is not StepOutcome.PASSED:
+            outcome = StepOutcome.NOT_REACHED
             yield StepResult(step=step, outcome=outcome)
             continue
         found = _find_mismatches(stage, step)
-        outcome = Outcome.FAILED if found else Outcome.PASSED
+        outcome = StepOutcome.FAILED if found else StepOutcome.PASSED
         yield StepResult(step=step, outcome=outcome, mismatches=found)
-    unused = stage.find_unused_replies() if outcome is Outcome.PASSED else ()
+    unused = stage.find_unused_replies() if outcome is StepOutcome.PASSED else ()
     if unused:
         end = Step(title="Every reply of the reviewer was used")
-        yield StepResult(step=end, outcome=Outcome.FAILED, mismatches=unused)
+        yield StepResult(step=end, outcome=StepOutcome.FAILED, mismatches=unused)
 
 
 def _find_mismatches(stage: "_Stage", step: Step) -> tuple[Mismatch, ...]:
@@ -188,7 +188,7 @@ class _Stage:
             WriteFile: self._write,
             Reply: self._reply,
             Say: self._say,
-            Call: self._call,
+            CallTool: self._call,
             Expect: self._expect,
         }
         _write(folder / "reviewer" / "reviewer.py", _REVIEWER)
@@ -239,7 +239,7 @@ class _Stage:
             wanted = f"at most {most}, one for each reply"
             yield Mismatch("questions to the reviewer", wanted, str(asked))
 
-    def _call(self, step: Call) -> list[Mismatch]:
+    def _call(self, step: CallTool) -> list[Mismatch]:
         arguments = {name: fill(value, self._names) for name, value in step.call.items()}
         try:
             with self._runtime.run(session=self._session, process_wide=False) as run:
@@ -279,6 +279,7 @@ class _Stage:
         found += [Mismatch("snapshot", expected, named) for expected in gone]
         return [*found, *self._check_log(wanted), *self._check_questions(wanted)]
 
+    # A file of a scenario is `true`, `false` or an object.
     def _check_file(self, path: str, wanted: bool | FileWanted) -> Iterator[Mismatch]:  # noqa: FBT001
         whole = self._folder / "work" / path
         content = whole.read_bytes() if whole.is_file() else None
@@ -295,7 +296,7 @@ class _Stage:
             if content != body.encode():
                 yield Mismatch(path, f"exactly {quote(body)}", quote(text))
 
-    def _check_log(self, wanted: Wanted) -> Iterator[Mismatch]:
+    def _check_log(self, wanted: Expected) -> Iterator[Mismatch]:
         if wanted.log is None:
             return
         lines = self._log.lines()
@@ -304,7 +305,7 @@ class _Stage:
         if gone is not None:
             yield Mismatch("log", quote(gone), quote(list(news)))
 
-    def _check_questions(self, wanted: Wanted) -> Iterator[Mismatch]:
+    def _check_questions(self, wanted: Expected) -> Iterator[Mismatch]:
         questions, asked = self._read_questions(), wanted.reviewer.asked
         if asked is not None and asked != len(questions):
             yield Mismatch("reviewer", f"asked {asked} times", f"asked {len(questions)} times")

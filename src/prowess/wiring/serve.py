@@ -26,7 +26,7 @@ from starlette.applications import Starlette
 
 from prowess import __version__
 from prowess.errors import GatewayStartError
-from prowess.evaluation.routing import RoutingTests, Tools
+from prowess.evaluation.routing import RoutingTestPorts, RoutingTests
 from prowess.gateway.app import build_app
 from prowess.gateway.calls import Client, ClientScope
 from prowess.gateway.dispatch import MethodTable
@@ -154,7 +154,7 @@ def open_studio(runtime: Runtime) -> StudioServices:
     store = RoutingTestsFile(runtime.folders.state)
     # Made before there are threads: two first calls at once would make two of it.
     routing = runtime.routing
-    tools = Tools(
+    tools = RoutingTestPorts(
         store=store,
         now=time.time,
         seconds=time.perf_counter,

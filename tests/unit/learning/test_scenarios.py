@@ -9,7 +9,7 @@ from tests.rows import each_row
 
 from prowess.evaluation.scenarios import (
     Broken,
-    Call,
+    CallTool,
     Configure,
     Expect,
     FileWanted,
@@ -61,7 +61,7 @@ steps:
 
     assert isinstance(found, Scenario)
     assert (found.name, found.title, found.summary) == ("story", "A story", "What it shows.")
-    kinds = [Configure, WriteFile, Reply, Say, Call, Expect]
+    kinds = [Configure, WriteFile, Reply, Say, CallTool, Expect]
     assert [type(step) for step in found.steps] == kinds
     assert (found.steps[0].title, found.steps[0].line) == ("The operator", 4)
     assert (found.steps[1].title, found.steps[1].line) == ("then: file", 6)
@@ -84,8 +84,8 @@ def test_a_call_has_a_result_or_an_error() -> None:
         {**call, "result": {"status": "..."}}, {**call, "error": "no, no", "by": "person"}
     ).steps
 
-    assert isinstance(answered, Call)
-    assert isinstance(refused, Call)
+    assert isinstance(answered, CallTool)
+    assert isinstance(refused, CallTool)
     assert (answered.result, answered.error, answered.by) == ({"status": "..."}, None, None)
     assert (refused.result, refused.error, refused.by) == (None, "no, no", "person")
 

@@ -6,7 +6,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.errors import ProposalInputError
-from prowess.runtime.workshop.drafts import Part, Wording, reword, wording_of
+from prowess.runtime.workshop.drafts import Wording, WordingPart, reword, wording_of
 from prowess.workshop.edit import Append, Create, Edit, Replace, edited
 from prowess.workshop.proposal import Change, Proposal, Source, State
 
@@ -31,16 +31,18 @@ def _proposal(edit: Edit | None, page: bytes | None) -> Proposal:
 @each_row(
     ("edit", "page", "wanted"),
     [
-        (NEW, None, Wording(part=Part.SKILL, text=NEW.body, description="Packs boxes.")),
-        (NEW, PAGE, Wording(part=Part.MERGE, text=NEW.body)),
-        (ADD, PAGE, Wording(part=Part.ADDITION, text="- Wet boxes.", section="Pitfalls")),
+        (NEW, None, Wording(part=WordingPart.SKILL, text=NEW.body, description="Packs boxes.")),
+        (NEW, PAGE, Wording(part=WordingPart.MERGE, text=NEW.body)),
+        (ADD, PAGE, Wording(part=WordingPart.ADDITION, text="- Wet boxes.", section="Pitfalls")),
         (ADD, None, Wording(
-            part=Part.SECTION, text="- Wet boxes.", section="Pitfalls", description="A lesson")),
+            part=WordingPart.SECTION, text="- Wet boxes.", section="Pitfalls",
+            description="A lesson")),
         (PHRASE, PAGE, Wording(
-            part=Part.PHRASE, text=PHRASE.new_text, old_text=PHRASE.old_text,
+            part=WordingPart.PHRASE, text=PHRASE.new_text, old_text=PHRASE.old_text,
             description="Packs boxes.")),
         (ALL, PAGE, Wording(
-            part=Part.WHOLE, text=ALL.new_text, old_text=ALL.old_text, description="Packs boxes.")),
+            part=WordingPart.WHOLE, text=ALL.new_text, old_text=ALL.old_text,
+            description="Packs boxes.")),
     ],
 )  # fmt: skip
 def test_what_can_be_changed_is_what_was_asked_for(

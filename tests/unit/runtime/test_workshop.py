@@ -17,7 +17,7 @@ from prowess.errors import (
     ProposalUnsafeError,
     WorkshopDisabledError,
 )
-from prowess.runtime.workshop.ports import Counted, Listed, Written
+from prowess.runtime.workshop.ports import Counted, ListedProposals, Written
 from prowess.runtime.workshop.service import TurnSeen
 from prowess.settings import ApprovalPolicy, WorkshopSettings
 from prowess.workshop.edit import Append
@@ -236,9 +236,9 @@ def test_the_tool_counts_and_lists(world: World) -> None:
     assert world.call("") == Counted(
         workspace=WORKSPACE, counts={State.PENDING: 1, State.QUARANTINED: 1}
     )
-    assert world.call("list_pending") == Listed((good,))
-    assert world.call("list_pending", status="applied") == Listed(())
-    assert world.call("list_quarantine") == Listed((bad,))
+    assert world.call("list_pending") == ListedProposals((good,))
+    assert world.call("list_pending", status="applied") == ListedProposals(())
+    assert world.call("list_quarantine") == ListedProposals((bad,))
     assert world.proposed("inspect", id=f" {good.id} ") == good
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from prowess.runtime.workshop.explain import (
-    Answer,
     Situation,
+    SymptomAnswer,
     Visibility,
     answers,
     switched_off,
@@ -20,7 +20,7 @@ ON = WorkshopSettings(selected=True)
 WELL = Situation(settings=ON, counts={})
 
 
-def _answer(seen: Situation, word: str) -> Answer:
+def _answer(seen: Situation, word: str) -> SymptomAnswer:
     (found,) = (one for one in answers(seen) if word in one.symptom)
     return found
 

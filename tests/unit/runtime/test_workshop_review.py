@@ -15,10 +15,10 @@ from prowess.runtime.workshop.review import (
     MOST_RETRIES,
     Counters,
     ObservedTurn,
-    ReviewOutcome,
     ReviewPorts,
-    ReviewStatus,
     TurnReviewer,
+    TurnReviewOutcome,
+    TurnReviewStatus,
 )
 from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.workshop.edit import Append
@@ -26,7 +26,7 @@ from prowess.workshop.edit import Append
 NOTHING = '{"action": "none"}'
 SOMETHING = '{"action": "append", "skillName": "notes", "body": "- Sort by date."}'
 KEY = "sk-ant-api03-abcdefghijklmnop1234"
-IDLE = ReviewOutcome()
+IDLE = TurnReviewOutcome()
 SETTINGS = WorkshopSettings(
     selected=True, review_interval=3, review_min_tool_calls=5, review_timeout_ms=20_000
 )
@@ -109,7 +109,7 @@ class Scene:
     def counters(self) -> Counters:
         return self.kept.load("/work")
 
-    def turn(self, calls: int = 0, *, hit: bool = False, text: str = "Sort.") -> ReviewOutcome:
+    def turn(self, calls: int = 0, *, hit: bool = False, text: str = "Sort.") -> TurnReviewOutcome:
         turn = ObservedTurn(lines=[("user", text)], tool_calls=calls)
         return self.reviewer.observe(turn, hit=hit)
 
@@ -123,7 +123,7 @@ def test_the_model_is_asked_after_so_many_turns() -> None:
 
     outcomes = [scene.turn() for _ in range(7)]
 
-    nothing = ReviewOutcome(status=ReviewStatus.NOTHING, note="reviewer found no update")
+    nothing = TurnReviewOutcome(status=TurnReviewStatus.NOTHING, note="reviewer found no update")
     assert outcomes == [IDLE, IDLE, nothing, IDLE, IDLE, nothing, IDLE]
     assert len(model.asked) == 2
     assert nothing.log_line == "skill-workshop: reviewer found no update"
@@ -135,18 +135,18 @@ def test_the_model_is_asked_after_so_many_tool_calls() -> None:
 
     statuses = [scene.turn(calls).status for calls in (4, 1, 4, 0, 5)]
 
-    idle, nothing = ReviewStatus.IDLE, ReviewStatus.NOTHING
+    idle, nothing = TurnReviewStatus.IDLE, TurnReviewStatus.NOTHING
     assert statuses == [idle, nothing, idle, idle, nothing]
     assert scene.counters == Counters(last_review_at=77.0)
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
-    [(LLM, ReviewStatus.NOTHING), (SETTINGS, ReviewStatus.IDLE)],
+    [(LLM, TurnReviewStatus.NOTHING), (SETTINGS, TurnReviewStatus.IDLE)],
     ids=["llm", "hybrid"],
 )
 def test_a_correction_is_enough_where_no_phrases_are_looked_for(
-    settings: WorkshopSettings, expected: ReviewStatus
+    settings: WorkshopSettings, expected: TurnReviewStatus
 ) -> None:
     assert Scene(Model(NOTHING), settings).turn(hit=True).status is expected
 
@@ -192,7 +192,7 @@ def test_a_change_of_the_settings_holds_from_the_next_turn() -> None:
     scene.settings = WorkshopSettings(selected=True, review_interval=2)
 
     assert before == IDLE
-    assert scene.turn().status is ReviewStatus.NOTHING
+    assert scene.turn().status is TurnReviewStatus.NOTHING
 
 
 @given(st.lists(st.integers(min_value=-2, max_value=6), max_size=30))
@@ -203,7 +203,7 @@ def test_no_turn_is_lost_or_counted_twice(calls: list[int]) -> None:
     for number in calls:
         turns, tools = turns + 1, tools + max(number, 0)
         is_due = turns >= 3 or tools >= 5
-        assert (scene.turn(number).status is ReviewStatus.NOTHING) == is_due
+        assert (scene.turn(number).status is TurnReviewStatus.NOTHING) == is_due
         if is_due:
             turns = tools = 0
         assert (scene.counters.turns, scene.counters.tool_calls) == (turns, tools)
@@ -266,7 +266,7 @@ def test_what_the_model_suggests_is_handed_on() -> None:
 
     outcome = scene.turn(5)
 
-    assert outcome.status is ReviewStatus.FOUND
+    assert outcome.status is TurnReviewStatus.FOUND
     assert outcome.note == outcome.log_line == ""
     assert outcome.suggestion is not None
     assert outcome.suggestion.skill == "notes"
@@ -291,7 +291,9 @@ def test_a_review_that_fails_is_said_and_keeps_what_was_counted(
 
     outcome = scene.turn(6)
 
-    assert outcome == ReviewOutcome(status=ReviewStatus.FAILED, note=f"reviewer skipped: {why}")
+    assert outcome == TurnReviewOutcome(
+        status=TurnReviewStatus.FAILED, note=f"reviewer skipped: {why}"
+    )
     assert outcome.log_line == f"skill-workshop: reviewer skipped: {why}"
     assert scene.counters == Counters(turns=1, tool_calls=6, failures=1)
 
@@ -304,8 +306,8 @@ def test_a_review_that_failed_is_made_up_for_at_the_next_turn() -> None:
     between = scene.reviewer.observe(failed_turn)
     second = scene.turn()
 
-    assert (first.status, between) == (ReviewStatus.FAILED, IDLE)
-    assert second.status is ReviewStatus.FOUND
+    assert (first.status, between) == (TurnReviewStatus.FAILED, IDLE)
+    assert second.status is TurnReviewStatus.FOUND
     assert scene.counters == Counters(last_review_at=77.0)
 
 
@@ -314,8 +316,8 @@ def test_a_correction_that_nobody_heard_is_not_forgotten() -> None:
 
     first, second = scene.turn(hit=True), scene.turn()
 
-    assert first.status is ReviewStatus.FAILED
-    assert second.status is ReviewStatus.FOUND
+    assert first.status is TurnReviewStatus.FAILED
+    assert second.status is TurnReviewStatus.FOUND
 
 
 def test_after_three_retries_counting_begins_anew_and_that_is_said() -> None:
@@ -325,8 +327,8 @@ def test_after_three_retries_counting_begins_anew_and_that_is_said() -> None:
 
     outcomes = [scene.turn(5), *(scene.turn() for _ in range(MOST_RETRIES)), scene.turn()]
 
-    failed, given_up = ReviewStatus.FAILED, ReviewStatus.GIVEN_UP
-    assert [one.status for one in outcomes] == [failed] * 3 + [given_up, ReviewStatus.IDLE]
+    failed, given_up = TurnReviewStatus.FAILED, TurnReviewStatus.GIVEN_UP
+    assert [one.status for one in outcomes] == [failed] * 3 + [given_up, TurnReviewStatus.IDLE]
     assert outcomes[3].log_line == (
         "skill-workshop: reviewer skipped: the reply holds no JSON object"
         " (given up after 4 times in a row; counting begins anew)"
@@ -340,7 +342,7 @@ def test_only_failures_in_a_row_count() -> None:
 
     statuses = [scene.turn(hit=True).status for _ in range(7)]
 
-    assert ReviewStatus.GIVEN_UP not in statuses
+    assert TurnReviewStatus.GIVEN_UP not in statuses
 
 
 @pytest.mark.parametrize(
@@ -415,7 +417,7 @@ def test_a_model_that_hangs_does_not_hold_the_turn() -> None:
 def test_one_review_runs_at_a_time_and_what_happens_meanwhile_is_counted() -> None:
     stuck = Stuck()
     scene = Scene(stuck)
-    outcomes: list[ReviewOutcome] = []
+    outcomes: list[TurnReviewOutcome] = []
     first = threading.Thread(target=lambda: outcomes.append(scene.turn(5)))
     first.start()
     assert stuck.asked.wait(60)
@@ -425,7 +427,7 @@ def test_one_review_runs_at_a_time_and_what_happens_meanwhile_is_counted() -> No
     first.join()
 
     assert meanwhile.note == "reviewer skipped: another review is running"
-    assert outcomes[0].status is ReviewStatus.NOTHING
+    assert outcomes[0].status is TurnReviewStatus.NOTHING
     assert scene.counters == Counters(turns=1, tool_calls=2, last_review_at=77.0)
     assert stuck.times == 1
 

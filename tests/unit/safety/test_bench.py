@@ -8,7 +8,7 @@ from prowess.evaluation.scanning import (
     FIGURES,
     Figures,
     Label,
-    Sample,
+    LabelledSkill,
     Share,
     Trial,
     figure,
@@ -20,8 +20,8 @@ from prowess.evaluation.scanning import (
 from prowess.safety.model import Confidence, Finding, Level, ScanReport, ScanVerdict
 
 
-def _sample(label: Label, name: str = "x", category: str = "c", text: str = "") -> Sample:
-    return Sample(name, label, category, {"SKILL.md": text.encode()})
+def _sample(label: Label, name: str = "x", category: str = "c", text: str = "") -> LabelledSkill:
+    return LabelledSkill(name, label, category, {"SKILL.md": text.encode()})
 
 
 def _trial(label: Label, *levels: Level, ms: float = 1.0, category: str = "c") -> Trial:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from prowess.cli.render import ProgressBar, print_text
-from prowess.cli.workshop.capture import Heard, Outcome, capture_all, heard_json, print_heard
+from prowess.cli.workshop.capture import CaptureOutcome, Heard, capture_all, heard_json, print_heard
 from prowess.cli.workshop.proposals import next_steps
 from prowess.errors import ProposalError
 from prowess.runtime.sessions import MissedCorrections, MissedLesson, SessionsReport, find_lessons
@@ -47,7 +47,7 @@ class Learned:
     """What came of one session; none where its folder is gone."""
 
     session: Session
-    outcome: Outcome | None
+    outcome: CaptureOutcome | None
     dry_run: bool
     # Whether it is only tried since the workshop is switched off.
     is_off: bool
@@ -66,7 +66,7 @@ def learn(runtime: Runtime, report: SessionsReport, agent: str, *, dry_run: bool
     bar = ProgressBar()
     for done, (folder, group) in enumerate(by_folder.items()):
         bar("learning", done, len(by_folder))
-        outcomes: Sequence[Outcome | None] = [None] * len(group)
+        outcomes: Sequence[CaptureOutcome | None] = [None] * len(group)
         opened = open_folder(runtime, folder)
         if opened is not None:
             with opened as other:
@@ -98,7 +98,7 @@ def _key(session: Session) -> str:
 
 def _hand_over(
     runtime: Runtime, group: Sequence[_Material], agent: str, *, dry_run: bool
-) -> list[Outcome]:
+) -> list[CaptureOutcome]:
     outcomes = capture_all(runtime, [one.said for one in group], agent, dry_run=dry_run)
     if any(one.lessons for one in group):
         known = runtime.workshop.list(agent_id=agent)
@@ -120,7 +120,7 @@ class _Room:
 
 
 def _add_lessons(
-    runtime: Runtime, group: Sequence[_Material], outcomes: Sequence[Outcome], room: _Room
+    runtime: Runtime, group: Sequence[_Material], outcomes: Sequence[CaptureOutcome], room: _Room
 ) -> None:
     with open_missed_corrections(runtime, room.agent, rehearse=room.dry_run) as corrections:
         for material, outcome in zip(group, outcomes, strict=True):

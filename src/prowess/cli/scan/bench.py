@@ -11,9 +11,9 @@ from prowess.cli.scan.report import FINDING
 from prowess.evaluation.scanning import (
     FIGURES,
     Figures,
-    Group,
     Label,
-    Sample,
+    LabelGroup,
+    LabelledSkill,
     SampleSet,
     Share,
     Trial,
@@ -143,7 +143,9 @@ def run_bench(
     return Measured(tuple(rows))
 
 
-def _tried(one: SampleSet, attempt: Callable[[Sample], Trial], bar: ProgressBar) -> list[Trial]:
+def _tried(
+    one: SampleSet, attempt: Callable[[LabelledSkill], Trial], bar: ProgressBar
+) -> list[Trial]:
     trials = []
     for done, sample in enumerate(one.samples):
         if done % _EACH == 0:
@@ -165,7 +167,7 @@ def _row(row: Figures) -> list[Cell]:
     ]
 
 
-def _cells(group: Group | None) -> tuple[Cell, Cell, Cell]:
+def _cells(group: LabelGroup | None) -> tuple[Cell, Cell, Cell]:
     if group is None:
         return Cell("-"), Cell("-"), Cell("-")
     return Cell(str(group.critical.of)), Cell(_wide(group.critical)), Cell(_share(group.any))

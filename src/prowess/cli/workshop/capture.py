@@ -53,7 +53,7 @@ class Heard:
 
 
 @dataclass(slots=True)
-class Outcome:
+class CaptureOutcome:
     """What was heard in one transcript, and how much was left for lack of room."""
 
     heard: list[Heard] = field(default_factory=list)
@@ -120,7 +120,7 @@ def _read(path: str) -> RawTranscript:
 
 def capture_all(
     runtime: Runtime, heap: Sequence[Transcript], agent: str, *, dry_run: bool
-) -> list[Outcome]:
+) -> list[CaptureOutcome]:
     """Hand the corrections of each transcript to the workshop; a dry run keeps nothing.
 
     Raises:
@@ -147,9 +147,9 @@ class _Feed:
     known: set[str]
     room: int
 
-    def take(self, said: Transcript) -> Outcome:
+    def take(self, said: Transcript) -> CaptureOutcome:
         """Hand over one transcript."""
-        outcome = Outcome()
+        outcome = CaptureOutcome()
         for turn, found in _corrections(said):
             if self.room <= 0:
                 outcome.left += 1
@@ -196,7 +196,7 @@ def _why(lines: list[str], session_id: str) -> str:
     return told[-1] if told else "it was decided about before"
 
 
-def _shown(said: Transcript, outcome: Outcome, *, dry_run: bool) -> dict[str, object]:
+def _shown(said: Transcript, outcome: CaptureOutcome, *, dry_run: bool) -> dict[str, object]:
     return {
         "dryRun": dry_run,
         "format": None if said.shape is None else said.shape.value,
@@ -207,7 +207,7 @@ def _shown(said: Transcript, outcome: Outcome, *, dry_run: bool) -> dict[str, ob
     }
 
 
-def heard_json(outcome: Outcome) -> dict[str, object]:
+def heard_json(outcome: CaptureOutcome) -> dict[str, object]:
     """Show what became of the corrections of a transcript."""
     return {
         "corrections": [
@@ -224,7 +224,7 @@ def heard_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _print(said: Transcript, outcome: Outcome, *, dry_run: bool) -> None:
+def _print(said: Transcript, outcome: CaptureOutcome, *, dry_run: bool) -> None:
     shape = said.shape.value if said.shape else "none"
     print_text(f"messages: {said.messages}, turns of the user: {len(said.turns)} ({shape})")
     if said.skipped:

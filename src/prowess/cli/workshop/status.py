@@ -16,8 +16,8 @@ from prowess.errors import ModelError, SkillNotFoundError
 from prowess.host.config.writer import PROFILES, Switch, carry_out, plan_switch, profile_of
 from prowess.runtime.workshop.explain import (
     ENTRY,
-    Answer,
     Situation,
+    SymptomAnswer,
     Visibility,
     answers,
     switched_off,
@@ -151,7 +151,7 @@ def _print_status(seen: Situation) -> None:
         print_text("`prowess workshop list` shows what waits for you.", "dim")
 
 
-def _print_answers(found: Sequence[Answer]) -> None:
+def _print_answers(found: Sequence[SymptomAnswer]) -> None:
     for answer in found:
         print_text()
         mark, style = ("✓", "green") if answer.fine else ("!", "yellow")

@@ -18,7 +18,7 @@ from prowess.errors import ModelError
 from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
-from prowess.runtime.workshop.review import Reviewer
+from prowess.runtime.workshop.review import ReviewModel
 from prowess.settings import ModelSettings
 
 # What a program that we ask can tell its own hooks, so that no review is reviewed.
@@ -61,7 +61,7 @@ class ReviewerChoice:
 
 def open_reviewer(
     choice: ReviewerChoice, environ: Mapping[str, str], processes: Processes
-) -> Reviewer:
+) -> ReviewModel:
     """Return the reviewer that was chosen; what is missing for it is said when it is asked."""
     if choice.command:
         return CommandReviewer(processes, choice.command, environ)

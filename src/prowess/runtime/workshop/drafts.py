@@ -294,7 +294,7 @@ _NO_DESCRIPTION = (
 )
 
 
-class Part(StrEnum):
+class WordingPart(StrEnum):
     """What the words of a proposal become."""
 
     # The text of a new skill, below its frontmatter.
@@ -315,7 +315,7 @@ class Part(StrEnum):
 class Wording:
     """What can be changed about a proposal by whoever revises it."""
 
-    part: Part
+    part: WordingPart
     text: str
     # None where the proposal leaves the description as it is.
     description: str | None = None
@@ -327,21 +327,23 @@ def wording_of(proposal: Proposal, current: Mapping[str, bytes]) -> Wording | No
     """Return the words of a proposal for a skill with these files; None for files alone."""
     edit, page = proposal.edit, current.get(SKILL_FILE)
     if isinstance(edit, Replace):
-        part = Part.WHOLE if _is_whole(proposal, edit) else Part.PHRASE
+        part = WordingPart.WHOLE if _is_whole(proposal, edit) else WordingPart.PHRASE
         about = edit.description or _described(page)
         return Wording(part=part, text=edit.new_text, description=about, old_text=edit.old_text)
     if isinstance(edit, Append):
         if page is not None:
-            return Wording(part=Part.ADDITION, text=edit.body, section=edit.section)
+            return Wording(part=WordingPart.ADDITION, text=edit.body, section=edit.section)
         about = edit.description or proposal.title
-        return Wording(part=Part.SECTION, text=edit.body, description=about, section=edit.section)
+        return Wording(
+            part=WordingPart.SECTION, text=edit.body, description=about, section=edit.section
+        )
     if edit is None:
         return None
     front = frontmatter.read(edit.body)
     if page is not None:
-        return Wording(part=Part.MERGE, text=front.body)
+        return Wording(part=WordingPart.MERGE, text=front.body)
     about = edit.description or FieldReader(front).text("description")
-    return Wording(part=Part.SKILL, text=front.body, description=about)
+    return Wording(part=WordingPart.SKILL, text=front.body, description=about)
 
 
 def reword(

@@ -53,7 +53,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SymptomAnswer:
     """One symptom: whether it is explained by what was found, what that is, and what to do."""
 
     symptom: str
@@ -63,7 +63,7 @@ class Answer:
     advice: str = ""
 
 
-def answers(seen: Situation) -> tuple[Answer, ...]:
+def answers(seen: Situation) -> tuple[SymptomAnswer, ...]:
     """Return an answer to each known symptom, in the order in which they should be looked at."""
     return tuple(replace(explain(seen), symptom=symptom) for symptom, explain in _SYMPTOMS.items())
 
@@ -88,15 +88,15 @@ def to_next_review(seen: Situation) -> str:
     )
 
 
-def _fine(finding: str, advice: str = "") -> Answer:
-    return Answer(symptom="", fine=True, finding=finding, advice=advice)
+def _fine(finding: str, advice: str = "") -> SymptomAnswer:
+    return SymptomAnswer(symptom="", fine=True, finding=finding, advice=advice)
 
 
-def _wrong(finding: str, advice: str) -> Answer:
-    return Answer(symptom="", fine=False, finding=finding, advice=advice)
+def _wrong(finding: str, advice: str) -> SymptomAnswer:
+    return SymptomAnswer(symptom="", fine=False, finding=finding, advice=advice)
 
 
-def _explain_unavailable(seen: Situation) -> Answer:
+def _explain_unavailable(seen: Situation) -> SymptomAnswer:
     off = switched_off(seen.settings)
     if off:
         return _wrong(f"{off}.", _ENABLE)
@@ -105,7 +105,7 @@ def _explain_unavailable(seen: Situation) -> Answer:
     )
 
 
-def _explain_nothing_automatic(seen: Situation) -> Answer:
+def _explain_nothing_automatic(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     off = switched_off(settings)
     if off:
@@ -121,7 +121,7 @@ def _explain_nothing_automatic(seen: Situation) -> Answer:
     )
 
 
-def _explain_phrase(seen: Situation) -> Answer:
+def _explain_phrase(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     if settings.review_mode not in _BY_PHRASE or not settings.auto_capture:
         advice = "Run `prowess workshop enable --profile low-cost`, or suggest it yourself."
@@ -136,7 +136,7 @@ def _explain_phrase(seen: Situation) -> Answer:
     return _fine(f"{finding}.", _PHRASES)
 
 
-def _explain_review(seen: Situation) -> Answer:
+def _explain_review(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
     if settings.review_mode not in _BY_MODEL or not settings.auto_capture:
         advice = "Run `prowess workshop enable --profile review-first`."
@@ -158,7 +158,7 @@ def _name_modes(settings: WorkshopSettings) -> str:
     return finding if settings.auto_capture else f"{finding} and autoCapture is false"
 
 
-def _explain_not_applied(seen: Situation) -> Answer:
+def _explain_not_applied(seen: Situation) -> SymptomAnswer:
     pending, policy = seen.counts.get(State.PENDING, 0), seen.settings.approval_policy
     waiting = "1 proposal is" if pending == 1 else f"{pending} proposals are"
     finding = f"approvalPolicy is {policy.value}; {waiting} waiting."
@@ -170,7 +170,7 @@ def _explain_not_applied(seen: Situation) -> Answer:
     return _wrong(finding, advice)
 
 
-def _explain_disappeared(seen: Situation) -> Answer:
+def _explain_disappeared(seen: Situation) -> SymptomAnswer:
     pruned = [event for event in seen.events if event.kind is EventKind.PRUNED]
     gone = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.STALE)
     parts = [f"{seen.counts[state]} {state.value}" for state in gone if seen.counts.get(state)]
@@ -185,7 +185,7 @@ def _explain_disappeared(seen: Situation) -> Answer:
     return _wrong(f"{', '.join(parts)}.", advice)
 
 
-def _explain_unseen(seen: Situation) -> Answer:
+def _explain_unseen(seen: Situation) -> SymptomAnswer:
     hidden = [one for one in seen.applied if not one.visible]
     if not hidden:
         known = _names(one.skill for one in seen.applied)
@@ -196,7 +196,7 @@ def _explain_unseen(seen: Situation) -> Answer:
     return _wrong(finding, advice)
 
 
-_SYMPTOMS: Mapping[str, Callable[[Situation], Answer]] = {
+_SYMPTOMS: Mapping[str, Callable[[Situation], SymptomAnswer]] = {
     "The tool is unavailable": _explain_unavailable,
     "No automatic proposal appears": _explain_nothing_automatic,
     "A correction was not captured": _explain_phrase,

@@ -116,7 +116,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedProposals:
     """Proposals, newest first."""
 
     proposals: tuple[Proposal, ...]
@@ -165,7 +165,7 @@ class History:
     kind: Literal["history"] = "history"
 
 
-Answer = Counted | Listed | Inspected | Decided | Written | History
+Answer = Counted | ListedProposals | Inspected | Decided | Written | History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

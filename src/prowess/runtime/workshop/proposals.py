@@ -141,7 +141,7 @@ def check_number(name: str, value: int) -> int:
     raise ProposalInputError(f"{name} must be a number from zero on that a log can have")
 
 
-class Proposed(NamedTuple):
+class ProposeResult(NamedTuple):
     """A proposal, and whether it is new or was there already."""
 
     proposal: Proposal
@@ -218,7 +218,7 @@ class Proposals:
         rejected = self._ports.store.listed(proposal.workspace, State.REJECTED)
         return any(one.for_good and says_nearly(text, _new_words(one)) for one in rejected)
 
-    def propose(self, workspace: str, draft: Draft) -> Proposed:
+    def propose(self, workspace: str, draft: Draft) -> ProposeResult:
         """Keep a draft as a proposal, pending or quarantined, or return the same one from before.
 
         Raises:
@@ -238,7 +238,7 @@ class Proposals:
             kept = self._ports.store.add(made, caps)
         if kept.id == made.id:
             log_move("queued" if kept.state is State.PENDING else "quarantined", kept)
-        return Proposed(kept, kept.id == made.id)
+        return ProposeResult(kept, kept.id == made.id)
 
     def _make(
         self, workspace: str, draft: Draft, planned: Plan, similar: tuple[Similar, ...]
@@ -434,7 +434,7 @@ class Proposals:
             now = replace(latest, quarantine_reason=why)
             return self._writes.move(latest, now, State.QUARANTINED, note, by)
 
-    def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> Proposed:
+    def attach(self, workspace: str, draft: Draft, *, alone: bool = False) -> ProposeResult:
         """Add support files to what is proposed for a skill, or propose them for one that exists.
 
         With `alone` they never join what waits for a skill that exists: to write them must not
@@ -460,7 +460,7 @@ class Proposals:
             if planned.is_safe:
                 by = By(actor=draft.source.actor)
                 revised = self._writes.move(latest, planned.revise(latest), State.PENDING, by=by)
-                return Proposed(revised, is_new=True, joined=True)
+                return ProposeResult(revised, is_new=True, joined=True)
         # What was good stays as it was, and the whole is kept as evidence.
         return self.propose(workspace, both)._replace(joined=True)
 

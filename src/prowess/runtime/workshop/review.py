@@ -38,7 +38,7 @@ _SPARE_S = 2.0
 _UNHEARD = frozenset(("system", "developer"))
 
 
-class Reviewer(Protocol):
+class ReviewModel(Protocol):
     """A language model without tools."""
 
     def ask(self, instructions: str, question: str, seconds: float) -> str:
@@ -102,7 +102,7 @@ class ObservedTurn:
     session_id: str = ""
 
 
-class ReviewStatus(StrEnum):
+class TurnReviewStatus(StrEnum):
     """What became of a look at a turn."""
 
     # Not wanted, or not yet.
@@ -115,10 +115,10 @@ class ReviewStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewOutcome:
+class TurnReviewOutcome:
     """What came of a turn: a suggestion, or a note on why there is none."""
 
-    status: ReviewStatus = ReviewStatus.IDLE
+    status: TurnReviewStatus = TurnReviewStatus.IDLE
     suggestion: Suggestion | None = None
     note: str = ""
 
@@ -135,7 +135,7 @@ class ReviewPorts:
     # Asked each time, so that a change in the file holds from the next turn.
     settings: Callable[[], WorkshopSettings]
     counters: CounterStore
-    reviewer: Reviewer
+    reviewer: ReviewModel
     # From a text and a number to the skills of the workspace nearest to it: names and texts.
     nearest: Callable[[str, int], Sequence[tuple[str, str]]]
     # Seconds since 1970.
@@ -153,7 +153,7 @@ class TurnReviewer:
         # The last question, which may still wait for its answer after we gave it up.
         self._asked: Thread | None = None
 
-    def observe(self, turn: ObservedTurn, *, hit: bool = False) -> ReviewOutcome:
+    def observe(self, turn: ObservedTurn, *, hit: bool = False) -> TurnReviewOutcome:
         """Count a turn and review when it is time; never raises, and may take as long as allowed.
 
         Args:
@@ -165,13 +165,13 @@ class TurnReviewer:
         except (ProwessError, OSError) as error:
             return _skipped(_words(error))
 
-    def _observe(self, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
+    def _observe(self, turn: ObservedTurn, *, hit: bool) -> TurnReviewOutcome:
         settings = self._ports.settings()
         if not _watches(settings, turn):
-            return ReviewOutcome()
+            return TurnReviewOutcome()
         seen = self._count(turn)
         if not _is_due(seen, settings, hit=hit):
-            return ReviewOutcome()
+            return TurnReviewOutcome()
         if not self._reviewing.acquire(blocking=False):
             return _skipped("another review is running")
         try:
@@ -219,14 +219,14 @@ class TurnReviewer:
         asked = question(transcript(lines), excerpts(skills), fence)
         return read_reply(self._ports.reviewer.ask(instructions(fence), asked, seconds))
 
-    def _concluded(self, reading: Reading, seen: Counters) -> ReviewOutcome:
+    def _concluded(self, reading: Reading, seen: Counters) -> TurnReviewOutcome:
         if isinstance(reading, Unreadable):
             return self._failed(reading.reason)
         found = reading if isinstance(reading, Suggestion) else None
         problem = self._begin_anew(seen)
         note = "reviewer found no update" if isinstance(reading, NoUpdate) else ""
-        return ReviewOutcome(
-            status=ReviewStatus.FOUND if found else ReviewStatus.NOTHING,
+        return TurnReviewOutcome(
+            status=TurnReviewStatus.FOUND if found else TurnReviewStatus.NOTHING,
             suggestion=found,
             note="; ".join(part for part in (note, problem) if part),
         )
@@ -247,7 +247,7 @@ class TurnReviewer:
             return f"reviewer's counters are not kept: {_words(error)}"
         return ""
 
-    def _failed(self, reason: str) -> ReviewOutcome:
+    def _failed(self, reason: str) -> TurnReviewOutcome:
         with self._counting:
             now = self._ports.counters.load(self._workspace)
             failures = now.failures + 1
@@ -261,7 +261,7 @@ class TurnReviewer:
         if not is_last:
             return _skipped(reason)
         note = f"{reason} (given up after {failures} times in a row; counting begins anew)"
-        return replace(_skipped(note), status=ReviewStatus.GIVEN_UP)
+        return replace(_skipped(note), status=TurnReviewStatus.GIVEN_UP)
 
 
 class Reviews:
@@ -277,7 +277,7 @@ class Reviews:
         self._ports, self._notes, self._workspace = ports, notes, workspace
         self._reviewers: dict[tuple[str, str], TurnReviewer] = {}
 
-    def observe(self, agent_id: str, turn: ObservedTurn, *, hit: bool) -> ReviewOutcome:
+    def observe(self, agent_id: str, turn: ObservedTurn, *, hit: bool) -> TurnReviewOutcome:
         """Count a turn, and review where it is time; never raises."""
         key = (self._workspace(agent_id), agent_id)
         if key not in self._reviewers:
@@ -317,8 +317,8 @@ def _is_due(seen: Counters, settings: WorkshopSettings, *, hit: bool) -> bool:
     )
 
 
-def _skipped(why: str) -> ReviewOutcome:
-    return ReviewOutcome(status=ReviewStatus.FAILED, note=f"reviewer skipped: {why}")
+def _skipped(why: str) -> TurnReviewOutcome:
+    return TurnReviewOutcome(status=TurnReviewStatus.FAILED, note=f"reviewer skipped: {why}")
 
 
 def _words(error: Exception) -> str:

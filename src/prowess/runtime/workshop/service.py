@@ -186,9 +186,9 @@ class WorkshopService:
         """
         self.require_enabled()
         # Late: most turns call no tool.
-        from prowess.runtime.workshop.tool import ToolCall
+        from prowess.runtime.workshop.tool import WorkshopCall
 
-        call = ToolCall(
+        call = WorkshopCall(
             arguments=arguments,
             proposals=self._proposals,
             store=self._ports.store,

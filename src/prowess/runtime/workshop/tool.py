@@ -19,7 +19,7 @@ from prowess.runtime.workshop.ports import (
     Counted,
     Decided,
     Inspected,
-    Listed,
+    ListedProposals,
     ProposalStore,
     Written,
 )
@@ -40,7 +40,7 @@ _SUGGESTED = "Suggested by the agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class WorkshopCall:
     """One call: what is asked for, by whom, and what whoever asks may see."""
 
     arguments: Mapping[str, object]
@@ -78,11 +78,11 @@ class ToolCall:
     def list_pending(self) -> Answer:
         """List the proposals of a state."""
         state = find_state(self._word("status") or State.PENDING.value)
-        return Listed(self._shown_of(self.store.listed(self.workspace, state)))
+        return ListedProposals(self._shown_of(self.store.listed(self.workspace, state)))
 
     def list_quarantine(self) -> Answer:
         """List what is quarantined."""
-        return Listed(self._shown_of(self.store.listed(self.workspace, State.QUARANTINED)))
+        return ListedProposals(self._shown_of(self.store.listed(self.workspace, State.QUARANTINED)))
 
     def inspect(self) -> Answer:
         """Show one proposal."""
@@ -243,18 +243,18 @@ class ToolCall:
         raise ProposalInputError(f"{name} must be true or false")
 
 
-_ACTIONS: Mapping[str, Callable[[ToolCall], Answer]] = {
-    "status": ToolCall.status,
-    "list_pending": ToolCall.list_pending,
-    "list_quarantine": ToolCall.list_quarantine,
-    "inspect": ToolCall.inspect,
-    "suggest": ToolCall.suggest,
-    "apply": ToolCall.apply,
-    "reject": ToolCall.reject,
-    "write_support_file": ToolCall.write_support_file,
-    "revise": ToolCall.revise,
-    "history": ToolCall.history,
-    "rollback": ToolCall.rollback,
+_ACTIONS: Mapping[str, Callable[[WorkshopCall], Answer]] = {
+    "status": WorkshopCall.status,
+    "list_pending": WorkshopCall.list_pending,
+    "list_quarantine": WorkshopCall.list_quarantine,
+    "inspect": WorkshopCall.inspect,
+    "suggest": WorkshopCall.suggest,
+    "apply": WorkshopCall.apply,
+    "reject": WorkshopCall.reject,
+    "write_support_file": WorkshopCall.write_support_file,
+    "revise": WorkshopCall.revise,
+    "history": WorkshopCall.history,
+    "rollback": WorkshopCall.rollback,
 }
 ACTIONS = tuple(_ACTIONS)
 
