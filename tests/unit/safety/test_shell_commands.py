@@ -5,8 +5,8 @@ from tests.rows import each_row
 
 from prowess.reading.views import View
 from prowess.safety.facts import Act
+from prowess.safety.languages.decoding import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.facts import read_shell
-from prowess.safety.languages.shell.text import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.words import unescape
 
 URL = "https://c.example.invalid"

@@ -10,8 +10,8 @@ from functools import cache
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
+from prowess.safety.languages.decoding import decode_base
 from prowess.safety.languages.shell.facts import read_shell
-from prowess.safety.languages.shell.text import decode_base
 from prowess.safety.languages.tables import load_pattern, load_table, load_words
 from prowess.safety.sensitive import is_agent_path, path_label, persist_kind
 

@@ -3,12 +3,6 @@
 Nothing is run: decoders are applied to constants only, and each with a bound on what comes out.
 """
 
-import base64
-import binascii
-import bz2
-import codecs
-import lzma
-import zlib
 from collections.abc import Callable
 
 from prowess.safety.facts import Act
@@ -16,7 +10,6 @@ from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.io import label_stored, store
 from prowess.safety.languages.code.state import Site, Walker
 from prowess.safety.languages.code.values import (
-    MAX_TEXT,
     NO_LABELS,
     PYTHON_TABLE,
     UNKNOWN,
@@ -32,79 +25,15 @@ from prowess.safety.languages.code.values import (
     replace,
     sequence,
 )
+from prowess.safety.languages.decoding import decode
 from prowess.safety.languages.tables import load_index
 from prowess.secrets.names import is_secret_name
-
-_MEMORY = 1 << 26
-_GZIP = 31
-_AUTO = 47
-_FAILED = (ValueError, TypeError, OSError, EOFError, zlib.error, lzma.LZMAError, binascii.Error)
-
-
-def _base64(data: bytes) -> bytes:
-    return base64.b64decode(data + b"=" * (-len(data) % 4))
-
-
-def _urlsafe(data: bytes) -> bytes:
-    return base64.urlsafe_b64decode(data + b"=" * (-len(data) % 4))
-
-
-def _inflate(wbits: int) -> Callable[[bytes], bytes]:
-    return lambda data: zlib.decompressobj(wbits).decompress(data, MAX_TEXT)
-
-
-def _bzip2(data: bytes) -> bytes:
-    return bz2.BZ2Decompressor().decompress(data, MAX_TEXT)
-
-
-def _lzma(data: bytes) -> bytes:
-    return lzma.LZMADecompressor(memlimit=_MEMORY).decompress(data, MAX_TEXT)
-
-
-def _rot13(data: bytes) -> bytes:
-    return codecs.encode(data.decode("utf-8", "replace"), "rot13").encode("utf-8", "replace")
-
-
-def _hex(data: bytes) -> bytes:
-    return bytes.fromhex(data.decode("ascii"))
-
-
-_PLAIN: dict[str, Callable[[bytes], bytes]] = {
-    "base64": _base64,
-    "base64url": _urlsafe,
-    "base32": base64.b32decode,
-    "base16": lambda data: base64.b16decode(data, casefold=True),
-    "base85": base64.b85decode,
-    "ascii85": base64.a85decode,
-    "hex": _hex,
-    "rot13": _rot13,
-    "zlib": _inflate(_AUTO),
-    "deflate": _inflate(-zlib.MAX_WBITS),
-    "gzip": _inflate(_GZIP),
-    "bzip2": _bzip2,
-    "lzma": _lzma,
-    "quoted-printable": binascii.a2b_qp,
-    "uu": binascii.a2b_uu,
-}
 
 
 def find_codec(name: Constant | None) -> str | None:
     """Return the encoding that `codecs.decode(…, name)` undoes, where it is not a charset."""
     codecs_by_name = load_index(PYTHON_TABLE, "codecs")
     return codecs_by_name.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
-
-
-def decode(encoding: str, data: Constant | None) -> bytes | None:
-    """Return what `data` decodes to, cut at a bound; None where it does not decode."""
-    if isinstance(data, int) or data is None or len(data) > MAX_TEXT:
-        return None
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    try:
-        return _PLAIN[encoding](raw)[:MAX_TEXT]
-    except _FAILED:
-        if encoding == "zlib":
-            return decode("deflate", data)
-        return None
 
 
 _DECODED = frozenset(["decoded"])

@@ -37,6 +37,7 @@ from prowess.safety.languages.code.values import (
     replace,
     sequence,
 )
+from prowess.safety.languages.decoding import MAX_TEXT
 
 MODES: dict[str, int] = {
     f"stat.{name}": value
@@ -337,7 +338,7 @@ def _joined_text(state: Walker, node: ast.JoinedStr) -> Value:
         whole = whole and simple and isinstance(value.constant, str)
         parts.append(show_hint(value, inner))
         labels |= value.labels
-    text = "".join(parts)[: fold.MAX_TEXT]
+    text = "".join(parts)[:MAX_TEXT]
     # Letters of a template stay on their lines, so it counts as standing there as it is.
     found = Value(sketch=text, labels=labels, node=node, plain=True)
     return state.charge(replace(found, constant=text, sketch="") if whole else found)

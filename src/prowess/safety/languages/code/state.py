@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Snippet
 from prowess.safety.languages.code.values import (
-    MAX_TEXT,
     NO_LABELS,
     UNKNOWN,
     Frame,
@@ -19,6 +18,7 @@ from prowess.safety.languages.code.values import (
     labels_of,
     public,
 )
+from prowess.safety.languages.decoding import MAX_TEXT
 
 _OPENING = re.compile(r"[A-Za-z]{0,2}(?:\"\"\"|'''|\"|')")
 # What stands for one letter, or for none where a line is continued.

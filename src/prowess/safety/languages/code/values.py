@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from prowess.safety.languages.decoding import MAX_TEXT
 from prowess.safety.languages.tables import load_table, load_words
 
 COMMON_TABLE = "code/common"
@@ -226,7 +227,6 @@ def replace_constant(value: Value) -> Value:
     return Value(sketch=value.text, labels=value.labels, steps=value.steps, node=value.node)
 
 
-MAX_TEXT = 1 << 18
 _MAX_NUMBER = 1 << 64
 _MAX_SHIFT = 64
 _MAX_PIECES = 4096

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prowess.reading.views import Spot, View
 from prowess.safety.facts import Act, Fact, Reading, Snippet
+from prowess.safety.languages.decoding import LETTERS, character, join_halves
 from prowess.safety.languages.tables import load_pattern, load_words
 
 if TYPE_CHECKING:
@@ -321,9 +322,6 @@ _ESCAPE = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))"
 )
-_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
-_MAX_CODE = 0x10FFFF
-_HALVES = range(0xD800, 0xE000)
 _MAX_LINE = 4_000
 _AFTER_VALUE = re.compile(r"[ \t]*(?:[,}\]:]|$|//|#)", re.MULTILINE)
 
@@ -350,16 +348,11 @@ def unescape(view: View, start: int, end: int) -> View:
 
 def _decode(match: re.Match[str]) -> str:
     if match[1]:
-        return chr(0x10000 + ((int(match[1], 16) & 0x3FF) << 10) + (int(match[2], 16) & 0x3FF))
+        return join_halves(match[1], match[2])
     digits = match[3] or match[4] or match[5]
     if digits:
         return character(int(digits, 16))
-    return _PLAIN.get(match[6], "" if match[6] == "\r\n" else match[6])
-
-
-def character(code: int) -> str:
-    """Return the character of a code; half of a pair and what is no code is a replacement."""
-    return chr(code) if code <= _MAX_CODE and code not in _HALVES else "\ufffd"
+    return LETTERS.get(match[6], match[6])
 
 
 class JsonReader:

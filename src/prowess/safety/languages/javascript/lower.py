@@ -11,20 +11,18 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 from prowess.safety.languages.code.expressions import Do
+from prowess.safety.languages.decoding import LETTERS, character, join_halves
 from prowess.safety.languages.javascript.tree import JsNode
 
 _MAX_DEPTH = 170
 _LONG_CHAIN = 40
 _MAX_DIGITS = 18
-_MAX_CODE = 0x10FFFF
-_HALVES = range(0xD800, 0xE000)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|[0-9]+")
 _ESCAPE = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|([0-7]{1,3})|(\r\n|.))",
     re.DOTALL,
 )
-_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _OPERATORS: dict[str, type[ast.operator]] = {
     "+": ast.Add,
     "-": ast.Sub,
@@ -54,13 +52,12 @@ def unescape(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     high, low, two, four, braced, octal, plain = match.groups()
     if high:
-        return chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF))
+        return join_halves(high, low)
     digits = two or four or braced
     if digits or (octal and octal != "0"):
-        code = int(digits, 16) if digits else int(octal, 8)
-        return chr(code) if code <= _MAX_CODE and code not in _HALVES else "\ufffd"
+        return character(int(digits, 16) if digits else int(octal, 8))
     letter = octal or plain or ""
-    return _LETTERS.get(letter, "" if letter == "\r\n" else letter)
+    return LETTERS.get(letter, letter)
 
 
 def _number(text: str) -> int | None:
