@@ -1,21 +1,13 @@
 """The agent loop behind `prowess chat`, without a screen: a message in, events out.
 
-    async with ChatAgent(opened, place, conversation) as agent:
+    async with ChatAgent(opened, ports, conversation) as agent:
         async for event in agent.turn("..."):
             ...
 
 Each message is one run of the runtime: its skills are pinned, routed and read, and afterwards the
-turn goes to learning. A turn that is interrupted or fails leaves a conversation that can go on:
-what was said is kept and marked, and where nothing was said the turn is forgotten.
-
-What a provider's failure means to the person who waits, in one sentence.
-
-No sentence repeats what a server said: some servers repeat the key.
-
-From the library's events to the chat's: text as it comes, calls and their answers.
-
-What a provider sends is counted, whatever it is: an answer without an end, thoughts without an end
-and arguments without an end are all stopped.
+turn goes to learning. A turn that is interrupted or fails leaves a conversation that can go on.
+Whatever a provider sends is counted, so that nothing without an end goes on for ever, and no
+sentence about its failures repeats what it said: some servers repeat the key.
 """
 
 import asyncio

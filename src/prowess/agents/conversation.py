@@ -1,17 +1,9 @@
-"""A conversation as turns: what was said, which skills were put before the model, and its messages.
+"""A conversation as turns: what was said, and which skills were put before the model.
 
-Turns are kept and dropped whole: half a turn would leave calls without answers. The instructions of
-a request are not kept, because each turn makes its own.
-
-How skills stand before a person's message in what the model gets.
-
-The blocks come first and the person's own words last, so that both the model and whoever learns
-from the words can tell them apart. A skill cannot close its own block: what would is defused.
-
-Which skills stand before the model in a turn, and why: a command, a `$name`, or routing.
-
-A skill's text goes in only after the scanner has passed it. What does not fit into the bound is
-named instead, and the model reads it by itself.
+Turns are kept and dropped whole: half a turn would leave calls without answers. Skills stand first
+and the person's own words last, so that the model and whoever learns from the words can tell them
+apart; a skill cannot close its own block. A text goes in only after the scanner has passed it, and
+what does not fit into the bound is named instead.
 """
 
 import asyncio

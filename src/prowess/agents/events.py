@@ -1,11 +1,7 @@
-"""What happens in a turn of a chat, as values: whoever shows them decides how.
+"""What happens in a turn of a chat, as values, and the channel that carries them in order.
 
-Texts are as they came, from models, skills and programs: clean them before they reach a terminal.
-
-Carries events from the work of a turn to whoever shows them, in order.
-
-Questions wait until whoever shows them has gone on; by then they were answered, or the answer is
-no. Programs print from threads of their own, hence the second way in.
+Texts are as they came, from models, skills and programs: clean them before they reach a terminal. A
+question waits until whoever shows it has gone on; by then it was answered, or the answer is no.
 """
 
 import asyncio

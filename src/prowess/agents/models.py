@@ -1,15 +1,10 @@
 """Opens the model that a person names, and says what is missing where that fails.
 
 Nothing is asked of a provider here. Keys come from the process's environment, as the providers'
-own libraries read them, or from the variable that `skills.model.keyEnv` names.
-
-A model that reads its answers from a script: for tests, demonstrations and offline trials.
-
-A script is a JSON array, or one JSON object a line. Each answer has `text` (a string, or a list of
-strings that are streamed one by one), `tools` (a list of `{"name": ..., "arguments": {...}}`), or
-both; `when` limits it to requests whose last user message contains that text, `repeat` keeps it for
-further requests, and `fail` breaks the request off. Each request takes the first
-answer left that fits.
+own libraries read them, or from the variable that `skills.model.keyEnv` names. A model may also be
+a script of answers, as JSON lines or one array: `text` (a string, or a list that is streamed),
+`tools` (each with `name` and `arguments`), `when` (a part of the last user message), `repeat` and
+`fail`; each request takes the first answer left that fits.
 """
 
 import json

@@ -1,13 +1,9 @@
 """What a hook answers, in the schema of its caller; nothing where the caller would not read it.
 
 Some harnesses refuse an answer with one key too many and others lose it without a word, so each
-event has its own form here and no form is shared for looking alike.
-
-What is said to an agent: short, factual, the same each time it is asked the same.
-
-Harnesses treat orders in a hook's voice as an attack, so this states what exists and where, and
-leaves the choice to the agent. All of it comes from skills, which strangers write: it is cleaned,
-and cut before it could crowd out the user's own words.
+event has its own form. Harnesses treat orders in a hook's voice as an attack, so the words state
+what exists and where. They come from skills, which strangers write: they are cleaned, and cut
+before they could crowd out the user's own.
 """
 
 import json

@@ -1,18 +1,9 @@
 """What a coding agent writes to a hook's standard input, read into one shape.
 
-The caller is told by what only it writes, then by its environment: harnesses run each other's
-hooks, so an event's name alone proves nothing. Whatever is unknown, cut, too deep or of another
-type is None, and the hook then says nothing.
-
-Which coding agent wrote a payload: told by what only that one writes, then by its environment.
-
-Cursor and Copilot run hooks that were registered for Claude Code, Gemini CLI sets the variables of
-Claude Code besides its own, and any of them may be started inside another: so a variable decides
-only where the payload leaves it open.
-
-A call of a hook as bytes: for the process that learns from it after the hook has ended.
-
-Both ends are of one version, but the bytes pass through a file: what does not fit is refused.
+The caller is told by what only it writes, then by its environment: Cursor and Copilot run hooks
+that were registered for Claude Code, Gemini CLI sets its variables, and any of them may be started
+inside another. Whatever is unknown, cut, too deep or of another type is None, and the hook then
+says nothing. A call is also packed as bytes, for the process that learns from it later.
 """
 
 import json

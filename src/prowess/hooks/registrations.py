@@ -1,14 +1,9 @@
 """What connects a harness: which of its settings files say what, and which edits lead there.
 
-An entry of ours is known by its command alone. What a person changed in one (a longer timeout,
-another matcher) stays; only a command that no longer starts us is put right. Entries of others are
-never touched, and where a file has another shape than the harness reads, nothing is edited at all.
-
-The command lines under which we are registered, and how they are known again.
-
-Ours is a program called `prowess` with the one word `hook`, and nothing else: a line that merely
-holds these words belongs to somebody else, who would miss it. It stays the same across upgrades,
-since one harness trusts a command by its hash.
+An entry of ours is known by its command alone: a program called `prowess` with the one word `hook`,
+the same across upgrades, since one harness trusts a command by its hash. What a person changed in
+one stays, entries of others are never touched, and where a file has another shape than the harness
+reads, nothing is edited at all.
 """
 
 import re

@@ -1,11 +1,7 @@
-"""One payload of each event of each harness, for tests and for the self-test of `prowess doctor`.
+"""One payload of each event of each harness, and what it accepts as an answer.
 
-They are written from the harnesses' field lists, as a user's machine would send them.
-
-What each harness accepts as an answer, written down apart from the code that makes answers.
-
-A schema takes the text that a hook printed and returns what is wrong with it, or nothing. Silence
-always fits: every harness goes on as if there were no hook.
+For tests and for the self-test of `prowess doctor`; written from the harnesses' field lists, apart
+from the code that makes answers. Silence always fits.
 """
 
 import json

@@ -9,14 +9,9 @@
         client.approve(review)                            # a person said yes
         text = await client.load(review.skill)            # for a model, with where it comes from
 
-Nothing is read before it is asked for, and every read is verified. An approval holds for one set of
-files: where one byte changes, the skill is to be approved again. Nothing is ever run or written.
-
-Skills of other servers, checked: what they say of themselves, and every byte that they send.
-
-A digest says that nothing was changed on the way, not that it is harmless: that is for the scanner
-and for a person. Identity is the server's label, which we gave it, and the address; a name is only
-a label and may be anybody's. Whatever does not fit is an error: there is no half of a skill.
+Every read is verified, and nothing is ever run or written. An approval holds for one set of files:
+where one byte changes, the skill is to be approved again. Identity is the server's label, which we
+gave it, and the address; a name may be anybody's. There is no half of a skill.
 """
 
 import base64

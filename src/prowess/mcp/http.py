@@ -1,15 +1,9 @@
 """The server on one path of the gateway, for clients that speak streamable HTTP.
 
 The gateway decides who may come in; here is one server for each agent, made with the first request
-for it (`/mcp?agent=ID`, by default the default agent's). The SDK is loaded then, in a thread: a
-gateway that no such client visits pays nothing for it.
-
-Sessions of older HTTP clients: when there are too many, the one that is idle longest ends.
-
-Who leaves without a word keeps its session until the SDK takes it for dead, half an hour later: a
-few hundred of those would keep everybody else out. A session is ended as its client would do it,
-by a DELETE; a client that comes back is told that it is gone, and begins anew. One with a request
-or a stream under way is never ended.
+for it (`/mcp?agent=ID`). The SDK is loaded then, in a thread. Older clients leave their sessions
+behind: when there are too many, the one that is idle longest is ended as its client would do it, by
+a DELETE; one with a request or a stream under way never is.
 """
 
 import asyncio

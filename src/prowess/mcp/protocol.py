@@ -1,22 +1,9 @@
-"""The words of the skills extension: methods, parameters, results, as they go over the wire.
+"""The words of the skills extension: methods, parameters, results and addresses, as on the wire.
 
-Fields are spelled in camelCase there. Both sides use these models: the server to answer, the client
-to read what a stranger answers, so every field of theirs is checked.
-
-What is not there for who asks of us, and what we do not take from others.
-
-Cursors of lists: each names the list that it belongs to and the last item that was given.
-
-Since it names an item and no place, it goes on correctly however the list changes meanwhile. It is
-signed with a key of this process: what we never gave out, or gave out for another list, is refused
-instead of being taken for the end of one.
-
-What kind of content a file of a skill has, by its name, and how it travels if it is no text.
-
-Addresses of skills: `skill://<name>/<file>`, where the name is the one in the frontmatter.
-
-An address names a file of a manifest and is never joined to a folder, so nothing in it can lead
-anywhere. One file has one address: what is spelled in another way names nothing.
+Both sides use these models: the server to answer, the client to read what a stranger answers. A
+cursor names its list and the last item that was given, so that it goes on correctly however the
+list changes, and is signed. An address (`skill://<name>/<file>`) is never joined to a folder, and
+one file has one address.
 """
 
 import base64

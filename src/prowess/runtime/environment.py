@@ -1,15 +1,9 @@
 """The variables that a skill's programs run with, and nobody else's.
 
-`child_environment` makes a mapping for one child process: the way to run anything. What changes an
-environment that others read too stands in `environment_overlay`. A value that is only a reference
-to a secret is looked up as late as possible, and not at all where the variable is refused or has a
-value already. Names are shown, values never.
-
-Variables of skills in an environment that others read too, for as long as a run needs them.
-
-The environment of a process belongs to everything in it, so prefer `environment.child_environment`.
-Where a library in the process itself must see a variable, this sets it only where it is absent, so
-that to restore is to remove it, whatever happened in between.
+`child_environment` makes a mapping for one child process: the way to run anything. The overlay sets
+variables in an environment that others read too, only where they are absent, so that to restore is
+to remove them. A reference to a secret is looked up as late as possible, and not at all where the
+variable is refused or has a value already. Names are shown, values never.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping

@@ -1,12 +1,8 @@
 """Scanning on behalf of a person: targets in, reports out, and what the operator accepted.
 
-The scanner itself is pure; here it meets the settings, the clock and the acceptances. Whatever goes
-wrong on the way is a report with the verdict `error`, never a skill that passed.
-
-Asking the user's language model about a skill that the scanner let pass.
-
-It is asked with one question and no tools, and once more where its answer cannot be read. Whatever
-goes wrong leaves the report of the scan as it is.
+The scanner itself is pure; here it meets the settings, the clock and the acceptances, and the
+user's language model may be asked about a skill that it let pass. Whatever goes wrong is a report
+with the verdict `error`, never a skill that passed; a model that fails leaves the report as it is.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,17 +1,9 @@
-"""Machines that are connected and lend their programs: what they have counts while they are here.
+"""Keeping the service up to date while a process lives.
 
-They are settings that come and go. Whoever reads the settings through `WithNodes` gets the same
-object until the file or a machine changes, since that is how the service knows that nothing did.
-
-Settings that stay as they were while their file is broken.
-
-A command ends when the config cannot be read; a process that serves others goes on. Only the first
-reading may fail: there is nothing before it that could stay in force.
-
-Keeping the service up to date while a process lives.
-
-With a watcher, changes arrive by themselves. Where the system refuses to watch, that is said once
-and every turn looks for itself: slower, never stale.
+With a watcher, changes arrive by themselves; where the system refuses to watch, every turn looks
+for itself: slower, never stale. Settings stay as they were while their file is broken, and gain
+what connected machines lend: the same object until the file or a machine changes, since that is how
+the service knows that nothing did.
 """
 
 import logging

@@ -1,11 +1,7 @@
-"""The gateway with real adapters: every service, one process, one state folder.
+"""The gateway with real adapters: every service, the studio, one process, one state folder.
 
-What clients of the gateway must know: the token or the password, as somebody gave it.
-
-Whatever was given wrongly is refused. Passed over, it would start a gateway that asks nothing of
-anybody, and whoever gave it would believe otherwise.
-
-The studio with real adapters: its files, and what its own methods call.
+A token or password that was given wrongly is refused: passed over, it would start a gateway that
+asks nothing of anybody, and whoever gave it would believe otherwise.
 """
 
 import asyncio

@@ -1,10 +1,6 @@
-"""Installing with real adapters: the scanner, child processes, downloads and the tools folder.
+"""Installing, exporting, syncing and budgets with real adapters.
 
-Puts the prediction of what harnesses show together with the uses that Prowess has noted.
-
-Puts the export of skills together; it writes only where a person says.
-
-Puts the copy of skills to a sandbox together; what it writes lies under its target alone.
+An export writes only where a person says, and a sync below its target alone.
 """
 
 import hashlib

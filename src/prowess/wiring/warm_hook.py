@@ -3,8 +3,6 @@
 Agents work in any folder, so a runtime is kept for each of the last few; all share the encoder of
 the gateway, which is what takes memory. Files are looked at again at each call: an answer is the
 same as that of a hook on its own.
-
-Learning from turns that a hook saw end, with the real workshop, sessions and marks.
 """
 
 import logging

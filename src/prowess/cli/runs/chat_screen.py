@@ -1,15 +1,8 @@
-"""How a chat looks: on a terminal, in a pipe, and as JSON lines.
+"""How a chat looks on a terminal, in a pipe and as JSON lines, and the commands it answers itself.
 
-On a terminal everything that is not the model's text is marked and coloured. In a pipe standard
-output has the model's text alone and the rest goes to the error stream. Pieces are written as they
-come, which is why this writes to the streams itself and not through `render`.
-
-Cleans text that arrives in pieces: a sequence that moves the cursor may be split over two.
-
-The commands that a chat answers itself: `/help`, `/skills`, `/why` and the like.
-
-Skills cannot take their names: these are reserved. A line that begins with a slash and calls
-neither one of these nor a skill is no message; whoever means it as one puts a space before it.
+In a pipe standard output has the model's text alone. Pieces are written as they come, so this
+writes to the streams itself, and cleans text whose sequences may be split over two pieces. A line
+that begins with a slash and calls neither a command of the chat nor a skill is no message.
 """
 
 import json

@@ -1,11 +1,7 @@
-"""`install`: the programs that a skill needs, shown before, watched meanwhile, checked after.
-
-What a person sees while something is installed: on the error stream, cleaned, and dim.
+"""`install` and `sync`: the programs that a skill needs, and its files in a sandbox.
 
 A program's output comes in pieces that end anywhere, also in the middle of an escape sequence, so
 only whole lines are cleaned and shown. Where nobody reads them any more, the install goes on.
-
-`sync`: the agent's skills as plain files in a sandbox.
 """
 
 import os

@@ -1,8 +1,6 @@
-"""`run`: another program, with the environment and the skills prompt of a run.
+"""`run`, `prompt` and `snapshot`: a program in a run, what the agent is told, what it may use.
 
-Standard output belongs to that program alone, and so does the exit code.
-
-`prompt` and `snapshot`: what the agent is told, and what it may use.
+With `run`, standard output belongs to that program alone, and so does the exit code.
 """
 
 import asyncio
