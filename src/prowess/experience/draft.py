@@ -35,7 +35,7 @@ from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
 from prowess.language.packs import compile_group
 from prowess.secrets.credentials import masked
-from prowess.skills import frontmatter, yaml_text
+from prowess.skills import frontmatter, notation
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.text import one_line
 from prowess.transcripts.traces import (
@@ -397,12 +397,12 @@ def _front(name: str, facts: DraftFacts, *, strict: bool) -> Iterator[str]:
         said["triggers"] = {"any": [task]}
     about = f"Auto-generated draft for: {(task or _NO_TASK).translate(_ANGLES)}"
     yield "---"
-    yield f"name: {yaml_text.quote(name)}"
-    yield f"description: {yaml_text.quote(f'{about} (review it before use)')}"
+    yield f"name: {notation.quote(name)}"
+    yield f"description: {notation.quote(f'{about} (review it before use)')}"
     if not strict:
         yield "disable-model-invocation: true"
     yield "metadata:"
-    yield f"  openclaw: {yaml_text.quote(json.dumps(said, ensure_ascii=False))}"
+    yield f"  openclaw: {notation.quote(json.dumps(said, ensure_ascii=False))}"
     yield "---"
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from prowess.hooks.harness import Harness, Moment
-from prowess.skills.json_text import strict_loads
+from prowess.skills.notation import strict_loads
 
 # A JSON object can hold anything until each field is looked at.
 Payload = Mapping[str, Any]

@@ -24,8 +24,8 @@ from prowess.evaluation.suites import Problems, Suite, read_suite
 from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.settings import Limits
-from prowess.skills import frontmatter, yaml_text
-from prowess.skills.json_text import RepeatedKeyError, relax, strict_loads
+from prowess.skills import frontmatter, notation
+from prowess.skills.notation import RepeatedKeyError, relax, strict_loads
 from prowess.skills.text import plain_name
 
 _MAX_MEMORY = 100_000_000
@@ -260,7 +260,7 @@ def _text(content: bytes, shown: str) -> str:
 
 
 def _yaml(text: str, shown: str) -> object:
-    loaded = yaml_text.load(text)
+    loaded = notation.load(text)
     if loaded.problems:
         problem = loaded.problems[-1]
         raise SuiteError(f"{shown}:{problem.line}", f"is not YAML that is read: {problem.message}.")

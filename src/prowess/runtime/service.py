@@ -26,8 +26,17 @@ from prowess.skills.catalog import Catalog, Shadowed, find, merge, owners
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import HostFacts, Verdict
 from prowess.skills.model import Diagnostic, Skill
-from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
-from prowess.skills.snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
+from prowess.skills.prompt import (
+    AgentFilter,
+    MatchedBy,
+    PromptBlock,
+    Snapshot,
+    Worth,
+    can_read,
+    escape,
+    fingerprint,
+    render,
+)
 from prowess.skills.text import one_line
 
 
@@ -38,6 +47,9 @@ class WorkspaceState:
     settings: Settings
     scan: Scan
     catalog: Catalog
+    # The programs and variables that any of its skills asks for.
+    bins: frozenset[str]
+    variables: frozenset[str]
     facts: HostFacts
     verdicts: Mapping[str, Verdict]
 
@@ -68,18 +80,23 @@ class Workspace:
         old = self._state
         scan = self.sources.scan(settings, changed)
         if old is not None and scan is old.scan and settings is old.settings:
-            catalog = old.catalog
+            catalog, bins, variables = old.catalog, old.bins, old.variables
         else:
             catalog = merge(scan.skills, settings.skills.load.precedence)
-        facts = self._facts.probe(
-            eligibility.needed_bins(catalog.skills) | {"brew"},
-            eligibility.needed_env(catalog.skills),
-        )
+            bins = eligibility.needed_bins(catalog.skills) | {"brew"}
+            variables = eligibility.needed_env(catalog.skills)
+        facts = self._facts.probe(bins, variables)
         if old is not None and catalog is old.catalog and facts == old.facts:
             return old
         verdicts = _verdicts(catalog, facts, settings, old)
         self._state = WorkspaceState(
-            settings=settings, scan=scan, catalog=catalog, facts=facts, verdicts=verdicts
+            settings=settings,
+            scan=scan,
+            catalog=catalog,
+            bins=bins,
+            variables=variables,
+            facts=facts,
+            verdicts=verdicts,
         )
         return self._state
 

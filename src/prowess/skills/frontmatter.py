@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from prowess.settings import SpecMode
-from prowess.skills import yaml_text
+from prowess.skills import notation
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.json_text import closing_brace, read_object
 from prowess.skills.model import Diagnostic, Fields, Severity, Value
+from prowess.skills.notation import closing_brace, read_object
 
 _FENCE = re.compile(r"---[ \t]*")
 _PROSE = re.compile(
@@ -133,10 +133,10 @@ def _unterminated(text: str) -> Frontmatter:
     return Frontmatter(body=text, present=True, readable=False, diagnostics=(problem,))
 
 
-def _load(block: str) -> tuple[yaml_text.Loaded, dict[str, int]]:
+def _load(block: str) -> tuple[notation.Loaded, dict[str, int]]:
     """Read `block`; where that fails, cut JSON5 metadata out and quote prose, then read again."""
     block = _BARE_GLOB.sub(_quote_glob, block)
-    loaded = yaml_text.load(block)
+    loaded = notation.load(block)
     if not loaded.problems or loaded.problems[-1].code not in _RESCUABLE:
         return loaded, {}
     lighter, metadata = _cut_metadata(block)
@@ -144,7 +144,7 @@ def _load(block: str) -> tuple[yaml_text.Loaded, dict[str, int]]:
     if metadata is None and not rescued:
         return loaded, {}
     quoted = "\n".join("" if line is None else line for line in lines)
-    again = yaml_text.load(quoted)
+    again = notation.load(quoted)
     if not isinstance(again.root, dict):
         return loaded, {}
     if metadata is not None:
@@ -207,7 +207,7 @@ def quote_prose(block: str) -> tuple[list[str | None], dict[str, int]]:
 
 def _is_sound(key: str, lines: Sequence[str | None]) -> bool:
     """Return whether these lines, by themselves, are YAML for one key."""
-    loaded = yaml_text.load("\n".join(line or "" for line in lines))
+    loaded = notation.load("\n".join(line or "" for line in lines))
     return not loaded.problems and isinstance(loaded.root, dict) and list(loaded.root) == [key]
 
 
@@ -246,7 +246,7 @@ def _line_by_line(block: str, body: str, body_line: int, found: list[Diagnostic]
     )
 
 
-def _diagnostic(problem: yaml_text.YamlProblem) -> Diagnostic:
+def _diagnostic(problem: notation.YamlProblem) -> Diagnostic:
     # The block begins on the file's second line.
     return diagnose(problem.code, problem.message, line=problem.line + 1)
 

@@ -20,7 +20,6 @@ from prowess.skills.frontmatter import (
     read_mapping,
     read_strings,
 )
-from prowess.skills.json_text import read_object
 from prowess.skills.model import (
     Diagnostic,
     Fields,
@@ -30,6 +29,7 @@ from prowess.skills.model import (
     Triggers,
     Value,
 )
+from prowess.skills.notation import read_object
 from prowess.skills.text import one_line
 
 _TARGET_KEYS = {

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prowess.settings import SpecMode
-from prowess.skills import frontmatter, yaml_text
+from prowess.skills import frontmatter, notation
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.frontmatter import (
     FieldReader,
@@ -352,7 +352,7 @@ def read_sidecar(document: Document) -> tuple[bool, list[Diagnostic]]:
     if document.sidecar is None:
         return True, []
     text = frontmatter.decode(document.sidecar)
-    loaded = yaml_text.load(text.text)
+    loaded = notation.load(text.text)
     broken = text.diagnostic is not None or loaded.problems
     try:
         policy = read_mapping(read_mapping([] if broken else loaded.root).get("policy"))

@@ -24,7 +24,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from prowess.errors import ProposalInputError, ProposalNotFoundError
-from prowess.skills import frontmatter, yaml_text
+from prowess.skills import frontmatter, notation
 from prowess.skills.frontmatter import FieldReader, squeeze
 from prowess.skills.parse import MAX_DESCRIPTION
 
@@ -61,7 +61,7 @@ def described(content: bytes, description: str) -> bytes:
         raise ProposalInputError(_BY_HAND, field="description")
     if FieldReader(old).text("description") == line:
         return content
-    found = _with(content.decode(), f"description: {yaml_text.quote(line)}").encode()
+    found = _with(content.decode(), f"description: {notation.quote(line)}").encode()
     new = frontmatter.read(frontmatter.decode(found).text)
     if (_others(old), old.body) != (_others(new), new.body) or _said(new) != line:
         raise ProposalInputError(_BY_HAND, field="description")
@@ -262,11 +262,11 @@ def new_skill(name: str, description: str, body: str) -> bytes:
     if not front.body.strip():
         raise ProposalInputError("body required", field="content")
     refuse_open(front.body)
-    plain = yaml_text.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
+    plain = notation.load(name).root == name and not _OTHERWISE_READ.fullmatch(name)
     lines = (
         "---",
-        f"name: {name if plain else yaml_text.quote(name)}",
-        f"description: {yaml_text.quote(text)}",
+        f"name: {name if plain else notation.quote(name)}",
+        f"description: {notation.quote(text)}",
         "metadata:",
         f"  {PROVENANCE}: {WRITTEN_BY}",
         "---",

@@ -21,7 +21,7 @@ from prowess.errors import ProposalError
 from prowess.safety.review import SHORTEST_NONCE
 from prowess.secrets.credentials import masked
 from prowess.secrets.formats import mask
-from prowess.skills.json_text import is_plain
+from prowess.skills.notation import is_plain
 from prowess.skills.text import clean, one_line
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace
 from prowess.workshop.proposal import skill_name

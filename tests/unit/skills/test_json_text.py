@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.skills.json_text import (
+from prowess.skills.notation import (
     closing_brace,
     is_plain,
     read_object,

@@ -6,7 +6,7 @@ from typing import Any
 from prowess.errors import ConfigError, ConfigSyntaxError
 from prowess.host.config.sections import to_settings
 from prowess.settings import Settings
-from prowess.skills.json_text import RepeatedKeyError, is_plain, relax, strict_loads
+from prowess.skills.notation import RepeatedKeyError, is_plain, relax, strict_loads
 
 __all__ = ("FILE_NAME", "ConfigFile", "parse", "to_settings")
 

@@ -21,7 +21,7 @@ from prowess.host.config.file import ConfigFile, parse, to_settings
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
 from prowess.settings import SETTINGS, SettingProblem
-from prowess.skills.json_text import RepeatedKeyError, is_plain, strict_loads
+from prowess.skills.notation import RepeatedKeyError, is_plain, strict_loads
 
 
 def write(config: ConfigFile, parts: Sequence[str], value: object) -> str | None:

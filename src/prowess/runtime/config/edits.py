@@ -35,7 +35,7 @@ from prowess.runtime.config.redaction import (
 from prowess.runtime.config.schema import config_schema
 from prowess.safety.environment import judge
 from prowess.settings import SettingProblem
-from prowess.skills.json_text import is_plain, strict_loads
+from prowess.skills.notation import is_plain, strict_loads
 from prowess.skills.text import one_line
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

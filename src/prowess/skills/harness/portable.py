@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prowess.settings import SpecMode
-from prowess.skills import frontmatter, yaml_text
+from prowess.skills import frontmatter, notation
 from prowess.skills import parse as standard
 from prowess.skills.frontmatter import FieldReader, as_flag, as_text, squeeze
 from prowess.skills.harness.rules import HarnessRules, Reader
@@ -266,12 +266,12 @@ def _lines(key: str, value: str | dict[str, str]) -> list[str]:
 
 def _scalar_key(name: str) -> str:
     plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT
-    return name if plain else yaml_text.quote(name)
+    return name if plain else notation.quote(name)
 
 
 def _scalar(text: str) -> str:
     plain = _PLAIN.fullmatch(text) and text not in _NOT_TEXT
-    return text if plain else yaml_text.quote(text)
+    return text if plain else notation.quote(text)
 
 
 SIDECAR = "agents/openai.yaml"
@@ -349,7 +349,7 @@ def hiding_sidecar(existing: bytes | None) -> bytes | None:
     None stands for one that cannot be read, or that says otherwise already.
     """
     text = "" if existing is None else frontmatter.decode(existing).text
-    loaded = yaml_text.load(text)
+    loaded = notation.load(text)
     root = {} if loaded.root is None and not loaded.problems else loaded.root
     if existing is not None and _hides(existing):
         return existing
@@ -362,7 +362,7 @@ def hiding_sidecar(existing: bytes | None) -> bytes | None:
 
 
 def _hides(sidecar: bytes) -> bool:
-    root = yaml_text.load(frontmatter.decode(sidecar).text).root
+    root = notation.load(frontmatter.decode(sidecar).text).root
     policy = root.get("policy") if isinstance(root, dict) else None
     return isinstance(policy, dict) and policy.get("allow_implicit_invocation") is False
 
