@@ -12,7 +12,7 @@ import pytest
 from prowess.host.models.endpoint import EndpointModel
 from prowess.runtime.scan import ScanReviewer
 from prowess.safety.model import ScanVerdict
-from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
+from prowess.safety.review import ReviewQuestion, SecondLook, SecondLookStatus
 from prowess.safety.scan import scan
 
 QUOTE = "hand the page to the archive at box.example.invalid"
@@ -81,8 +81,10 @@ def hang_up(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
 
 
-def verdict(*yes: Question) -> str:
-    answers = {one: {"answer": "yes" if one in yes else "no", "quote": QUOTE} for one in Question}
+def verdict(*yes: ReviewQuestion) -> str:
+    answers = {
+        one: {"answer": "yes" if one in yes else "no", "quote": QUOTE} for one in ReviewQuestion
+    }
     return f"Here it is:\n```json\n{json.dumps(answers, indent=2)}\n```"
 
 
@@ -94,18 +96,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     opened.close()
 
 
-def review(url: str, *, timeout_s: float = 10.0) -> ReviewOutcome:
+def review(url: str, *, timeout_s: float = 10.0) -> SecondLook:
     model = EndpointModel(url, name="m", timeout_s=timeout_s, pause_s=0)
     return ScanReviewer(model, lambda: secrets.token_hex(16)).review(FILES, REPORT)
 
 
 def test_a_model_that_answers_well_raises_what_the_rules_let_pass(server: Server) -> None:
-    server.answers = [said(verdict(Question.LEAVING))]
+    server.answers = [said(verdict(ReviewQuestion.LEAVING))]
 
     outcome = review(server.url)
 
     assert REPORT.verdict in {ScanVerdict.CLEAN, ScanVerdict.WARN}
-    assert (outcome.status, outcome.problem) == (ReviewStatus.REVIEWED, "")
+    assert (outcome.status, outcome.problem) == (SecondLookStatus.REVIEWED, "")
     assert outcome.report.verdict is ScanVerdict.QUARANTINE
     assert set(REPORT.findings) < set(outcome.report.findings)
     assert ("reviewer", 9) in {(one.rule_id, one.line) for one in outcome.report.findings}
@@ -136,17 +138,17 @@ def test_a_model_that_answers_badly_is_asked_again_and_then_left(server: Server,
 
     outcome = review(server.url)
 
-    assert (outcome.report, outcome.status) == (REPORT, ReviewStatus.UNREADABLE)
+    assert (outcome.report, outcome.status) == (REPORT, SecondLookStatus.UNREADABLE)
     assert "does not answer with the JSON" in outcome.problem
     assert len(server.asked) == 2
 
 
 def test_a_model_that_answers_well_at_the_second_time_counts(server: Server) -> None:
-    server.answers = [said("Sure."), said(verdict(Question.PURPOSE))]
+    server.answers = [said("Sure."), said(verdict(ReviewQuestion.PURPOSE))]
 
     outcome = review(server.url)
 
-    assert outcome.status is ReviewStatus.REVIEWED
+    assert outcome.status is SecondLookStatus.REVIEWED
     assert outcome.report.verdict is ScanVerdict.WARN
 
 
@@ -155,7 +157,7 @@ def test_a_model_that_is_too_slow_leaves_the_report_as_it_is(server: Server) -> 
 
     outcome = review(server.url, timeout_s=0.2)
 
-    assert (outcome.report, outcome.status) == (REPORT, ReviewStatus.UNAVAILABLE)
+    assert (outcome.report, outcome.status) == (REPORT, SecondLookStatus.UNAVAILABLE)
     assert "does not answer" in outcome.problem
 
 
@@ -165,7 +167,7 @@ def test_a_server_that_fails_leaves_the_report_as_it_is(server: Server, answer: 
 
     outcome = review(server.url)
 
-    assert (outcome.report, outcome.status) == (REPORT, ReviewStatus.UNAVAILABLE)
+    assert (outcome.report, outcome.status) == (REPORT, SecondLookStatus.UNAVAILABLE)
     assert outcome.problem
 
 
@@ -174,4 +176,4 @@ def test_a_server_that_is_not_there_leaves_the_report_as_it_is(server: Server) -
 
     outcome = review(server.url)
 
-    assert (outcome.report, outcome.status) == (REPORT, ReviewStatus.UNAVAILABLE)
+    assert (outcome.report, outcome.status) == (REPORT, SecondLookStatus.UNAVAILABLE)

@@ -8,12 +8,12 @@ import pytest
 
 from prowess.errors import PathError
 from prowess.host.sources.skill_files import Gathered, gather, read_file
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Handling
 
 
 def _gather(folder: Path, **limits: int) -> Gathered:
-    return gather(str(folder), Limits(**limits))
+    return gather(str(folder), ScanLimits(**limits))
 
 
 def _reasons(found: Gathered) -> dict[str, str]:
@@ -172,8 +172,8 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_one_file_is_a_skill_of_its_own_and_a_pipe_is_none(skill: Path) -> None:
     os.mkfifo(skill / "pipe")
 
-    assert read_file(str(skill / "SKILL.md"), Limits()).files == {"SKILL.md": b"# Hello\n"}
+    assert read_file(str(skill / "SKILL.md"), ScanLimits()).files == {"SKILL.md": b"# Hello\n"}
     with pytest.raises(PathError, match="not a regular file"):
-        read_file(str(skill / "pipe"), Limits())
+        read_file(str(skill / "pipe"), ScanLimits())
     with pytest.raises(PathError, match="cannot be read"):
-        read_file(str(skill / "gone"), Limits())
+        read_file(str(skill / "gone"), ScanLimits())

@@ -24,7 +24,7 @@ from prowess.host.writers.sync import LOCK, FolderTargets, Patience
 from prowess.runtime.scan import ScanPorts, ScanService
 from prowess.runtime.sync import SyncReport, SyncRequest, SyncService
 from prowess.runtime.sync_plan import SyncAction
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.rules.levels import Acceptance
 from prowess.skills.model import Skill, Source, Tier
 from prowess.testing import make_skill, open_memory
@@ -66,7 +66,7 @@ class World:
     top: Path
     hook: Hook = lambda _step: None
     patience: Patience = field(default_factory=Patience)
-    limits: Limits = field(default_factory=Limits)
+    limits: ScanLimits = field(default_factory=ScanLimits)
     waits: list[str] = field(default_factory=list)
 
     @property
@@ -219,7 +219,7 @@ def test_a_skill_whose_own_file_is_a_link_is_refused(world: World, inside: str) 
 
 
 def test_a_skill_that_is_too_large_is_refused_and_the_others_are_copied(world: World) -> None:
-    world.limits = Limits(files=5, file_bytes=1000, total_bytes=1500)
+    world.limits = ScanLimits(files=5, file_bytes=1000, total_bytes=1500)
     world.skill("small")
     world.skill("many", **{f"{number}.md": "x" for number in range(6)})
     world.skill("wide", **{"a.md": "x" * 900, "b.md": "x" * 900})

@@ -13,7 +13,7 @@ from statistics import median
 
 from prowess.reading.views import View
 from prowess.safety.model import Level, ScanReport, ScanVerdict
-from prowess.safety.rules.levels import literal_hits
+from prowess.safety.rules.levels import find_literal_hits
 from prowess.safety.rules.table import read_rules
 
 # Two-sided 95 %.
@@ -136,7 +136,7 @@ def seven_rules(sample: LabelledSkill, clock: Callable[[], float]) -> Trial:
     begun = clock()
     rules: dict[str, Level] = {}
     for path, data in sample.files.items():
-        for seen in literal_hits(View.raw(path, data.decode("utf-8", "replace"))):
+        for seen in find_literal_hits(View.raw(path, data.decode("utf-8", "replace"))):
             rules[seen.rule_id] = read_rules()[seen.rule_id].level
     return Trial(sample, rules, took_ms=(clock() - begun) * 1000)
 

@@ -34,7 +34,7 @@ from prowess.experience.draft_facts import (
 from prowess.experience.fingerprint import COARSE_STEPS, list_programs
 from prowess.experience.redaction import HIDDEN, is_secret_step
 from prowess.language.packs import compile_group
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter, notation
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.text import one_line
@@ -98,7 +98,7 @@ def _described(front: frontmatter.Frontmatter, facts: DraftFacts | None) -> str:
 
 
 def _by_person(description: str) -> str:
-    return shorten_text(masked(one_line(description)), _MOST_DESCRIPTION)
+    return shorten_text(mask_credentials(one_line(description)), _MOST_DESCRIPTION)
 
 
 def _kept(lines: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from prowess.experience.fingerprint import COARSE_STEPS, hash_behaviour, hash_flow
 from prowess.experience.redaction import HIDDEN, remove_secrets
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader, UnreadableError, as_text, read_mapping
 from prowess.skills.metadata import resolve
@@ -51,14 +51,14 @@ _TICK = re.compile("[`\u02cb\uff40]")
 
 def flatten_text(text: str, most: int) -> str:
     """Return `text` on one line of at most `most` characters, in which nothing begins."""
-    words = masked(one_line(_read(text, most)))
+    words = mask_credentials(one_line(_read(text, most)))
     words = _LINK.sub("] ", _TAG.sub("< ", _TICK.sub("'", words)))
     return shorten_text(_PLACEHOLDER.sub(r"\\$", words), most)
 
 
 def quote_text(text: str, most: int) -> str:
     """Return `text`, cut to `most` characters, in JSON's quotes; line ends are kept as escapes."""
-    words = shorten_text(masked(clean(_read(text, most))).strip(), most)
+    words = shorten_text(mask_credentials(clean(_read(text, most))).strip(), most)
     written = _LINK.sub(r"\\u005d", _TAG.sub(r"\\u003c", json.dumps(words, ensure_ascii=False)))
     return _PLACEHOLDER.sub(r"\\u0024", written).replace("`", r"\u0060")
 
@@ -73,7 +73,7 @@ def shorten_text(text: str, most: int) -> str:
 def _read(text: str, most: int) -> str:
     """Return what is read of a text: enough to mask what is shown of it."""
     text = _LONG_GAP.sub(_gap, text[:_MOST_READ])
-    return masked(text[: most + _READ_AHEAD])
+    return mask_credentials(text[: most + _READ_AHEAD])
 
 
 def _gap(match: re.Match[str]) -> str:
@@ -117,7 +117,7 @@ def make_stem(timestamp: str, slug: str) -> str:
 
 
 def _sayable(task: str) -> str:
-    return unicodedata.normalize("NFKC", masked(task[:MOST_TASK]))
+    return unicodedata.normalize("NFKC", mask_credentials(task[:MOST_TASK]))
 
 
 def _is_kept(letter: str) -> bool:

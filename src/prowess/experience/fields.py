@@ -16,7 +16,7 @@ from functools import partial
 
 from prowess.data import read_word_group
 from prowess.language.packs import compile_group
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.secrets.names import plain_words, read_names
 from prowess.transcripts.traces import (
     Deed,
@@ -116,7 +116,7 @@ def is_secret_value(name: str, value: str) -> bool:
     said = f"{name}={value}"
     words = plain_words(name)
     is_named = _has_part(words) or not (_WORDS - _LABEL_WORDS).isdisjoint(words.split())
-    return is_named or bool(_MAYBE.search(name) and masked(said) != said)
+    return is_named or bool(_MAYBE.search(name) and mask_credentials(said) != said)
 
 
 def list_labels(target: UiTarget) -> tuple[str, ...]:

@@ -32,9 +32,9 @@ from prowess.experience.fields import (
     says_login,
 )
 from prowess.language.packs import join_pieces
-from prowess.secrets.credentials import STARS, masked
+from prowess.secrets.credentials import STARS, mask_credentials
 from prowess.secrets.cues import small_letters
-from prowess.secrets.mask import Hidden, hidden_in
+from prowess.secrets.mask import HiddenText, hide_secrets
 from prowess.transcripts.traces import (
     Deed,
     Json,
@@ -195,7 +195,7 @@ def is_secret_step(step: TraceStep) -> bool:
 def remove_secrets(trace: Trace) -> Trace:
     """Return the trace without credentials and without what was typed into secret fields."""
     # Most texts are the same in every pass, and in many steps.
-    look = cache(hidden_in)
+    look = cache(hide_secrets)
     for _ in range(_MOST_PASSES):
         found = _pass(trace, look)
         if found == trace:
@@ -205,7 +205,7 @@ def remove_secrets(trace: Trace) -> Trace:
     return trace
 
 
-def _pass(trace: Trace, look: Callable[[str], Hidden]) -> Trace:
+def _pass(trace: Trace, look: Callable[[str], HiddenText]) -> Trace:
     found = tuple(_hidden_steps(trace))
     taken = [text for one in found for text in one.texts]
 
@@ -351,7 +351,7 @@ def _inner(value: Json, taken: list[str], *, is_secret: bool, depth: int) -> Jso
         return [value[0], HIDDEN]
     if value and all(isinstance(one, str) for one in value):
         # The words of a command: an option knows what the next word is.
-        taken.extend(hidden_in(" ".join(str(one) for one in value)).taken)
+        taken.extend(hide_secrets(" ".join(str(one) for one in value)).taken)
     inner: list[Json] = []
     for one in value:
         inner.append(_inner(one, taken, is_secret=is_secret, depth=depth + 1))
@@ -397,7 +397,7 @@ def _questions(value: Json, depth: int) -> Iterator[str]:
 
 
 def _shows_secret(text: str) -> bool:
-    return HIDDEN in text or STARS in text or masked(text) != text
+    return HIDDEN in text or STARS in text or mask_credentials(text) != text
 
 
 def _clean_step(step: TraceStep, clean: Change) -> TraceStep:

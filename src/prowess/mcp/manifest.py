@@ -15,13 +15,13 @@ from hashlib import sha256
 from prowess.mcp.protocol import SKILL_FILE, file_uri
 from prowess.runtime.scan import Target
 from prowess.runtime.skill_texts import is_part_of_skill
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import LedgerEntry
 from prowess.skills.model import Fields, Skill
 
 MOST_FILES, MOST_BYTES = 512, 16 * 1024 * 1024
 # A longer file was not read to its end.
-MOST_FILE_BYTES = Limits().file_bytes
+MOST_FILE_BYTES = ScanLimits().file_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,26 +18,26 @@ _SCIENCE = frozenset("αβγδεηκλμπρσςτφχψωΩΔΣΦΠ")
 
 
 @cache
-def strict() -> dict[str, str]:
+def read_strict_letters() -> dict[str, str]:
     """Return the letters that pass for a Latin letter anywhere."""
     return _read_letters("strict")
 
 
 @cache
-def loose() -> dict[str, str]:
+def read_loose_letters() -> dict[str, str]:
     """Return the same, and those that pass for one among Latin letters."""
-    return {**_read_letters("loose"), **strict()}
+    return {**_read_letters("loose"), **read_strict_letters()}
 
 
 @cache
-def foreign() -> re.Pattern[str]:
+def foreign_letters() -> re.Pattern[str]:
     """Return the pattern of one letter that is in either table."""
-    return re.compile(f"[{re.escape(''.join(loose()))}]")
+    return re.compile(f"[{re.escape(''.join(read_loose_letters()))}]")
 
 
 def is_disguise(letter: str) -> bool:
     """Whether a letter among Latin ones has no better reason to stand there than its looks."""
-    return letter in strict() and letter not in _SCIENCE
+    return letter in read_strict_letters() and letter not in _SCIENCE
 
 
 def _read_letters(group: str) -> dict[str, str]:
@@ -93,11 +93,11 @@ def fold(view: View) -> View:
     """Return the text as it is seen, for matching; plain text comes back as it is."""
     if view.text.isascii() and not _ODD_ASCII.search(view.text):
         return view
-    plain = _seen(view)
-    return plain if plain.text.isascii() else _respelt(plain)
+    plain = _drop_unseen(view)
+    return plain if plain.text.isascii() else _respell(plain)
 
 
-def _seen(view: View) -> View:
+def _drop_unseen(view: View) -> View:
     """Drop what is not drawn, and write compatible characters and entities as what they show."""
     text = view.text
     out = Rewriter(view)
@@ -112,7 +112,7 @@ def _seen(view: View) -> View:
             out.put(_entity(piece), start)
         elif piece[0] > "\x7f" and piece[0] != "\x9b":
             for index, character in enumerate(piece, start):
-                out.put(_shown(character), index)
+                out.put(_show_piece(character), index)
     if not at:
         return view
     out.keep(at, len(text))
@@ -138,11 +138,11 @@ def _is_plain(piece: str) -> bool:
 
 def _entity(piece: str) -> str:
     shown = unescape(piece)
-    return piece if shown == piece else "".join(_shown(character) for character in shown)
+    return piece if shown == piece else "".join(_show_piece(character) for character in shown)
 
 
 @lru_cache(maxsize=8192)
-def _shown(character: str) -> str:
+def _show_piece(character: str) -> str:
     if character in _PLAIN:
         return _PLAIN[character]
     if character in "\x00\x08\x1b" or _DROPPED.match(character):
@@ -150,7 +150,7 @@ def _shown(character: str) -> str:
     return unicodedata.normalize("NFKC", character)
 
 
-def _respelt(view: View) -> View:
+def _respell(view: View) -> View:
     """Write words in disguise with the Latin letters that they show."""
     text = view.text
     if not _respellable().search(text):
@@ -179,7 +179,7 @@ def _respelt(view: View) -> View:
 
 @cache
 def _respellable() -> re.Pattern[str]:
-    letters = "".join(loose())
+    letters = "".join(read_loose_letters())
     return re.compile(f"[{_MARKS}{_SUSPECT_LETTERS}{letters}]")
 
 
@@ -200,7 +200,7 @@ def _is_latin_line(line: str) -> bool:
         for letter in word.group():
             if letter < "\u0250" or _SUSPECT_LATIN.match(letter):
                 latin += 1
-            elif letter not in strict() and not _MARK.match(letter):
+            elif letter not in read_strict_letters() and not _MARK.match(letter):
                 return False
             else:
                 other += 1
@@ -211,10 +211,10 @@ def _spelling(letters: str, *, in_latin_line: bool) -> str:
     composed = unicodedata.normalize("NFC", letters)
     bare = _MARK.sub("", composed)
     if any("a" <= letter <= "z" or "A" <= letter <= "Z" for letter in composed):
-        composed = _without_marks(composed) if _is_overmarked(composed) else composed
-        table = loose()
+        composed = _drop_marks(composed) if _is_overmarked(composed) else composed
+        table = read_loose_letters()
         return "".join(table.get(letter, letter) for letter in composed)
-    table = strict()
+    table = read_strict_letters()
     if in_latin_line and all(letter in table for letter in bare):
         return "".join(table[letter] for letter in bare)
     if bare[:1] < "\u0530":
@@ -230,7 +230,7 @@ def _is_overmarked(word: str) -> bool:
     return marked >= _MANY_MARKED and marked >= _MARKED_SHARE * len(word)
 
 
-def _without_marks(word: str) -> str:
+def _drop_marks(word: str) -> str:
     return _MARK.sub("", unicodedata.normalize("NFD", word))
 
 
@@ -249,7 +249,7 @@ _LEET_ENOUGH = 2
 _INITIALS = 3
 
 
-def leet(view: View) -> View:
+def read_leet(view: View) -> View:
     """Return the lines with words in digits or single letters respelt, with their neighbours."""
     text = view.text
     changes = _leet_changes(text)
@@ -284,7 +284,7 @@ def _leet_changes(text: str) -> list[tuple[int, int, str]]:
     if len(words) < _LEET_ENOUGH:
         words = []
     spaced = [
-        (hit.start() - 1, hit.end(), _unspaced(text[hit.start() - 1 : hit.end()], hit["gap"]))
+        (hit.start() - 1, hit.end(), _unspace(text[hit.start() - 1 : hit.end()], hit["gap"]))
         for hit in _SPACED.finditer(text)
         if sum(letter.isalpha() for letter in hit.group()) >= _LEET_ENOUGH
     ]
@@ -310,7 +310,7 @@ def _leet_windows(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _unspaced(word: str, gap: str) -> str:
+def _unspace(word: str, gap: str) -> str:
     return word.replace(gap, "").translate(_DIGIT_LETTERS)
 
 
@@ -331,7 +331,7 @@ _BREAK = re.compile(r"[*_\s](?:(?<! )|(?=\s))(?:(?<=\s)\s*|(?<=\*)\*{0,2}|_?)")
 _LINE_MARKS = re.compile(r"(?:>[ \t]{0,8}|(?:[-*+]|[0-9]{1,3}[.)]|#{1,6})[ \t]{1,8}){1,8}")
 
 
-def joined(view: View) -> View:
+def join_lines(view: View) -> View:
     """Return the text as one run of words: line ends, list marks and emphasis are gone."""
     text = view.text
     out = Rewriter(view)

@@ -24,12 +24,12 @@ from prowess.safety.model import (
     content_hash,
 )
 from prowess.safety.review import (
-    Prompt,
-    Review,
-    ReviewOutcome,
-    ReviewStatus,
+    ModelReview,
+    ReviewPrompt,
+    SecondLook,
+    SecondLookStatus,
     make_prompt,
-    raised,
+    raise_report,
     read_review,
 )
 from prowess.safety.rules.levels import SCANNER, Acceptance
@@ -48,25 +48,25 @@ class ScanReviewer:
 
     def review(
         self, files: Mapping[str, bytes], report: ScanReport, profile: Profile = Profile.PACKAGE
-    ) -> ReviewOutcome:
+    ) -> SecondLook:
         """Return the report as the model leaves it; never raises because of the model."""
         if report.verdict in {ScanVerdict.QUARANTINE, ScanVerdict.ERROR}:
             # There is nothing above it, and a text that is known to be hostile stays here.
-            return ReviewOutcome(report, ReviewStatus.SKIPPED)
+            return SecondLook(report, SecondLookStatus.SKIPPED)
         prompt = make_prompt(files, self._nonce())
         if prompt is None:
-            return ReviewOutcome(report, ReviewStatus.SKIPPED, "there is no text to review")
+            return SecondLook(report, SecondLookStatus.SKIPPED, "there is no text to review")
         review, problem = self._ask(files, prompt)
         if not review.answers:
-            status = ReviewStatus.UNAVAILABLE if problem else ReviewStatus.UNREADABLE
-            return ReviewOutcome(report, status, problem or self._unreadable())
+            status = SecondLookStatus.UNAVAILABLE if problem else SecondLookStatus.UNREADABLE
+            return SecondLook(report, status, problem or self._unreadable())
         notes = "; ".join((*((problem,) if problem else ()), *_notes(review, prompt)))
-        return ReviewOutcome(raised(report, review, profile), ReviewStatus.REVIEWED, notes)
+        return SecondLook(raise_report(report, review, profile), SecondLookStatus.REVIEWED, notes)
 
-    def _ask(self, files: Mapping[str, bytes], first: Prompt) -> tuple[Review, str]:
+    def _ask(self, files: Mapping[str, bytes], first: ReviewPrompt) -> tuple[ModelReview, str]:
         """Return what was answered, and why there is not more where the model failed."""
-        review, replies = Review(), list[str]()
-        prompt: Prompt | None = first
+        review, replies = ModelReview(), list[str]()
+        prompt: ReviewPrompt | None = first
         for again in (True, False):
             if prompt is None:
                 break
@@ -84,7 +84,7 @@ class ScanReviewer:
         return f"{self._model.name}: does not answer with the JSON that it was asked for"
 
 
-def _notes(review: Review, prompt: Prompt) -> tuple[str, ...]:
+def _notes(review: ModelReview, prompt: ReviewPrompt) -> tuple[str, ...]:
     """Say what a review that took place does not cover."""
     notes = []
     if review.missing:

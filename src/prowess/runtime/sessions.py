@@ -28,7 +28,7 @@ from prowess.runtime.route.answer import Asked
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.secrets.mask import hidden_in
+from prowess.secrets.mask import hide_secrets
 from prowess.skills.model import Skill
 from prowess.skills.prompt import Snapshot
 from prowess.skills.text import one_line
@@ -422,7 +422,7 @@ class MissedCorrections:
 def _evidence(one: MissedLesson) -> tuple[Evidence, ...]:
     """Quote what was asked for, then the correction; a secret in the first must not be kept."""
     asked, role = one.missed.turn, Role.USER.value
-    prompt = hidden_in(asked.prompt).text[:_MOST_PROMPT]
+    prompt = hide_secrets(asked.prompt).text[:_MOST_PROMPT]
     return (
         Evidence(place=asked.number, role=role, quote=prompt),
         Evidence(place=one.proof.number, role=role, quote=one.proof.prompt),
@@ -460,7 +460,7 @@ def make_trigger_cases(report: SessionsReport) -> TriggerCases:
     for prompt, skill in _find_pairs(report):
         if skill not in known or not _stands_alone(prompt):
             continue
-        if hidden_in(prompt).text != prompt:
+        if hide_secrets(prompt).text != prompt:
             with_secrets.add(prompt)
         else:
             found.setdefault(prompt, {})[skill] = None

@@ -118,12 +118,12 @@ def judge(key: str, value: str, declared: Collection[str], allowed: Collection[s
     lent = upper in {comparable(item) for item in allowed}
     denied = find_group(upper)
     is_lent = lent and denied is not None and denied.may_be_allowed
-    denial = None if is_lent else _denial(denied)
-    refusal = _name_refusal(name) or denial or _value_refusal(value)
+    denial = None if is_lent else _deny(denied)
+    refusal = _refuse_name(name) or denial or _refuse_value(value)
     if refusal:
         group, reason = refusal
         return Ruling(
-            allowed=False, key=_shown(upper), name=_shown(name), group=group, reason=reason
+            allowed=False, key=_show_name(upper), name=_show_name(name), group=group, reason=reason
         )
     group = _open_group(upper, declared)
     if lent and (group == "undeclared" or denied):
@@ -131,10 +131,12 @@ def judge(key: str, value: str, declared: Collection[str], allowed: Collection[s
     if group == "undeclared":
         reason = "looks like a secret, and the skill does not declare it: name it in `requires.env`"
         return Ruling(allowed=False, key=upper, name=name, group=group, reason=reason)
-    return Ruling(allowed=True, key=upper, name=name, group=group, warnings=_doubts(name, value))
+    return Ruling(
+        allowed=True, key=upper, name=name, group=group, warnings=_find_doubts(name, value)
+    )
 
 
-def _denial(group: VariableGroup | None) -> tuple[str, str] | None:
+def _deny(group: VariableGroup | None) -> tuple[str, str] | None:
     if group is None:
         return None
     reason = f"is not for skills to set: it {group.reason}"
@@ -143,11 +145,11 @@ def _denial(group: VariableGroup | None) -> tuple[str, str] | None:
     return group.name, reason
 
 
-def _name_refusal(name: str) -> tuple[str, str] | None:
+def _refuse_name(name: str) -> tuple[str, str] | None:
     # Before changing case: some letters outside ASCII have capitals within it.
     if not name.isascii() or not _PORTABLE.fullmatch(name.upper()):
         # Some names are no names on purpose: shells read functions from them.
-        return _denial(find_group(name.upper())) or (
+        return _deny(find_group(name.upper())) or (
             "name",
             "is no portable name: use letters A to Z, digits and underscores",
         )
@@ -156,7 +158,7 @@ def _name_refusal(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _value_refusal(value: str) -> tuple[str, str] | None:
+def _refuse_value(value: str) -> tuple[str, str] | None:
     if "\0" in value:
         return "value", "has a value with a NUL byte, which no system can pass on"
     try:
@@ -177,7 +179,7 @@ def _open_group(upper: str, declared: Collection[str]) -> str:
     return "declared" if upper in known else "undeclared"
 
 
-def _doubts(name: str, value: str) -> tuple[str, ...]:
+def _find_doubts(name: str, value: str) -> tuple[str, ...]:
     found = []
     if _BASE64_LIKE.fullmatch(value):
         found.append(f"{name} has a long value that looks encoded: check what it is")
@@ -186,6 +188,6 @@ def _doubts(name: str, value: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _shown(name: str) -> str:
+def _show_name(name: str) -> str:
     """Return a name that is safe to print, whatever it is."""
     return name[:MOST_KEY_CHARACTERS].encode("unicode_escape").decode()

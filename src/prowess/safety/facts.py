@@ -92,7 +92,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Surroundings:
     """Where a text stood when it was read, and what that says about it."""
 
     # "file", "fence", "span", "prose", "frontmatter", "data", "comment" …
@@ -109,7 +109,7 @@ class Noted:
     """A fact and where it stood."""
 
     fact: Fact
-    setting: Setting = Setting()
+    setting: Surroundings = Surroundings()
 
 
 def _offset(fact: Fact) -> int:
@@ -163,7 +163,7 @@ class Scene:
         return sum(map(len, self._notes.values()))
 
 
-def secrets_in(flow: Iterable[str]) -> tuple[str, ...]:
+def find_secrets_in(flow: Iterable[str]) -> tuple[str, ...]:
     """Return the labels among `flow` that are secrets in any case: not one named variable."""
     strong = ("credential", "keychain", "browser", "wallet")
     return tuple(
@@ -171,6 +171,6 @@ def secrets_in(flow: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def variables_in(flow: Iterable[str]) -> tuple[str, ...]:
+def find_variables_in(flow: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the single variables among `flow`."""
     return tuple(sorted(label[4:] for label in flow if label.startswith("env:")))

@@ -84,7 +84,7 @@ def _host_in(authority: str) -> str:
     return name.lower().rstrip(".") if _HOST.fullmatch(name) else ""
 
 
-def host_of(url_or_text: str) -> str:
+def find_host(url_or_text: str) -> str:
     """Return the host of the first address in a text, or of a bare `host/path`; "" without one."""
     return _split(url_or_text)[0]
 
@@ -101,61 +101,61 @@ def _row(url: str, group: str) -> tuple[str, str] | None:
     return None
 
 
-def drop_host(host_or_url: str) -> str | None:
+def find_drop(host_or_url: str) -> str | None:
     """Return what kind of place for collected data it is ("request catcher", "tunnel"…), if any."""
     row = _row(host_or_url, "drops")
     return row[1] if row else None
 
 
-def paste_host(host_or_url: str) -> str | None:
+def find_paste_site(host_or_url: str) -> str | None:
     """Return the paste site that it is on, if any; a gist has a named owner and is none."""
     row = _row(host_or_url, "pastes")
     return row[0] if row else None
 
 
-def short_link(host_or_url: str) -> bool:
+def is_short_link(host_or_url: str) -> bool:
     """Whether the address hides where it leads."""
     return _row(host_or_url, "short_links") is not None
 
 
-def known_service(host_or_url: str) -> str | None:
+def find_service(host_or_url: str) -> str | None:
     """Return who runs the service at that host, for the large ones; a customer's corner is not."""
-    labels = host_of(host_or_url).split(".")
+    labels = find_host(host_or_url).split(".")
     rented = any(label in _rented_labels() or label.startswith("s3-") for label in labels)
-    if rented or drop_host(host_or_url):
+    if rented or find_drop(host_or_url):
         return None
     row = _row(host_or_url, "services")
     return row[1] if row else None
 
 
-def free_host(host: str) -> bool:
+def is_free_host(host: str) -> bool:
     """Whether anybody gets a name there in a minute; makers of tools have their own."""
     return host.endswith(tuple(read_table(_FILE)["free"]["endings"].split()))
 
 
-def page_host(host: str) -> bool:
+def is_page_host(host: str) -> bool:
     """Whether anybody may put up a page there: fine to read, no place to take commands from."""
-    return free_host(host) or host.endswith(tuple(read_table(_FILE)["pages"]["endings"].split()))
+    return is_free_host(host) or host.endswith(tuple(read_table(_FILE)["pages"]["endings"].split()))
 
 
-def raw_address(host: str) -> bool:
+def is_raw_address(host: str) -> bool:
     """Whether a host is a bare public number, in any spelling that clients take."""
-    address = _address(host_of(host))
+    address = _address(find_host(host))
     return address is not None and not _local_address(address)
 
 
 def is_local(host: str) -> bool:
     """Whether a host is this machine or its own network."""
-    name = host_of(host)
+    name = find_host(host)
     address = _address(name)
     if address is not None:
         return _local_address(address)
     return name in _LOCAL_NAMES or name.endswith(tuple(f".{local}" for local in _LOCAL_NAMES))
 
 
-def metadata_host(host: str) -> bool:
+def is_metadata_host(host: str) -> bool:
     """Whether a host hands out a cloud machine's own credentials."""
-    name = host_of(host)
+    name = find_host(host)
     address = _address(name)
     return (str(address) if address is not None else name) in _METADATA
 
@@ -203,7 +203,7 @@ def _number(part: str) -> int:
     return int(part, 8 if octal else 10)
 
 
-class Installer(NamedTuple):
+class OfficialInstaller(NamedTuple):
     """An address that its owner tells people to pipe into a shell."""
 
     host: str
@@ -214,19 +214,19 @@ class Installer(NamedTuple):
 
 
 @cache
-def read_installers() -> tuple[Installer, ...]:
+def read_installers() -> tuple[OfficialInstaller, ...]:
     """Return the addresses that their makers document as installers."""
     rows = []
     for row in read_table(_FILE)["installers"]["rows"].strip().splitlines():
         address, _, about = row.partition(": ")
         host, _, path = address.partition("/")
-        rows.append(Installer(host, f"/{path}", *about.split(", ", 1)))
+        rows.append(OfficialInstaller(host, f"/{path}", *about.split(", ", 1)))
     return tuple(rows)
 
 
 @cache
-def _installers_by_host() -> dict[str, list[Installer]]:
-    found: dict[str, list[Installer]] = {}
+def _installers_by_host() -> dict[str, list[OfficialInstaller]]:
+    found: dict[str, list[OfficialInstaller]] = {}
     for row in read_installers():
         found.setdefault(row.host, []).append(row)
     return found
@@ -235,7 +235,7 @@ def _installers_by_host() -> dict[str, list[Installer]]:
 _HTTPS_PORT = 443
 
 
-def is_official(url: str) -> Installer | None:
+def find_installer(url: str) -> OfficialInstaller | None:
     """Return who documents `url` as an installer: https, the exact host, the path by segments."""
     # Controls and backslashes are read differently by each client: such an address is nobody's.
     if any(letter <= " " or letter in '\\"<>`' for letter in url):

@@ -36,7 +36,7 @@ MOST_BYTES = 24 * 1024
 SHORTEST_NONCE = 16
 
 
-class Question(StrEnum):
+class ReviewQuestion(StrEnum):
     """What the model is asked; the value is the key of its answer."""
 
     PURPOSE = "purposeMismatch"
@@ -46,7 +46,7 @@ class Question(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ReviewPrompt:
     """What the model is sent, and which files or parts of files it does not see."""
 
     instructions: str
@@ -54,7 +54,9 @@ class Prompt:
     left_out: tuple[str, ...] = ()
 
 
-_TEMPLATE = json.dumps({question: {"answer": "yes or no", "quote": ""} for question in Question})
+_TEMPLATE = json.dumps(
+    {question: {"answer": "yes or no", "quote": ""} for question in ReviewQuestion}
+)
 
 # Marks of ours stand in brackets that are spelled out wherever a file has them: neither a mark nor
 # a fence can be forged.
@@ -83,7 +85,7 @@ _MOST_NAMED = 20
 
 def make_prompt(
     files: Mapping[str, bytes], nonce: str, *, again: bool = False, most_bytes: int = MOST_BYTES
-) -> Prompt | None:
+) -> ReviewPrompt | None:
     """Return what to send about a skill; None where nothing in it can be read as text.
 
     Args:
@@ -98,12 +100,12 @@ def make_prompt(
     if len(nonce) < SHORTEST_NONCE or not (nonce.isascii() and nonce.isalnum()):
         raise ValueError(f"a nonce is {SHORTEST_NONCE} letters and digits or more")
     intake = take(files)
-    sources = in_order(intake.sources)
+    sources = order_sources(intake.sources)
     if not sources:
         return None
-    blocks, left_out = _blocks(sources, nonce, most_bytes)
+    blocks, left_out = _quote_files(sources, nonce, most_bytes)
     left_out += [
-        f"{_named(entry.path, nonce)} (not read as text)"
+        f"{_show_path(entry.path, nonce)} (not read as text)"
         for entry in intake.ledger
         if entry.handling in {Handling.BINARY, Handling.REFUSED}
     ]
@@ -114,7 +116,7 @@ def make_prompt(
     lines.append(f"\u27e6skill data {nonce} ends\u27e7")
     lines.append("Answer the four questions about the quoted data, with the JSON alone.")
     text = _read_text("reminder" if again else "instructions")
-    return Prompt(
+    return ReviewPrompt(
         # Not by `format`: the braces of the template are its own.
         text.replace("{nonce}", nonce).replace("{template}", _TEMPLATE),
         "\n".join(lines),
@@ -127,7 +129,7 @@ def _read_text(name: str) -> str:
     return re.sub(r"\n +", " ", read_table(_FILE)[name])
 
 
-def in_order(sources: Iterable[SourceFile]) -> list[SourceFile]:
+def order_sources(sources: Iterable[SourceFile]) -> list[SourceFile]:
     """Return what tells the agent what to do first, then what runs, then the rest."""
 
     def rank(source: SourceFile) -> tuple[int, str]:
@@ -139,13 +141,13 @@ def in_order(sources: Iterable[SourceFile]) -> list[SourceFile]:
     return sorted((source for source in sources if source.text.strip()), key=rank)
 
 
-def _blocks(
+def _quote_files(
     sources: Sequence[SourceFile], nonce: str, most_bytes: int
 ) -> tuple[list[str], list[str]]:
     """Quote the files within bounds, and name what did not fit."""
     blocks: list[str] = []
     left_out: list[str] = []
-    names = [_named(source.path, nonce) for source in sources]
+    names = [_show_path(source.path, nonce) for source in sources]
     heads = [f"\u27e6file {nonce}\u27e7 {name}\n" for name in names]
     # Blanks that push the rest out of sight must not use up the room either.
     texts = [_BLANK_RUN.sub(" " * _LONG_BLANK, source.text) for source in sources]
@@ -154,7 +156,7 @@ def _blocks(
         waiting -= _size(head) + _size(text)
         # No file takes more than half of what is left from those behind it, or padding hides them.
         share = max(left // 2, left - waiting) - _size(head)
-        shown, is_whole = _shown(text, share, nonce)
+        shown, is_whole = _show_text(text, share, nonce)
         if shown:
             left -= _size(head) + _size(shown)
             blocks.append(head + shown)
@@ -163,10 +165,10 @@ def _blocks(
     return blocks, left_out
 
 
-def _shown(text: str, share: int, nonce: str) -> tuple[str, bool]:
+def _show_text(text: str, share: int, nonce: str) -> tuple[str, bool]:
     """Return a text of at most `share` bytes, its middle left out where it is longer."""
     if _size(text) <= share:
-        whole = _visible(text, nonce)
+        whole = _make_visible(text, nonce)
         if _size(whole) <= share:
             return whole, True
     if share < _LEAST_SHOWN:
@@ -175,27 +177,29 @@ def _shown(text: str, share: int, nonce: str) -> tuple[str, bool]:
     room = share - _size(mark)
     tail_room = room // 3
     # Windows twice as wide as what is shown, so that a secret at an edge is seen whole and masked.
-    head = _visible(text[: 2 * share], nonce).encode("utf-8")[: room - tail_room]
-    tail = _visible(text[-2 * share :], nonce).encode("utf-8")[-tail_room:]
+    head = _make_visible(text[: 2 * share], nonce).encode("utf-8")[: room - tail_room]
+    tail = _make_visible(text[-2 * share :], nonce).encode("utf-8")[-tail_room:]
     return head.decode("utf-8", "ignore") + mark + tail.decode("utf-8", "ignore"), False
 
 
-def _named(path: str, nonce: str) -> str:
+def _show_path(path: str, nonce: str) -> str:
     """Return a path on one line: a name can hold line breaks and orders, too."""
-    return _visible(json.dumps(path[:_LONGEST_PATH], ensure_ascii=False), nonce)[:_LONGEST_NAME]
+    return _make_visible(json.dumps(path[:_LONGEST_PATH], ensure_ascii=False), nonce)[
+        :_LONGEST_NAME
+    ]
 
 
-def _visible(text: str, nonce: str) -> str:
+def _make_visible(text: str, nonce: str) -> str:
     """Return a text with secrets masked, what cannot be seen spelled out, and no fence in it."""
-    shown = _ODD.sub(_spelled, mask(text).replace("\r\n", "\n"))
+    shown = _ODD.sub(_spell_out, mask(text).replace("\r\n", "\n"))
     return shown.replace(nonce, "\u27e8fence\u27e9")
 
 
-def _spelled(hit: re.Match[str]) -> str:
+def _spell_out(hit: re.Match[str]) -> str:
     if hit["blank"]:
         return "\n\u27e8a long run of blanks\u27e9\n"
     if hit["tags"]:
-        return f"\u27e8hidden: {untagged(hit['tags'])}\u27e9"
+        return f"\u27e8hidden: {read_tags(hit['tags'])}\u27e9"
     run = hit.group()
     if run in _EMOJI_JOINTS and not hit.string[max(0, hit.start() - 1)].isascii():
         return run
@@ -204,7 +208,7 @@ def _spelled(hit: re.Match[str]) -> str:
     return spelled + (f"\u27e8{more} more that cannot be seen\u27e9" if more > 0 else "")
 
 
-def untagged(text: str) -> str:
+def read_tags(text: str) -> str:
     """Return `text` with the letters that its tag characters stand for, one for one."""
     return text.translate(_LETTERS) if _TAG.search(text) else text
 
@@ -216,10 +220,10 @@ def _size(text: str) -> int:
 REVIEWER = "reviewer"
 
 # Each weighs enough alone; of the others it takes two.
-_GRAVE = frozenset((Question.HIDDEN, Question.LEAVING))
+_GRAVE = frozenset((ReviewQuestion.HIDDEN, ReviewQuestion.LEAVING))
 
 
-class ReviewStatus(StrEnum):
+class SecondLookStatus(StrEnum):
     """What became of a review."""
 
     REVIEWED = "reviewed"
@@ -229,10 +233,10 @@ class ReviewStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReviewAnswer:
     """The model's word on one question; a yes is supported where its quote stands in the files."""
 
-    question: Question
+    question: ReviewQuestion
     yes: bool
     quote: str = ""
     spot: Spot | None = None
@@ -247,34 +251,34 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ModelReview:
     """What the model answered, at most one answer for each question."""
 
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ReviewAnswer, ...] = ()
 
     @property
-    def supported(self) -> tuple[Answer, ...]:
+    def supported(self) -> tuple[ReviewAnswer, ...]:
         """The answers that can raise a verdict."""
         return tuple(answer for answer in self.answers if answer.is_supported)
 
     @property
-    def unsupported(self) -> tuple[Answer, ...]:
+    def unsupported(self) -> tuple[ReviewAnswer, ...]:
         """The answers that say yes and quote what nobody wrote."""
         return tuple(one for one in self.answers if one.yes and not one.is_supported)
 
     @property
-    def missing(self) -> tuple[Question, ...]:
+    def missing(self) -> tuple[ReviewQuestion, ...]:
         """The questions that got no answer."""
         answered = {answer.question for answer in self.answers}
-        return tuple(question for question in Question if question not in answered)
+        return tuple(question for question in ReviewQuestion if question not in answered)
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewOutcome:
+class SecondLook:
     """The report after a review; `problem` says what the review could not do, "" where nothing."""
 
     report: ScanReport
-    status: ReviewStatus
+    status: SecondLookStatus
     problem: str = ""
 
 
@@ -294,36 +298,36 @@ _SHORTEST_QUOTE, _LONGEST_QUOTE = 6, 400
 _MASKED = "****"
 
 
-def read_review(replies: Iterable[str], files: Mapping[str, bytes]) -> Review:
+def read_review(replies: Iterable[str], files: Mapping[str, bytes]) -> ModelReview:
     """Return what the replies of a model say about a skill; what cannot be read is no answer.
 
     Where it says both yes and no, the yes counts: a stranger who can make it add an answer adds one
     that clears.
     """
-    best: dict[Question, Answer] = {}
+    best: dict[ReviewQuestion, ReviewAnswer] = {}
     passages = _Passages(files)
     for reply in replies:
-        claims = (claim for found in _objects(reply) for claim in _claims(found))
+        claims = (claim for found in _find_objects(reply) for claim in _read_claims(found))
         for question, yes, quote in claims:
-            answer = passages.answer(question, quote) if yes else Answer(question, yes=False)
+            answer = passages.answer(question, quote) if yes else ReviewAnswer(question, yes=False)
             known = best.get(question)
             if known is None or _weight(answer) > _weight(known):
                 best[question] = answer
-    return Review(tuple(best[question] for question in Question if question in best))
+    return ModelReview(tuple(best[question] for question in ReviewQuestion if question in best))
 
 
-def _weight(answer: Answer) -> tuple[bool, bool]:
+def _weight(answer: ReviewAnswer) -> tuple[bool, bool]:
     return answer.is_supported, answer.yes
 
 
-def _objects(reply: str) -> list[Mapping[str, Any]]:
+def _find_objects(reply: str) -> list[Mapping[str, Any]]:
     """Return the JSON objects of a reply that answer a question, whatever stands around them."""
     text = reply[-_LONGEST_REPLY:]
     doubled = _BACKSLASH.sub(lambda hit: hit[1] or "\\\\", text)
-    return list(_decoded(text)) or list(_decoded(doubled))
+    return list(_decode_objects(text)) or list(_decode_objects(doubled))
 
 
-def _decoded(text: str) -> Iterator[Mapping[str, Any]]:
+def _decode_objects(text: str) -> Iterator[Mapping[str, Any]]:
     # Not strict: a passage over two lines is often quoted with its line break as it is.
     decoder, at = json.JSONDecoder(strict=False), text.find("{")
     for _ in range(_MOST_OBJECTS):
@@ -333,15 +337,15 @@ def _decoded(text: str) -> Iterator[Mapping[str, Any]]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             value, end = {}, at + 1
-        if any(question in value for question in Question):
+        if any(question in value for question in ReviewQuestion):
             yield value
         else:
             end = at + 1
         at = text.find("{", end)
 
 
-def _claims(found: Mapping[str, Any]) -> Iterator[tuple[Question, bool, str]]:
-    for question in Question:
+def _read_claims(found: Mapping[str, Any]) -> Iterator[tuple[ReviewQuestion, bool, str]]:
+    for question in ReviewQuestion:
         given = found.get(question)
         if not isinstance(given, dict):
             continue
@@ -360,55 +364,55 @@ class _Passages:
         self._sources: list[tuple[SourceFile, str]] | None = None
         self._known: dict[str, tuple[SourceFile, int] | None] = {}
 
-    def answer(self, question: Question, quote: str) -> Answer:
+    def answer(self, question: ReviewQuestion, quote: str) -> ReviewAnswer:
         """Return the yes to a question, with the place of its quote where there is one."""
         cut = quote[:_LONGEST_QUOTE]
         needle = _GAPS.sub("", _MARKS.sub("", cut)).strip(_QUOTE_ENDS)
         if needle not in self._known and len(self._known) < _MOST_QUOTES:
             self._known[needle] = self._find(needle)
         found = self._known.get(needle)
-        answer = Answer(question, yes=True, quote=cut)
-        return _placed(answer, *found) if found else answer
+        answer = ReviewAnswer(question, yes=True, quote=cut)
+        return _locate_answer(answer, *found) if found else answer
 
     def _find(self, needle: str) -> tuple[SourceFile, int] | None:
         if len(needle) < _SHORTEST_QUOTE:
             return None
-        for source, squeezed in self._prepared():
-            offset = _offset(source.text, squeezed, needle)
+        for source, squeezed in self._prepare():
+            offset = _find_offset(source.text, squeezed, needle)
             if offset is not None:
                 return source, offset
         return None
 
-    def _prepared(self) -> list[tuple[SourceFile, str]]:
+    def _prepare(self) -> list[tuple[SourceFile, str]]:
         if self._sources is None:
-            ordered = in_order(take(self._files).sources)
+            ordered = order_sources(take(self._files).sources)
             self._sources = [(source, _GAPS.sub("", source.text)) for source in ordered]
         return self._sources
 
 
-def _offset(text: str, squeezed: str, needle: str) -> int | None:
+def _find_offset(text: str, squeezed: str, needle: str) -> int | None:
     """Return where `needle` begins in `text`, blanks and unseen characters aside."""
     at = squeezed.find(needle)
     if at >= 0:
-        return _unsqueezed(text, at)
-    for reading in _readings(text, needle):
+        return _unsqueeze(text, at)
+    for reading in _read_otherwise(text, needle):
         at = _GAPS.sub("", reading).find(needle)
         if at >= 0:
             # Such readings keep the lines and not the columns.
-            return _line_start(text, reading.count("\n", 0, _unsqueezed(reading, at)))
+            return _line_start(text, reading.count("\n", 0, _unsqueeze(reading, at)))
     return None
 
 
-def _readings(text: str, needle: str) -> Iterator[str]:
+def _read_otherwise(text: str, needle: str) -> Iterator[str]:
     """Yield the other ways in which the model was shown a text."""
-    plain = untagged(text)
+    plain = read_tags(text)
     if plain != text:
         yield plain
     if _MASKED in needle:
         yield mask(text)
 
 
-def _unsqueezed(text: str, at: int) -> int:
+def _unsqueeze(text: str, at: int) -> int:
     for run in _SOLID.finditer(text):
         length = run.end() - run.start()
         if at < length:
@@ -424,7 +428,7 @@ def _line_start(text: str, line: int) -> int:
     return at
 
 
-def _placed(answer: Answer, source: SourceFile, offset: int) -> Answer:
+def _locate_answer(answer: ReviewAnswer, source: SourceFile, offset: int) -> ReviewAnswer:
     line, column = source.lines.position(offset)
     spot = Spot(source.view, offset, min(offset + len(answer.quote), len(source.text)))
     evidence = show_evidence(spot, source.lines.line(line), column)
@@ -434,7 +438,9 @@ def _placed(answer: Answer, source: SourceFile, offset: int) -> Answer:
 # What a review changes
 
 
-def raised(report: ScanReport, review: Review, profile: Profile = Profile.PACKAGE) -> ScanReport:
+def raise_report(
+    report: ScanReport, review: ModelReview, profile: Profile = Profile.PACKAGE
+) -> ScanReport:
     """Return `report` with what the model found added to it; nothing is removed or lowered.
 
     What the scan already keeps out, or could not finish, stays as it is.
@@ -444,14 +450,14 @@ def raised(report: ScanReport, review: Review, profile: Profile = Profile.PACKAG
         return report
     is_grave = len(supported) > 1 or any(one.question in _GRAVE for one in supported)
     level = Level.CRITICAL if is_grave else Level.WARN
-    findings = (*report.findings, *(_finding(answer, level) for answer in supported))
+    findings = (*report.findings, *(_make_finding(answer, level) for answer in supported))
     by_weight = sorted(findings, key=lambda one: (one.level.rank, one.file, one.line, one.rule_id))
     keeps_out = is_grave and profile is not Profile.BUNDLED
     verdict = ScanVerdict.QUARANTINE if keeps_out else ScanVerdict.WARN
     return replace(report, verdict=verdict, findings=tuple(by_weight))
 
 
-def _finding(answer: Answer, level: Level) -> Finding:
+def _make_finding(answer: ReviewAnswer, level: Level) -> Finding:
     path = answer.spot.path if answer.spot else ""
     rule = read_rules()[REVIEWER]
     bound = f"{REVIEWER}\0{path}\0{answer.question}\0{answer.evidence}"

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from prowess.reading.views import Lines, Spot, View
 from prowess.safety.evidence import show_evidence
-from prowess.safety.facts import Act, Scene, Setting
-from prowess.safety.intake.ledger import Intake, Limits, take
+from prowess.safety.facts import Act, Scene, Surroundings
+from prowess.safety.intake.ledger import Intake, ScanLimits, take
 from prowess.safety.judging.damage import judge_damage, judge_lasting
 from prowess.safety.judging.data import judge_data
 from prowess.safety.judging.execution import judge_execution
-from prowess.safety.judging.packages import judge_packages, lookalike
+from prowess.safety.judging.packages import find_lookalike, judge_packages
 from prowess.safety.model import (
     Confidence,
     Finding,
@@ -29,7 +29,12 @@ from prowess.safety.model import (
     Sighting,
     content_hash,
 )
-from prowess.safety.rules.levels import Acceptance, accepted_by, level_of, literal_hits
+from prowess.safety.rules.levels import (
+    Acceptance,
+    apply_acceptances,
+    find_literal_hits,
+    weigh_sighting,
+)
 from prowess.safety.rules.table import read_rules
 from prowess.safety.survey import Survey
 
@@ -42,7 +47,7 @@ _HASH_LENGTH = 24
 _COMMANDING = frozenset((Act.FETCH, Act.EXEC, Act.SEND, Act.READ, Act.DELETE, Act.PERSIST))
 # What a reader says where it gave up on a part that may hold anything.
 _GIVEN_UP = ("nested too deeply", "goes too deep", "too large", "too many")
-_Seen = tuple[Sighting, Setting]
+_Sighted = tuple[Sighting, Surroundings]
 
 
 class OutOfTimeError(Exception):
@@ -53,7 +58,7 @@ class OutOfTimeError(Exception):
 class ScanOptions:
     """What the operator and the host say about a scan; nothing of it comes from the skill."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ScanLimits = field(default_factory=ScanLimits)
     # Names that a skill must not imitate.
     trusted_names: tuple[str, ...] = ()
     # variable -> hosts that it may be sent to
@@ -78,21 +83,23 @@ def scan(
     intake = Intake((), (), ())
     try:
         intake = take(files, options.limits)
-        seen = _look(intake, profile, options, begun)
-        findings = _findings(seen, intake, profile, options, files)
+        seen = _survey_files(intake, profile, options, begun)
+        findings = _make_findings(seen, intake, profile, options, files)
     except OutOfTimeError as problem:
-        return _error(
+        return _report_error(
             intake, options, f"stopped after {options.time_limit:g} s, in {problem}", begun
         )
     # An analyser that fails must not pass for one that found nothing: any failure is the verdict.
     except Exception as problem:  # noqa: BLE001
-        return _error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
-    verdict = _verdict(findings, profile)
+        return _report_error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
+    verdict = _decide(findings, profile)
     took = (options.clock() - begun) * 1000
     return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
 
 
-def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) -> Iterator[_Seen]:
+def _survey_files(
+    intake: Intake, profile: Profile, options: ScanOptions, begun: float
+) -> Iterator[_Sighted]:
     def check_time(where: str) -> None:
         if options.clock() - begun > options.time_limit:
             raise OutOfTimeError(where)
@@ -103,19 +110,21 @@ def _look(intake: Intake, profile: Profile, options: ScanOptions, begun: float) 
     for source in intake.sources:
         survey.read_file(source)
     survey.follow_runs()
-    yield from ((seen, Setting()) for seen in intake.sightings)
+    yield from ((seen, Surroundings()) for seen in intake.sightings)
     yield from survey.seen
-    yield from _judged(scene, check_time)
-    yield from _hidden_code(scene)
-    yield from _incomplete(survey)
-    yield from _refused(options)
-    yield from _name(intake, options)
+    yield from _judge_all(scene, check_time)
+    yield from _find_hidden_code(scene)
+    yield from _report_unread(survey)
+    yield from _report_refused(options)
+    yield from _check_skill_name(intake, options)
     if profile is Profile.PROPOSAL:
         for source in intake.sources:
-            yield from ((seen, Setting()) for seen in literal_hits(survey.folded(source.path)))
+            yield from (
+                (seen, Surroundings()) for seen in find_literal_hits(survey.folded(source.path))
+            )
 
 
-def _judged(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Seen]:
+def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sighted]:
     for judge in (judge_execution, judge_damage, judge_data, judge_lasting, judge_packages):
         for count, (seen, noted) in enumerate(judge(scene)):
             if count % _PER_CHECK == 0:
@@ -124,7 +133,7 @@ def _judged(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Seen]:
         check_time("correlation")
 
 
-def _hidden_code(scene: Scene) -> Iterator[_Seen]:
+def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:
     """Commands that stand where the reader of the page does not see them."""
     for noted in scene.everything():
         if noted.setting.is_hidden and noted.fact.act in _COMMANDING:
@@ -132,32 +141,35 @@ def _hidden_code(scene: Scene) -> Iterator[_Seen]:
             yield Sighting("hidden-instruction", noted.fact.spot, message), noted.setting
 
 
-def _incomplete(survey: Survey) -> Iterator[_Seen]:
+def _report_unread(survey: Survey) -> Iterator[_Sighted]:
     for path, why in dict.fromkeys(survey.unread):
         fatal = any(words in why for words in _GIVEN_UP)
         rule = "scan-incomplete" if fatal else "unscanned-content"
         level = None if fatal else Level.INFO
         spot = Spot(View.raw(path, ""), 0, 0)
-        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Setting()
+        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Surroundings()
 
 
-def _refused(options: ScanOptions) -> Iterator[_Seen]:
+def _report_refused(options: ScanOptions) -> Iterator[_Sighted]:
     for entry in options.refused:
         spot = Spot(View.raw(entry.path, ""), 0, 0)
-        yield Sighting("unscanned-content", spot, f"was not read: {entry.reason}"), Setting()
+        yield Sighting("unscanned-content", spot, f"was not read: {entry.reason}"), Surroundings()
 
 
-def _name(intake: Intake, options: ScanOptions) -> Iterator[_Seen]:
+def _check_skill_name(intake: Intake, options: ScanOptions) -> Iterator[_Sighted]:
     if not options.skill or options.skill in options.trusted_names:
         return
-    if like := lookalike(options.skill, options.trusted_names):
+    if like := find_lookalike(options.skill, options.trusted_names):
         path = next((source.path for source in intake.sources), "")
         spot = Spot(View.raw(path, ""), 0, 0)
-        yield Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"), Setting()
+        yield (
+            Sighting("name-lookalike", spot, f"its name looks like {like.trusted}"),
+            Surroundings(),
+        )
 
 
-def _findings(
-    seen: Iterable[_Seen],
+def _make_findings(
+    seen: Iterable[_Sighted],
     intake: Intake,
     profile: Profile,
     options: ScanOptions,
@@ -177,10 +189,10 @@ def _findings(
         if known is None and counts[crowd] >= _PER_RULE:
             continue
         counts[crowd] += 1
-        best[key] = _finding(weighed, lines.get(sighting.spot.path))
+        best[key] = _make_finding(weighed, lines.get(sighting.spot.path))
     digest = content_hash(files)
     kept = (
-        accepted_by(finding, options.skill, digest, options.acceptances)
+        apply_acceptances(finding, options.skill, digest, options.acceptances)
         for finding in best.values()
     )
     return tuple(
@@ -199,16 +211,16 @@ class _Weighed(NamedTuple):
 
 
 def _weigh(
-    seen: Sighting, setting: Setting, lines: Mapping[str, Lines], profile: Profile
+    seen: Sighting, setting: Surroundings, lines: Mapping[str, Lines], profile: Profile
 ) -> _Weighed:
     lowered = tuple(dict.fromkeys((*seen.lowered_by, *setting.lowered_by)))
-    level = level_of(seen, read_rules()[seen.rule_id], profile, lowered)
+    level = weigh_sighting(seen, read_rules()[seen.rule_id], profile, lowered)
     table = lines.get(seen.spot.path)
     line, column = table.position(seen.spot.offset) if table else (1, 1)
     return _Weighed(seen, level, lowered, line, column)
 
 
-def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
+def _make_finding(weighed: _Weighed, table: Lines | None) -> Finding:
     seen, level, lowered, line, column = weighed
     rule = read_rules()[seen.rule_id]
     evidence = show_evidence(seen.spot, table.line(line) if table else "", column)
@@ -225,21 +237,21 @@ def _finding(weighed: _Weighed, table: Lines | None) -> Finding:
         message=seen.message,
         evidence=evidence,
         evidence_hash=digest.hexdigest()[:_HASH_LENGTH],
-        views=_chain(seen.spot, table),
+        views=_describe_chain(seen.spot, table),
         why=rule.why,
         fix=rule.fix,
         lowered_by=lowered,
     )
 
 
-def _chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
+def _describe_chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
     """How the text was read, without the folding where it changed nothing there."""
     if table and table.text.startswith(spot.text[:200], spot.offset):
         return tuple(step for step in spot.view.chain if step not in {"folded", "joined"})
     return spot.view.chain
 
 
-def _verdict(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
+def _decide(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
     levels = {finding.level for finding in findings}
     if any(finding.rule_id == "scan-incomplete" for finding in findings):
         return ScanVerdict.ERROR
@@ -248,7 +260,7 @@ def _verdict(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
     return ScanVerdict.WARN if levels & {Level.WARN, Level.CRITICAL} else ScanVerdict.CLEAN
 
 
-def _error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
+def _report_error(intake: Intake, options: ScanOptions, problem: str, begun: float) -> ScanReport:
     rule = read_rules()["scan-incomplete"]
     # Built by hand: what failed may be the very thing that makes findings.
     finding = Finding(

@@ -13,15 +13,15 @@ from functools import cache
 from itertools import islice
 
 from prowess.data import read_table
-from prowess.reading.folding import fold, joined, leet
+from prowess.reading.folding import fold, join_lines, read_leet
 from prowess.reading.views import Spot, View
 from prowess.safety.evidence import find_secrets
-from prowess.safety.facts import Act, Noted, Reading, Scene, Setting, Snippet
+from prowess.safety.facts import Act, Noted, Reading, Scene, Snippet, Surroundings
 from prowess.safety.intake import markdown
-from prowess.safety.intake.decoding import DecodeBudget, decoded_views
+from prowess.safety.intake.decoding import DecodeBudget, decode_views
 from prowess.safety.intake.ledger import SourceFile
-from prowess.safety.intake.markdown import Part, Place, commands_in
-from prowess.safety.intake.unicode_marks import hidden_texts, marks
+from prowess.safety.intake.markdown import MarkdownPart, PartKind, find_commands
+from prowess.safety.intake.unicode_marks import decode_hidden_texts, find_marks
 from prowess.safety.languages.data.formats import is_data, read_data
 from prowess.safety.languages.javascript.facts import read_javascript
 from prowess.safety.languages.powershell import read_powershell, read_script
@@ -29,13 +29,13 @@ from prowess.safety.languages.python.facts import read_python
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
 from prowess.safety.model import Level, Sighting
 from prowess.safety.prose import engine as prose
-from prowess.safety.prose.engine import code_contexts, fence_contexts
+from prowess.safety.prose.engine import find_code_contexts, find_fence_contexts
 from prowess.safety.prose.patterns import (
-    body_breakouts,
-    frontmatter_marks,
-    frontmatter_problems,
-    text_marks,
-    tongue_marks,
+    find_breakouts,
+    find_foreign_tricks,
+    find_frontmatter_marks,
+    find_frontmatter_problems,
+    find_text_marks,
 )
 
 _SHEBANG = re.compile(
@@ -59,7 +59,7 @@ _SCRIPT = re.compile(
 
 
 @cache
-def _languages(group: str) -> dict[str, str]:
+def _read_languages(group: str) -> dict[str, str]:
     """Return the language that each name of a group stands for."""
     rows = read_table("safety/languages_by_name.toml")[group].items()
     return {
@@ -67,24 +67,24 @@ def _languages(group: str) -> dict[str, str]:
     }
 
 
-def language_of(path: str, text: str) -> str:
+def find_language(path: str, text: str) -> str:
     """Return which reader a file of the skill is for: by what it says first, then by its name."""
     if found := _SHEBANG.match(text):
-        return language_run_by(found.group(1))
+        return find_interpreted_language(found.group(1))
     name = path.rpartition("/")[2].lower()
     ending = f".{name.rpartition('.')[2]}" if "." in name else ""
-    known = _languages("endings").get(ending)
+    known = _read_languages("endings").get(ending)
     return known or ("data" if is_data(path, text) else "text")
 
 
-def fence_language(info: str) -> str:
+def read_fence_language(info: str) -> str:
     """Return the language of a fenced block from what stands behind the fence."""
     if info.startswith("!"):
         return "shell"
     words = info.lstrip("{.").split(maxsplit=1)
     name = words[0].strip("}").lower() if words else ""
     # A named language that has no reader (C, SQL, Rust) is not guessed at.
-    language = _languages("fences").get(name, "none") if name else "guess"
+    language = _read_languages("fences").get(name, "none") if name else "guess"
     return "" if language == "guess" else language
 
 
@@ -93,7 +93,7 @@ def is_code(text: str) -> bool:
     return bool(_PYTHON.search(text) or _SCRIPT.search(text) or _WINDOWS.search(text))
 
 
-def readings(snippet: Snippet) -> Iterator[Reading]:
+def read_snippet(snippet: Snippet) -> Iterator[Reading]:
     """Yield what is read from a piece of code in its language, or in each that it may be."""
     text, language = snippet.view.text, snippet.language
     guessed = language or _guess(snippet)
@@ -132,16 +132,16 @@ def _read(language: str, snippet: Snippet) -> Reading | None:
     return read_shell(snippet.view, snippet.flow) if is_shell else None
 
 
-def language_run_by(interpreter: str) -> str:
+def find_interpreted_language(interpreter: str) -> str:
     """Return the language of a file that this program runs."""
     name = interpreter.rpartition("/")[2].rstrip("0123456789.")
-    return _languages("interpreters").get(name, "shell")
+    return _read_languages("interpreters").get(name, "shell")
 
 
 _DEPTH = 4
 # Beyond that the scan is not complete, and says so: nothing hides behind a crowd.
 _SNIPPETS = 20_000
-_Seen = tuple[Sighting, Setting]
+_Sighted = tuple[Sighting, Surroundings]
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Survey:
     scene: Scene
     # Raises when the time of the scan is up.
     check_time: Callable[[str], None]
-    seen: list[_Seen] = field(default_factory=list)
+    seen: list[_Sighted] = field(default_factory=list)
     # (file, why a part of it was not read)
     unread: list[tuple[str, str]] = field(default_factory=list)
     _budget: DecodeBudget = field(default_factory=DecodeBudget)
@@ -161,19 +161,19 @@ class Survey:
     def read_file(self, source: SourceFile) -> None:
         """Read one file of the skill."""
         self.check_time(source.path)
-        self._keep(marks(source.view), Setting())
-        for hidden in hidden_texts(source.view):
-            self._hidden(hidden, Setting("hidden", is_hidden=True))
+        self._keep(find_marks(source.view), Surroundings())
+        for hidden in decode_hidden_texts(source.view):
+            self._read_hidden(hidden, Surroundings("hidden", is_hidden=True))
         view = fold(source.view)
         self._texts[source.path] = view
         self.scene.texts[source.path] = view.text
         self.scene.raw[source.path] = source.view
-        self._keep(find_secrets(source.view), Setting())
-        language = language_of(source.path, view.text)
-        self._dispatch(language, view, Setting())
-        self._keep(text_marks(view), Setting())
-        self._keep(tongue_marks(view), Setting())
-        self._decoded(view, language)
+        self._keep(find_secrets(source.view), Surroundings())
+        language = find_language(source.path, view.text)
+        self._dispatch(language, view, Surroundings())
+        self._keep(find_text_marks(view), Surroundings())
+        self._keep(find_foreign_tricks(view), Surroundings())
+        self._read_decoded(view, language)
 
     def folded(self, path: str) -> View:
         """Return the folded text of a file that was read."""
@@ -187,68 +187,75 @@ class Survey:
         }
         for path in sorted(runs.keys() & self._texts.keys()):
             view = self._texts[path]
-            if language_of(path, view.text) in {"text", "data", "markdown"}:
-                self._snippet(Snippet(language_run_by(runs[path]), view), Setting("file"), 1)
+            if find_language(path, view.text) in {"text", "data", "markdown"}:
+                self._read_code(
+                    Snippet(find_interpreted_language(runs[path]), view), Surroundings("file"), 1
+                )
 
-    def _dispatch(self, language: str, view: View, setting: Setting) -> None:
+    def _dispatch(self, language: str, view: View, setting: Surroundings) -> None:
         if language == "markdown":
-            self._markdown(view)
+            self._read_markdown(view)
         elif language == "text":
-            self._prose([view], (), setting)
-            self._commands(view, setting)
+            self._read_prose([view], (), setting)
+            self._read_commands(view, setting)
         else:
-            self._snippet(Snippet(language, view), setting, 0)
+            self._read_code(Snippet(language, view), setting, 0)
             if language not in {"shell", "python", "javascript"}:
-                self._commands(view, setting)
+                self._read_commands(view, setting)
 
     # Markdown
 
-    def _markdown(self, view: View) -> None:
+    def _read_markdown(self, view: View) -> None:
         section: list[View] = []
         headings: tuple[str, ...] = ()
         lead = view
-        for part in markdown.parts(view):
+        for part in markdown.split_parts(view):
             if part.headings != headings:
-                self._prose(section, headings, Setting("prose"))
+                self._read_prose(section, headings, Surroundings("prose"))
                 section, headings = [], part.headings
-            if part.place in {Place.PROSE, Place.HEADING}:
+            if part.place in {PartKind.PROSE, PartKind.HEADING}:
                 section.append(part.view)
                 lead = part.view
-            self._part(part, lead)
-        self._prose(section, headings, Setting("prose"))
+            self._read_part(part, lead)
+        self._read_prose(section, headings, Surroundings("prose"))
 
-    def _part(self, part: Part, lead: View) -> None:
-        if part.place is Place.FRONTMATTER:
-            self._prose([part.view], (), Setting("frontmatter"))
-            self._keep(frontmatter_marks(part.view), Setting("frontmatter"))
-            self._commands(part.view, Setting("frontmatter"))
-            self._keep(frontmatter_problems(part.view, self._texts[part.view.path]), Setting())
-        elif part.place.is_hidden:
-            self._hidden(part.view, Setting(part.place.value, is_hidden=True))
-        elif part.place is Place.CODE:
-            self._fence(part)
-        elif part.place is Place.CODE_SPAN:
-            self._snippet(
-                Snippet("", part.view), Setting("span"), 1, lambda: code_contexts(part, lead)
+    def _read_part(self, part: MarkdownPart, lead: View) -> None:
+        if part.place is PartKind.FRONTMATTER:
+            self._read_prose([part.view], (), Surroundings("frontmatter"))
+            self._keep(find_frontmatter_marks(part.view), Surroundings("frontmatter"))
+            self._read_commands(part.view, Surroundings("frontmatter"))
+            self._keep(
+                find_frontmatter_problems(part.view, self._texts[part.view.path]), Surroundings()
             )
-        elif part.place is Place.HEADING:
-            self._keep(body_breakouts(part.view), Setting("prose"))
-        elif part.place is Place.PROSE:
-            self._commands(part.view, Setting("prose"), part)
-            self._dynamic(part.view)
-            self._keep(body_breakouts(part.view), Setting("prose"))
+        elif part.place.is_hidden:
+            self._read_hidden(part.view, Surroundings(part.place.value, is_hidden=True))
+        elif part.place is PartKind.CODE:
+            self._read_fence(part)
+        elif part.place is PartKind.CODE_SPAN:
+            self._read_code(
+                Snippet("", part.view),
+                Surroundings("span"),
+                1,
+                lambda: find_code_contexts(part, lead),
+            )
+        elif part.place is PartKind.HEADING:
+            self._keep(find_breakouts(part.view), Surroundings("prose"))
+        elif part.place is PartKind.PROSE:
+            self._read_commands(part.view, Surroundings("prose"), part)
+            self._read_dynamic(part.view)
+            self._keep(find_breakouts(part.view), Surroundings("prose"))
 
-    def _fence(self, part: Part) -> None:
-        self._direction_marks(part)
+    def _read_fence(self, part: MarkdownPart) -> None:
+        self._find_direction_marks(part)
         by_itself = "dynamic-context" if part.language.startswith("!") else ""
-        setting = Setting("fence", runs_by_itself=by_itself)
-        language = fence_language(part.language)
-        self._snippet(Snippet(language, part.view), setting, 1, lambda: fence_contexts(part))
+        setting = Surroundings("fence", runs_by_itself=by_itself)
+        language = read_fence_language(part.language)
+        self._read_code(Snippet(language, part.view), setting, 1, lambda: find_fence_contexts(part))
         if language not in {"python", "javascript"}:
             # Prompts, differences and formats without a reader hold commands, too.
-            self._commands(part.view, replace(setting, lowered_by=fence_contexts(part)))
+            self._read_commands(part.view, replace(setting, lowered_by=find_fence_contexts(part)))
 
-    def _direction_marks(self, part: Part) -> None:
+    def _find_direction_marks(self, part: MarkdownPart) -> None:
         """In code no character may turn the order of what is read."""
         raw = self.scene.raw.get(part.view.path)
         if raw is None or not part.view.text:
@@ -257,17 +264,17 @@ class Survey:
         if found := re.search("[\u202a-\u202e\u2066-\u2069]", raw.text[start:end]):
             spot = Spot(raw, start + found.start(), start + found.end())
             seen = Sighting("unicode-bidi", spot, "turns the order of the characters in code")
-            self.seen.append((seen, Setting()))
+            self.seen.append((seen, Surroundings()))
 
-    def _dynamic(self, view: View) -> None:
+    def _read_dynamic(self, view: View) -> None:
         """Code spans with a bang before them run when the skill is loaded."""
         for found in re.finditer(r"(?<![\w!\])])!`([^`\n]{2,1000})`", view.text):
             inside = view.cut(found.start(1), found.end(1))
-            self._snippet(
-                Snippet("shell", inside), Setting("span", runs_by_itself="dynamic-context"), 1
+            self._read_code(
+                Snippet("shell", inside), Surroundings("span", runs_by_itself="dynamic-context"), 1
             )
 
-    def _hidden(self, view: View, setting: Setting) -> None:
+    def _read_hidden(self, view: View, setting: Surroundings) -> None:
         before = len(self.seen)
         for seen in prose.judge(prose.Passages(view, is_hidden=True)):
             self.seen.append((seen, setting))
@@ -276,16 +283,18 @@ class Survey:
             spot = Spot(view, start, len(view.text))
             message = "gives orders where the reader of the page does not see them"
             self.seen.append((Sighting("hidden-instruction", spot, message), setting))
-        self._commands(view, setting)
+        self._read_commands(view, setting)
 
     # Prose
 
-    def _prose(self, views: Iterable[View], headings: tuple[str, ...], setting: Setting) -> None:
-        section = _together(list(views))
+    def _read_prose(
+        self, views: Iterable[View], headings: tuple[str, ...], setting: Surroundings
+    ) -> None:
+        section = _join_views(list(views))
         if section is None:
             return
         self.check_time(section.path)
-        for reading in (section, leet(section)):
+        for reading in (section, read_leet(section)):
             if reading is section or reading.text != section.text:
                 text = prose.Passages(reading, headings, has_quotes=setting.place != "frontmatter")
                 for seen in prose.judge(text):
@@ -293,22 +302,24 @@ class Survey:
                     self.seen.append((replace(seen, level=level), setting))
         if prose.may_run_on(section.text):
             for seen in prose.judge(
-                prose.Passages(joined(section), headings), prose.drawn_out_cues()
+                prose.Passages(join_lines(section), headings), prose.drawn_out_cues()
             ):
                 self.seen.append((seen, setting))
 
-    def _commands(self, view: View, setting: Setting, part: Part | None = None) -> None:
-        for command in commands_in(view):
+    def _read_commands(
+        self, view: View, setting: Surroundings, part: MarkdownPart | None = None
+    ) -> None:
+        for command in find_commands(view):
             here = replace(part, view=command) if part else None
-            contexts = (lambda here=here: code_contexts(here, view)) if here else None
-            self._snippet(Snippet("", command), setting, 1, contexts)
+            contexts = (lambda here=here: find_code_contexts(here, view)) if here else None
+            self._read_code(Snippet("", command), setting, 1, contexts)
 
     # Code
 
-    def _snippet(
+    def _read_code(
         self,
         snippet: Snippet,
-        setting: Setting,
+        setting: Surroundings,
         depth: int,
         contexts: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
@@ -319,13 +330,13 @@ class Survey:
             return
         if self._left % 50 == 0:
             self.check_time(snippet.view.path)
-        for reading in readings(snippet):
+        for reading in read_snippet(snippet):
             # What stands around a piece of code is only looked at where the code does something.
             if contexts and (reading.facts or reading.snippets or reading.texts):
                 setting, contexts = replace(setting, lowered_by=contexts()), None
             self._take(reading, snippet, setting, depth)
 
-    def _take(self, reading: Reading, snippet: Snippet, setting: Setting, depth: int) -> None:
+    def _take(self, reading: Reading, snippet: Snippet, setting: Surroundings, depth: int) -> None:
         path = snippet.view.path
         for fact in reading.facts:
             self.scene.note(Noted(fact, setting))
@@ -338,33 +349,33 @@ class Survey:
             for seen in prose.judge(passages):
                 self.seen.append((seen, replace(setting, place="comment")))
             # Text that a script writes or says may give commands, too.
-            self._commands(text, replace(setting, place="comment"))
+            self._read_commands(text, replace(setting, place="comment"))
         by_itself = _starts_by_itself(reading)
         for inner in reading.snippets:
             nested = replace(setting, runs_by_itself=by_itself or setting.runs_by_itself)
             if inner.view.text.strip():
-                self._snippet(inner, nested, depth + 1)
+                self._read_code(inner, nested, depth + 1)
 
-    def _unread_file(self, reading: Reading, snippet: Snippet, setting: Setting) -> None:
+    def _unread_file(self, reading: Reading, snippet: Snippet, setting: Surroundings) -> None:
         self.unread.append((snippet.view.path, reading.unread))
         seen = reading.facts or reading.texts or reading.imports
         # Other readers make what they can of anything; this one wants a whole program.
         if snippet.language == "python" and not seen:
             # No code of that language: a text, and maybe one for whoever reads it.
-            self._prose([snippet.view], (), setting)
-            self._commands(snippet.view, setting)
+            self._read_prose([snippet.view], (), setting)
+            self._read_commands(snippet.view, setting)
 
-    def _decoded(self, view: View, language: str) -> None:
-        for hidden in decoded_views(view, self._budget):
+    def _read_decoded(self, view: View, language: str) -> None:
+        for hidden in decode_views(view, self._budget):
             self.check_time(view.path)
             before, notes = len(self.seen), self.scene.count()
-            setting = Setting("decoded")
-            self._keep(text_marks(hidden), setting)
+            setting = Surroundings("decoded")
+            self._keep(find_text_marks(hidden), setting)
             for seen in prose.judge(prose.Passages(hidden)):
                 self.seen.append((seen, setting))
             if language != "markdown" or looks_like_shell(hidden.text) or is_code(hidden.text):
-                self._snippet(Snippet("", hidden), setting, 2)
-                self._commands(hidden, setting)
+                self._read_code(Snippet("", hidden), setting, 2)
+                self._read_commands(hidden, setting)
             spoke = any(_weighs(seen) for seen, _ in islice(self.seen, before, None))
             if spoke or self.scene.count() > notes:
                 where = Spot(hidden, 0, len(hidden.text))
@@ -374,7 +385,7 @@ class Survey:
         if self._budget.exhausted:
             self.unread.append((view.path, "too many encoded texts"))
 
-    def _keep(self, sightings: Iterable[Sighting], setting: Setting) -> None:
+    def _keep(self, sightings: Iterable[Sighting], setting: Surroundings) -> None:
         self.seen.extend((seen, setting) for seen in sightings)
 
 
@@ -389,7 +400,7 @@ def _starts_by_itself(reading: Reading) -> str:
     return "agent-config-tamper" if "agent-hook" in subjects else ""
 
 
-def _together(views: list[View]) -> View | None:
+def _join_views(views: list[View]) -> View | None:
     """The prose of one section as one text."""
     if not views:
         return None

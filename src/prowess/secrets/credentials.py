@@ -16,7 +16,7 @@ from functools import cache
 from prowess.errors import ProposalSecretError
 from prowess.reading.folding import fold
 from prowess.reading.views import Lines, View
-from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.cues import Cued, CueTable, SearchedText
 from prowess.secrets.formats import find_literal_secrets, mask, read_formats, read_patterns
 
 STARS = "****"
@@ -61,31 +61,31 @@ _CASES = re.compile(r"(?=.*[a-z])(?=.*[A-Z])")
 _TAIL = ".,:;!?"
 
 
-def spans(text: str) -> tuple[Span, ...]:
+def find_credentials(text: str) -> tuple[Span, ...]:
     """Return where credentials stand in `text`, in order, without overlaps."""
-    return spans_in(Reading.of(text))
+    return find_credentials_in(SearchedText.of(text))
 
 
-def spans_in(reading: Reading) -> tuple[Span, ...]:
+def find_credentials_in(reading: SearchedText) -> tuple[Span, ...]:
     """Return the same of a text that is ready to be looked through."""
     folded = fold(View.raw("", reading.text))
-    found = set(_found(reading))
+    found = set(_find_spans(reading))
     if folded.text != reading.text:
-        seen = _found(Reading.of(folded.text))
+        seen = _find_spans(SearchedText.of(folded.text))
         found |= {(folded.origin(start), folded.origin(end - 1) + 1) for start, end in seen}
-    return tuple(_apart(sorted(found)))
+    return tuple(_merge_overlaps(sorted(found)))
 
 
-def masked(text: str) -> str:
+def mask_credentials(text: str) -> str:
     """Return `text` with stars in place of every credential."""
     parts, at = [], 0
-    for start, end in spans(text):
+    for start, end in find_credentials(text):
         parts += [text[at:start], STARS]
         at = end
     return "".join([*parts, text[at:]])
 
 
-def _apart(found: list[Span]) -> Iterator[Span]:
+def _merge_overlaps(found: list[Span]) -> Iterator[Span]:
     last: Span | None = None
     for start, end in found:
         if last is not None and start < last[1]:
@@ -98,17 +98,19 @@ def _apart(found: list[Span]) -> Iterator[Span]:
         yield last
 
 
-def _found(reading: Reading) -> Iterator[Span]:
+def _find_spans(reading: SearchedText) -> Iterator[Span]:
     text = reading.text
-    for look, places in _looks().found(reading):
-        yield from look(text, places)
-    if any(True for _ in _scanned().found(reading)) or any(
+    for search, places in _read_searches().found(reading):
+        yield from search(text, places)
+    if any(True for _ in _scanner_cues().found(reading)) or any(
         len(word) > _LONG_WORD for word in text.split()
     ):
         yield from (found.span for found in find_literal_secrets(text))
 
 
-def _matches(pattern: re.Pattern[str], text: str, places: Sequence[int]) -> Iterator[re.Match[str]]:
+def _match_at(
+    pattern: re.Pattern[str], text: str, places: Sequence[int]
+) -> Iterator[re.Match[str]]:
     """Yield what `finditer` would, for a pattern that can match at these places alone."""
     last = 0
     for at in places:
@@ -139,42 +141,48 @@ def _is_word_like(value: str) -> bool:
     return is_odd and bool(_LETTER.search(value)) and not _is_placeholder(value)
 
 
-_Look = Callable[[str, Sequence[int]], Iterator[Span]]
+_Search = Callable[[str, Sequence[int]], Iterator[Span]]
 
 
-def _look(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> _Look:
+def _search_value(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> _Search:
     """Return what finds the values of a pattern; the whole match where it names none."""
     group = "value" if "value" in pattern.groupindex else 0
 
-    def look(text: str, places: Sequence[int]) -> Iterator[Span]:
-        for hit in _matches(pattern, text, places):
+    def search(text: str, places: Sequence[int]) -> Iterator[Span]:
+        for hit in _match_at(pattern, text, places):
             if is_one(hit[group]):
                 yield hit.span(group)
 
-    return look
+    return search
 
 
 def _is_any(_value: str) -> bool:
     return True
 
 
-def _whole(pattern: re.Pattern[str]) -> _Look:
-    def look(text: str, places: Sequence[int]) -> Iterator[Span]:
-        yield from (hit.span() for hit in _matches(pattern, text, places))
+def _search_whole(pattern: re.Pattern[str]) -> _Search:
+    def search(text: str, places: Sequence[int]) -> Iterator[Span]:
+        yield from (hit.span() for hit in _match_at(pattern, text, places))
 
-    return look
+    return search
 
 
 @cache
-def _looks() -> CueTable[_Look]:
+def _read_searches() -> CueTable[_Search]:
     formats = (row for row in read_formats() if row.begins)
     return CueTable(
         (
-            *(Cued(_whole(row.pattern), row.marks, exact=True) for row in formats),
-            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in read_patterns("formed")),
-            *(Cued(_look(pattern, _is_given), cues) for cues, pattern in read_patterns("carried")),
-            Cued(_look(_ASSIGNED, _is_made), _NAME_CUES),
-            Cued(_look(_SAID, _is_word_like), _NAME_CUES),
+            *(Cued(_search_whole(row.pattern), row.marks, exact=True) for row in formats),
+            *(
+                Cued(_search_value(pattern, _is_any), cues)
+                for cues, pattern in read_patterns("formed")
+            ),
+            *(
+                Cued(_search_value(pattern, _is_given), cues)
+                for cues, pattern in read_patterns("carried")
+            ),
+            Cued(_search_value(_ASSIGNED, _is_made), _NAME_CUES),
+            Cued(_search_value(_SAID, _is_word_like), _NAME_CUES),
         )
     )
 
@@ -189,7 +197,7 @@ _SCANNED_NAMES = (
 
 
 @cache
-def _scanned() -> CueTable[None]:
+def _scanner_cues() -> CueTable[None]:
     marks = [mark for row in read_formats() for mark in row.marks if mark != "."]
     return CueTable((Cued(None, marks, exact=True), Cued(None, _SCANNED_NAMES)))
 
@@ -205,7 +213,7 @@ def refuse_secrets(texts: Mapping[str, str]) -> None:
         ProposalSecretError: one has; the message shows the line with the credential masked.
     """
     for name, text in texts.items():
-        _refuse(name, text, spans(text))
+        _refuse(name, text, find_credentials(text))
 
 
 def refuse_known_secrets(texts: Mapping[str, str]) -> None:
@@ -221,10 +229,10 @@ def refuse_known_secrets(texts: Mapping[str, str]) -> None:
 def _refuse(name: str, text: str, found: tuple[Span, ...]) -> None:
     if found:
         # The name can be the path of a file, which is a stranger's text too.
-        raise ProposalSecretError(masked(name), _shown(text, *min(found)))
+        raise ProposalSecretError(mask_credentials(name), _show_line(text, *min(found)))
 
 
-def _shown(text: str, start: int, end: int) -> str:
+def _show_line(text: str, start: int, end: int) -> str:
     """Return the line before a secret, and the secret cut to its first characters."""
     value = text[start:end]
     # Of a short one, and of a key over several lines, even the beginning is too much.

@@ -18,7 +18,7 @@ _MOST_WORDS, _FEW_WORDS = 20_000, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SearchedText:
     """A text, the same in small letters, and its words of Latin letters, each once."""
 
     text: str
@@ -55,7 +55,7 @@ class CueTable(Generic[_What]):
         # What stands in a text is kept no longer than its words are common.
         self._in_word = lru_cache(maxsize=_MOST_WORDS)(self._cores_in)
 
-    def found(self, reading: Reading) -> Iterator[tuple[_What, list[int]]]:
+    def found(self, reading: SearchedText) -> Iterator[tuple[_What, list[int]]]:
         """Yield what may be there, with the places to try, in order."""
         there: dict[int, list[str]] = {}
         for core in self._cores(reading.words):

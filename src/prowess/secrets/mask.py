@@ -16,10 +16,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prowess.secrets.credentials import STARS, masked, spans_in
-from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.credentials import STARS, find_credentials_in, mask_credentials
+from prowess.secrets.cues import Cued, CueTable, SearchedText
 from prowess.secrets.formats import read_addresses, read_patterns
-from prowess.secrets.names import Find, find_named_values, is_odd, is_reference
+from prowess.secrets.names import SecretSpan, find_named_values, is_odd, is_reference
 
 _WORD = (
     r"(?:(?P<quote>\\{0,2}[\"'])(?P<quoted>[^\"'\n]{1,256}?)(?P=quote)"
@@ -48,7 +48,7 @@ _PERCENT = re.compile(
 _LAST = re.compile(rf"(?<=\s){_WORD}\s*\Z")
 # By the program, as it begins a command: in which calls, and where the secret stands.
 _Rule = tuple[str, re.Pattern[str]]
-_Look = Callable[[str, Sequence[int]], Iterator[Find]]
+_Search = Callable[[str, Sequence[int]], Iterator[SecretSpan]]
 _PROGRAMS: Mapping[str, tuple[_Rule, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("mysql", "mariadb"), (("", _GLUED_P),)),
@@ -107,16 +107,16 @@ _ECHO_REACH = 400
 _USER_PARTS = 2
 
 
-def secret_arguments(reading: Reading) -> Iterator[Find]:
+def _find_arguments(reading: SearchedText) -> Iterator[SecretSpan]:
     """Yield where a command holds a secret."""
-    for look, places in _TABLE.found(reading):
-        yield from look(reading.text, places)
+    for search, places in _TABLE.found(reading):
+        yield from search(reading.text, places)
 
 
-def _options(name: str) -> _Look:
+def _search_options(name: str) -> _Search:
     rules = _PROGRAMS[name]
 
-    def look(text: str, places: Sequence[int]) -> Iterator[Find]:
+    def search(text: str, places: Sequence[int]) -> Iterator[SecretSpan]:
         last = 0
         for at in places:
             begins = at >= last and _BEGINS.search(text, max(0, at - 1), at)
@@ -128,39 +128,39 @@ def _options(name: str) -> _Look:
                 if re.search(call, command[0]):
                     yield from _finds(pattern.finditer(text, at, last))
 
-    return look
+    return search
 
 
-def _written_before(text: str, places: Sequence[int]) -> Iterator[Find]:
+def _find_written_before(text: str, places: Sequence[int]) -> Iterator[SecretSpan]:
     yield from _finds(_ECHOED.search(text, max(0, at - _ECHO_REACH), at) for at in places)
     yield from _finds(_HERE.match(text, at) for at in places)
 
 
-def _sent(text: str, places: Sequence[int]) -> Iterator[Find]:
+def _find_sent(text: str, places: Sequence[int]) -> Iterator[SecretSpan]:
     if "assword" in text or "spawn" in text or "expect" in text:
         yield from _finds(_SEND.match(text, at) for at in places)
 
 
-def _net_use(text: str, places: Sequence[int]) -> Iterator[Find]:
+def _find_net_use(text: str, places: Sequence[int]) -> Iterator[SecretSpan]:
     yield from _finds(_NET_USE.match(text, at) for at in places)
 
 
-def _finds(hits: Iterable[re.Match[str] | None]) -> Iterator[Find]:
+def _finds(hits: Iterable[re.Match[str] | None]) -> Iterator[SecretSpan]:
     for hit in hits:
         if hit is None:
             continue
         group = "quoted" if hit.re.groupindex.get("quoted") and hit["quoted"] else "bare"
         value = hit[group]
         if value and not value.startswith("-") and not is_reference(value):
-            yield Find(*hit.span(group), echoes=len(value) > _USER_PARTS)
+            yield SecretSpan(*hit.span(group), echoes=len(value) > _USER_PARTS)
 
 
-_TABLE: CueTable[_Look] = CueTable(
+_TABLE: CueTable[_Search] = CueTable(
     (
-        *(Cued(_options(name), (name,)) for name in _PROGRAMS),
-        Cued(_written_before, _TAKES),
-        Cued(_sent, ("send",)),
-        Cued(_net_use, ("net use",)),
+        *(Cued(_search_options(name), (name,)) for name in _PROGRAMS),
+        Cued(_find_written_before, _TAKES),
+        Cued(_find_sent, ("send",)),
+        Cued(_find_net_use, ("net use",)),
     )
 )
 
@@ -205,18 +205,22 @@ _SHORTEST_ENCODED, _LONGEST_DECODED = 16, 4_096
 _REACH, _SHORTEST_ECHO = 200, 3
 
 
-class Hidden(NamedTuple):
+class HiddenText(NamedTuple):
     """A text without its secrets, and those that are to be looked for elsewhere."""
 
     text: str
     taken: tuple[str, ...]
 
 
-def hidden_in(text: str) -> Hidden:
+def hide_secrets(text: str) -> HiddenText:
     """Return a text of a trace with stars in place of every secret."""
-    reading = Reading.of(text)
+    reading = SearchedText.of(text)
     found = sorted(
-        {*_eager(reading), *_encoded(text), *(Find(*span) for span in spans_in(reading))}
+        {
+            *_find_eagerly(reading),
+            *_find_encoded(text),
+            *(SecretSpan(*span) for span in find_credentials_in(reading)),
+        }
     )
     parts, taken, at = list[str](), list[str](), 0
     for find in found:
@@ -227,7 +231,7 @@ def hidden_in(text: str) -> Hidden:
         parts += [text[at:start], "" if parts and start == at and at else STARS]
         taken += [value] if find.echoes else []
         at = find.end
-    return Hidden("".join([*parts, text[at:]]), tuple(taken)) if parts else Hidden(text, ())
+    return HiddenText("".join([*parts, text[at:]]), tuple(taken)) if parts else HiddenText(text, ())
 
 
 def _is_left(value: str) -> bool:
@@ -236,21 +240,21 @@ def _is_left(value: str) -> bool:
     return rest == value or sum(letter.isalnum() for letter in rest) > 1
 
 
-def _eager(reading: Reading) -> Iterator[Find]:
+def _find_eagerly(reading: SearchedText) -> Iterator[SecretSpan]:
     yield from find_named_values(reading)
-    yield from secret_arguments(reading)
+    yield from _find_arguments(reading)
     for find, places in _mask_table().found(reading):
         for at in places:
             yield from find(reading.text, at)
     cards = _CARD.finditer(reading.text)
-    yield from (Find(*hit.span()) for hit in cards if _is_card(hit[0]))
+    yield from (SecretSpan(*hit.span()) for hit in cards if _is_card(hit[0]))
 
 
-def _look(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> "_Finder":
-    def find(text: str, at: int) -> Iterator[Find]:
+def _search_value(pattern: re.Pattern[str], is_one: Callable[[str], bool]) -> "_Finder":
+    def find(text: str, at: int) -> Iterator[SecretSpan]:
         hit = pattern.match(text, at)
         if hit and is_one(hit["value"]) and not is_reference(hit["value"]):
-            yield Find(*hit.span("value"))
+            yield SecretSpan(*hit.span("value"))
 
     return find
 
@@ -259,25 +263,25 @@ def _is_any(_value: str) -> bool:
     return True
 
 
-def _in_address(text: str, at: int) -> Iterator[Find]:
+def _find_in_address(text: str, at: int) -> Iterator[SecretSpan]:
     if hit := _PASSWORD_IN_URL.match(text, at):
         if not is_reference(hit["value"]):
-            yield Find(*hit.span("value"), echoes=len(hit["value"]) >= _SHORTEST_ECHO)
+            yield SecretSpan(*hit.span("value"), echoes=len(hit["value"]) >= _SHORTEST_ECHO)
     elif (hit := _TOKEN_IN_URL.match(text, at)) and is_odd(hit["value"]):
-        yield Find(*hit.span("value"))
+        yield SecretSpan(*hit.span("value"))
 
 
-def _before_host(text: str, at: int) -> Iterator[Find]:
+def _find_before_host(text: str, at: int) -> Iterator[SecretSpan]:
     hit = _BEFORE_HOST.search(text, max(0, at - _REACH), at) if _HOST.match(text, at) else None
     if hit and is_odd(hit["value"]):
-        yield Find(*hit.span("value"))
+        yield SecretSpan(*hit.span("value"))
 
 
-def _code(text: str, at: int) -> Iterator[Find]:
+def _find_code(text: str, at: int) -> Iterator[SecretSpan]:
     for hit in _CODE.finditer(text, max(0, at - 24), at + 60):
-        yield Find(*hit.span("value"))
+        yield SecretSpan(*hit.span("value"))
     for hit in _CODE_FIRST.finditer(text, max(0, at - 60), at + 20):
-        yield Find(*hit.span("value"))
+        yield SecretSpan(*hit.span("value"))
 
 
 def _is_card(number: str) -> bool:
@@ -286,22 +290,24 @@ def _is_card(number: str) -> bool:
     return len(digits) in _CARD_LENGTHS and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _encoded(text: str) -> Iterator[Find]:
+def _find_encoded(text: str) -> Iterator[SecretSpan]:
     """Yield what is written in base64 and holds a secret once it is read."""
     # Few words are so long, and hardly one of them holds anything.
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_ENCODED])
     if any(_holds_secret(hit[0]) for hit in _ENCODED.finditer(words)):
         for hit in _ENCODED.finditer(text):
             if _holds_secret(hit[0]):
-                yield Find(*hit.span())
+                yield SecretSpan(*hit.span())
 
 
 def _holds_secret(word: str) -> bool:
-    inner = _decoded(word)
-    return bool(inner) and (any(_eager(Reading.of(inner))) or masked(inner) != inner)
+    inner = _decode(word)
+    return bool(inner) and (
+        any(_find_eagerly(SearchedText.of(inner))) or mask_credentials(inner) != inner
+    )
 
 
-def _decoded(word: str) -> str:
+def _decode(word: str) -> str:
     bare = word.rstrip("=").replace("-", "+").replace("_", "/")[:_LONGEST_DECODED]
     try:
         inner = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode("utf-8")
@@ -311,7 +317,7 @@ def _decoded(word: str) -> str:
     return inner if inner.isprintable() or "\n" in inner else ""
 
 
-_Finder = Callable[[str, int], Iterator[Find]]
+_Finder = Callable[[str, int], Iterator[SecretSpan]]
 
 
 @cache
@@ -319,11 +325,11 @@ def _mask_table() -> CueTable[_Finder]:
     sure = (*(((row.mark,), row.pattern) for row in read_addresses()), *read_patterns("sure"))
     return CueTable(
         (
-            *(Cued(_look(pattern, _is_any), cues) for cues, pattern in sure),
-            *(Cued(_look(pattern, is_odd), cues) for cues, pattern in read_patterns("odd")),
-            Cued(_in_address, ("://",)),
-            Cued(_before_host, ("@",)),
-            Cued(_code, _CODE_CUES),
-            Cued(_look(_PHRASE, _is_any), _PHRASE_CUES),
+            *(Cued(_search_value(pattern, _is_any), cues) for cues, pattern in sure),
+            *(Cued(_search_value(pattern, is_odd), cues) for cues, pattern in read_patterns("odd")),
+            Cued(_find_in_address, ("://",)),
+            Cued(_find_before_host, ("@",)),
+            Cued(_find_code, _CODE_CUES),
+            Cued(_search_value(_PHRASE, _is_any), _PHRASE_CUES),
         )
     )

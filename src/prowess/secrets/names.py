@@ -18,7 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from prowess.data import read_table, read_words
-from prowess.secrets.cues import Cued, CueTable, Reading
+from prowess.secrets.cues import Cued, CueTable, SearchedText
 
 # Longer names of variables mean nothing; the patterns are not tried on them.
 _LONGEST_VARIABLE = 256
@@ -93,7 +93,7 @@ def is_secret_in_environment(name: str) -> bool:
     return _variable_pattern("environment").search(name.strip().upper()) is not None
 
 
-class Find(NamedTuple):
+class SecretSpan(NamedTuple):
     """Where a secret stands, and whether it is looked for elsewhere too."""
 
     start: int
@@ -143,17 +143,17 @@ def _cue_table() -> CueTable[None]:
     return CueTable((Cued(None, read_names().cues),))
 
 
-def find_named_values(reading: Reading) -> Iterator[Find]:
+def find_named_values(reading: SearchedText) -> Iterator[SecretSpan]:
     """Yield where a secret stands beside its name."""
     text, last = reading.text, 0
     for at in (place for _, places in _cue_table().found(reading) for place in places):
         if at < last:
             continue
-        name, end = _name_at(text, at)
-        weight = _weight(name)
+        name, end = _read_name(text, at)
+        weight = _weigh_name(name)
         if not weight:
             continue
-        if find := _value_of(text, name, end, weight):
+        if find := _find_value(text, name, end, weight):
             last = find.end
             yield find
 
@@ -173,7 +173,7 @@ def is_reference(value: str) -> bool:
     )
 
 
-def _name_at(text: str, at: int) -> tuple[str, int]:
+def _read_name(text: str, at: int) -> tuple[str, int]:
     before = _BEFORE.search(text, max(0, at - 60), at)
     rest = _REST.match(text, at)
     start = before.start() if before else at
@@ -185,7 +185,7 @@ def _name_at(text: str, at: int) -> tuple[str, int]:
     return text[start:whole], whole
 
 
-def _weight(name: str) -> int:
+def _weigh_name(name: str) -> int:
     """Return 2 for the name of a secret, 1 for one that may be, 0 for any other."""
     names, words = read_names(), _drop_trailing(_words_of(name))
     if not words or words[-1] in names.about:
@@ -217,19 +217,19 @@ def _words_of(name: str) -> list[str]:
     return "".join(one for one in letters if not "\u0300" <= one <= "\u036f").split()
 
 
-def _value_of(text: str, name: str, end: int, weight: int) -> Find | None:
+def _find_value(text: str, name: str, end: int, weight: int) -> SecretSpan | None:
     assigned = _ASSIGNED.match(text, end)
     if assigned:
-        return _judged(text, name, assigned, weight)
-    if name.startswith("-") or _before(text, end - len(name), 5) in {" set ", " put "}:
+        return _judge_value(text, name, assigned, weight)
+    if name.startswith("-") or _text_before(text, end - len(name), 5) in {" set ", " put "}:
         given = _GIVEN.match(text, end)
-        return _judged(text, name, given, weight) if given else None
+        return _judge_value(text, name, given, weight) if given else None
     if weight > 1 and (pair := _PAIR.match(text, end)):
         value = pair["quoted"] or ""
         is_one = not is_reference(value) and (is_odd(value) or _is_call(text, end))
-        return _find(pair) if is_one and not _CODE.match(value) and "/" not in value else None
+        return _make_span(pair) if is_one and not _CODE.match(value) and "/" not in value else None
     if weight > 1 and (said := _SAID.match(text, end)):
-        return _said(text, said)
+        return _judge_said(text, said)
     return None
 
 
@@ -237,12 +237,12 @@ def _is_call(text: str, end: int) -> bool:
     return bool(
         re.search(
             r"(?i)\b\w*(?:fill|type|keys|set_?value|set_?text)\s?\([^()\n]{0,60}\Z",
-            _before(text, end, 90),
+            _text_before(text, end, 90),
         )
     )
 
 
-def _judged(text: str, name: str, hit: re.Match[str], weight: int) -> Find | None:
+def _judge_value(text: str, name: str, hit: re.Match[str], weight: int) -> SecretSpan | None:
     value = hit["quoted"] or hit["bare"]
     if is_reference(value) or _is_small_number(name, value):
         return None
@@ -252,8 +252,8 @@ def _judged(text: str, name: str, hit: re.Match[str], weight: int) -> Find | Non
         return None
     if hit["quoted"]:
         is_env = name.isupper() and hit["sign"] == "="
-        return _find(hit) if is_env or _is_quoted_secret(value) else None
-    return _find(hit) if _is_bare_secret(text, name, hit) else None
+        return _make_span(hit) if is_env or _is_quoted_secret(value) else None
+    return _make_span(hit) if _is_bare_secret(text, name, hit) else None
 
 
 def _is_small_number(name: str, value: str) -> bool:
@@ -288,7 +288,7 @@ def _is_bare_secret(text: str, name: str, hit: re.Match[str]) -> bool:
         is_name = value.isidentifier() and (after[:1] in {",", ";"} or _names_one(value))
         return not is_name
     ends = not after.strip() or after[:1] in "\"'&\n"
-    is_ini = _before(text, hit.start() - len(name), 1) in {"", "\n"} or not hit["gap"]
+    is_ini = _text_before(text, hit.start() - len(name), 1) in {"", "\n"} or not hit["gap"]
     return (
         len(value) >= _FEWEST
         and ends
@@ -299,7 +299,7 @@ def _is_bare_secret(text: str, name: str, hit: re.Match[str]) -> bool:
     )
 
 
-def _said(text: str, hit: re.Match[str]) -> Find | None:
+def _judge_said(text: str, hit: re.Match[str]) -> SecretSpan | None:
     value = (hit["quoted"] or hit["bare"]).rstrip(".,:;!?)")
     if is_reference(value) or len(value) < _FEWEST or _names_one(value):
         return None
@@ -311,17 +311,17 @@ def _said(text: str, hit: re.Match[str]) -> Find | None:
     ):
         return None
     group = "quoted" if hit["quoted"] else "bare"
-    return Find(hit.start(group), hit.start(group) + len(value), echoes=is_odd(value))
+    return SecretSpan(hit.start(group), hit.start(group) + len(value), echoes=is_odd(value))
 
 
-def _find(hit: re.Match[str]) -> Find:
+def _make_span(hit: re.Match[str]) -> SecretSpan:
     group = "quoted" if hit["quoted"] else "bare"
     # A plain word behind an option may be the next word of a sentence about it.
     is_sure = group == "quoted" or bool(hit["sign"].strip()) or not hit[group].isalpha()
-    return Find(*hit.span(group), echoes=is_sure)
+    return SecretSpan(*hit.span(group), echoes=is_sure)
 
 
-def _before(text: str, end: int, most: int) -> str:
+def _text_before(text: str, end: int, most: int) -> str:
     return text[max(0, end - most) : end]
 
 

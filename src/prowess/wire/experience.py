@@ -7,8 +7,8 @@ log of another program, where anything may have been put in their place.
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from prowess.secrets.credentials import masked
-from prowess.secrets.mask import hidden_in
+from prowess.secrets.credentials import mask_credentials
+from prowess.secrets.mask import hide_secrets
 from prowess.skills.text import clean, one_line
 from prowess.wire.skills import Json
 
@@ -216,13 +216,13 @@ def case(value: "TriggerCase") -> Json:
 def shown(prompt: str, most: int = MOST_PROMPT) -> str:
     """Return a prompt as it may be shown: one line, cut, with stars in place of secrets."""
     # Hidden before it is cut: half of a secret is not recognised as one.
-    text = one_line(hidden_in(prompt).text)
+    text = one_line(hide_secrets(prompt).text)
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def label(name: str) -> str:
     """Return a name or a reason as it may be shown: one line, with stars in place of secrets."""
-    return one_line(masked(name))
+    return one_line(mask_credentials(name))
 
 
 def moment(at_ms: int) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any
 from prowess.data import read_text
 from prowess.errors import ProposalError
 from prowess.safety.review import SHORTEST_NONCE
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.secrets.formats import mask
 from prowess.skills.notation import is_plain
 from prowess.skills.text import clean, one_line
@@ -126,7 +126,7 @@ def without_secrets(text: str) -> str:
     """Return `text` with everything masked that looks like a credential, keys as a whole."""
     whole = _PRIVATE_KEY.sub(rf"\1{_STARS}", text)
     # Masked by form first, which leaves a beginning; then all that only its place gives away.
-    return masked(_BARE.sub(_starred, mask(whole)))
+    return mask_credentials(_BARE.sub(_starred, mask(whole)))
 
 
 def _starred(hit: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 import pytest
 from tests.rows import each_row
 
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Finding, Handling, Level, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 from prowess.settings import SpecMode
@@ -334,7 +334,7 @@ def test_g16_an_odd_encoding_hides_nothing(name: str, path: str) -> None:
 
 
 def test_g17_a_file_above_the_limit_is_a_finding_and_not_silence() -> None:
-    limits = Limits(file_bytes=4096)
+    limits = ScanLimits(file_bytes=4096)
     data = b"# calm\n" * 600 + ATTACK
 
     def by_size(_: str, held: bytes) -> bool:
@@ -355,7 +355,7 @@ def test_g17_many_files_and_many_bytes_are_findings_too() -> None:
     files = {**skill(), **{f"references/{number:03}.md": b"Calm.\n" for number in range(30)}}
     files["references/zzz.md"] = OVERRIDE
 
-    for limits in (Limits(files=20), Limits(total_bytes=len(CALM) + 60)):
+    for limits in (ScanLimits(files=20), ScanLimits(total_bytes=len(CALM) + 60)):
         report = scan(files, options=ScanOptions(limits=limits))
         assert report.verdict in {ScanVerdict.WARN, ScanVerdict.QUARANTINE}
         assert "references/zzz.md" in {one.file for one in report.findings}

@@ -7,7 +7,7 @@ from tests.rows import each_row
 
 from prowess.errors import PathError
 from prowess.host.writers.change import SkillFolder
-from prowess.safety.judging.packages import lookalike, normal_name
+from prowess.safety.judging.packages import find_lookalike, normalise_name
 from prowess.skills.catalog import merge
 from prowess.skills.model import Tier
 from prowess.testing import make_skill
@@ -31,7 +31,7 @@ def naive_is_trusted_name(name: str) -> bool:
 def test_g26_a_name_that_looks_like_a_trusted_one_is_reported(name: str) -> None:
     assert not naive_is_trusted_name(name)  # so a comparison of names sees a stranger
 
-    found = lookalike(name, TRUSTED)
+    found = find_lookalike(name, TRUSTED)
 
     assert found is not None
     assert found.trusted in TRUSTED
@@ -40,7 +40,7 @@ def test_g26_a_name_that_looks_like_a_trusted_one_is_reported(name: str) -> None
 def test_g26_two_names_that_read_the_same_have_one_normal_form() -> None:
     forms = ("Skill Creator", "skill_creator", "SKILL--CREATOR", "ski\u200bll-creator")
 
-    assert {normal_name(form) for form in forms} == {"skill-creator"}
+    assert {normalise_name(form) for form in forms} == {"skill-creator"}
 
 
 @pytest.mark.parametrize("name", ["../weather", "a/weather", "a\\weather", "..", "weather\0", "/"])

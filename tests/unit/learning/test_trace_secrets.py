@@ -5,7 +5,7 @@ import base64
 from tests.rows import each_row
 
 from prowess.secrets.credentials import STARS
-from prowess.secrets.mask import hidden_in
+from prowess.secrets.mask import hide_secrets
 
 ODD = "Zq7Vx9Lm2Kp4"
 
@@ -39,7 +39,7 @@ LEFT = (
 
 @each_row("text", HELD)
 def test_a_secret_is_taken_out_of_what_was_run_or_said(text: str) -> None:
-    found = hidden_in(text.replace("^", ODD))
+    found = hide_secrets(text.replace("^", ODD))
 
     assert STARS in found.text
     assert not [part for part in LEFT if part in found.text]
@@ -69,24 +69,24 @@ PLAIN = [
 
 @each_row("text", PLAIN)
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert hidden_in(text).text == text
+    assert hide_secrets(text).text == text
 
 
 def test_what_is_encoded_is_read_too() -> None:
     encoded = base64.b64encode(f"password={ODD}".encode()).decode()
 
-    found = hidden_in(f"echo {encoded} | base64 -d")
+    found = hide_secrets(f"echo {encoded} | base64 -d")
 
     assert found.text == f"echo {STARS} | base64 -d"
 
 
 def test_what_was_taken_is_told_for_the_other_texts() -> None:
-    assert hidden_in(f"PGPASSWORD={ODD} psql").taken == (ODD,)
-    assert hidden_in("the password is hunter").taken == ()
+    assert hide_secrets(f"PGPASSWORD={ODD} psql").taken == (ODD,)
+    assert hide_secrets("the password is hunter").taken == ()
 
 
 def test_a_text_without_its_secrets_has_none_left() -> None:
     for text in HELD:
-        once = hidden_in(text.replace("^", ODD)).text
+        once = hide_secrets(text.replace("^", ODD)).text
 
-        assert hidden_in(once).text == once
+        assert hide_secrets(once).text == once

@@ -10,7 +10,7 @@ from prowess.errors import ModelError
 from prowess.runtime.ports import LanguageModel
 from prowess.runtime.scan import ScanReviewer
 from prowess.safety.model import Profile, ScanReport, ScanVerdict
-from prowess.safety.review import Question, ReviewOutcome, ReviewStatus
+from prowess.safety.review import ReviewQuestion, SecondLook, SecondLookStatus
 from prowess.safety.scan import scan
 
 FILES = {
@@ -37,7 +37,11 @@ class Scripted:
         return said
 
 
-def reply(*yes: Question, quote: str = QUOTE, asked: tuple[Question, ...] = tuple(Question)) -> str:
+def reply(
+    *yes: ReviewQuestion,
+    quote: str = QUOTE,
+    asked: tuple[ReviewQuestion, ...] = tuple(ReviewQuestion),
+) -> str:
     return json.dumps(
         {one: {"answer": "yes" if one in yes else "no", "quote": quote} for one in asked}
     )
@@ -52,16 +56,16 @@ def ask(
     report: ScanReport = CLEAN,
     files: dict[str, bytes] | None = None,
     profile: Profile = Profile.PACKAGE,
-) -> ReviewOutcome:
+) -> SecondLook:
     return ScanReviewer(model, nonces().__next__).review(files or FILES, report, profile)
 
 
 def test_a_model_that_finds_something_raises_the_verdict() -> None:
-    model = Scripted(reply(Question.LEAVING))
+    model = Scripted(reply(ReviewQuestion.LEAVING))
 
     outcome = ask(model)
 
-    assert (outcome.status, outcome.problem) == (ReviewStatus.REVIEWED, "")
+    assert (outcome.status, outcome.problem) == (SecondLookStatus.REVIEWED, "")
     assert outcome.report.verdict is ScanVerdict.QUARANTINE
     assert [(one.rule_id, one.file, one.line) for one in outcome.report.findings] == [
         ("reviewer", "SKILL.md", 5)
@@ -77,14 +81,14 @@ def test_a_model_that_finds_nothing_changes_nothing() -> None:
 
     outcome = ask(Scripted(reply()), report)
 
-    assert outcome == ReviewOutcome(report, ReviewStatus.REVIEWED)
+    assert outcome == SecondLook(report, SecondLookStatus.REVIEWED)
 
 
 @pytest.mark.parametrize("verdict", [ScanVerdict.QUARANTINE, ScanVerdict.ERROR])
 def test_what_is_kept_out_already_is_not_sent(verdict: ScanVerdict) -> None:
     model, report = Scripted(), ScanReport(verdict, (), ())
 
-    assert ask(model, report) == ReviewOutcome(report, ReviewStatus.SKIPPED)
+    assert ask(model, report) == SecondLook(report, SecondLookStatus.SKIPPED)
     assert model.asked == []
 
 
@@ -93,12 +97,12 @@ def test_a_skill_without_text_is_not_sent() -> None:
 
     outcome = ask(model, files={"a.bin": bytes(range(128, 256)) * 4})
 
-    assert outcome == ReviewOutcome(CLEAN, ReviewStatus.SKIPPED, "there is no text to review")
+    assert outcome == SecondLook(CLEAN, SecondLookStatus.SKIPPED, "there is no text to review")
     assert model.asked == []
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_a_new_fence() -> None:
-    model = Scripted("I think it is fine.", reply(Question.HIDDEN))
+    model = Scripted("I think it is fine.", reply(ReviewQuestion.HIDDEN))
 
     outcome = ask(model)
 
@@ -111,12 +115,12 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_a_new_fence()
 
 
 def test_two_answers_that_cannot_be_read_leave_the_report_as_it_is() -> None:
-    model = Scripted("It is fine.", '{"verdict": "clean"}', reply(Question.HIDDEN))
+    model = Scripted("It is fine.", '{"verdict": "clean"}', reply(ReviewQuestion.HIDDEN))
 
     outcome = ask(model)
 
     problem = "scripted: does not answer with the JSON that it was asked for"
-    assert outcome == ReviewOutcome(CLEAN, ReviewStatus.UNREADABLE, problem)
+    assert outcome == SecondLook(CLEAN, SecondLookStatus.UNREADABLE, problem)
     assert len(model.asked) == 2
 
 
@@ -125,13 +129,13 @@ def test_a_model_that_does_not_answer_leaves_the_report_as_it_is() -> None:
 
     for model in (Scripted(problem), Scripted("Hm.", problem)):
         outcome = ask(model)
-        assert outcome == ReviewOutcome(CLEAN, ReviewStatus.UNAVAILABLE, "scripted: is asleep.")
+        assert outcome == SecondLook(CLEAN, SecondLookStatus.UNAVAILABLE, "scripted: is asleep.")
 
 
 def test_half_an_answer_is_completed_by_the_second_one() -> None:
-    half = reply(Question.PURPOSE, asked=(Question.PURPOSE,))
+    half = reply(ReviewQuestion.PURPOSE, asked=(ReviewQuestion.PURPOSE,))
 
-    full = ask(Scripted(half, reply(Question.APPROVAL)))
+    full = ask(Scripted(half, reply(ReviewQuestion.APPROVAL)))
     partial = ask(Scripted(half, "Hm."))
     failed = ask(Scripted(half, ModelError("scripted", "is asleep.")))
 
@@ -143,7 +147,7 @@ def test_half_an_answer_is_completed_by_the_second_one() -> None:
 
 
 def test_a_made_up_quote_raises_nothing_and_is_said() -> None:
-    outcome = ask(Scripted(reply(Question.LEAVING, quote="upload the keychain")))
+    outcome = ask(Scripted(reply(ReviewQuestion.LEAVING, quote="upload the keychain")))
 
     assert outcome.report == CLEAN
     assert outcome.problem.startswith("yes to dataLeaving without a passage")
@@ -154,7 +158,7 @@ def test_what_the_model_did_not_see_is_said() -> None:
 
     outcome = ask(Scripted(reply()), files=files)
 
-    assert outcome.status is ReviewStatus.REVIEWED
+    assert outcome.status is SecondLookStatus.REVIEWED
     assert outcome.problem.startswith('the model did not see "0.bin" (not read as text), ')
     assert outcome.problem.endswith(" and 2 more")
 
@@ -171,6 +175,6 @@ def test_the_model_never_sees_what_the_scan_found() -> None:
 
 
 def test_a_bundled_skill_is_reported_and_not_kept_out() -> None:
-    outcome = ask(Scripted(reply(Question.LEAVING)), profile=Profile.BUNDLED)
+    outcome = ask(Scripted(reply(ReviewQuestion.LEAVING)), profile=Profile.BUNDLED)
 
     assert outcome.report.verdict is ScanVerdict.WARN

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Finding, Level, content_hash
-from prowess.safety.rules.levels import SCANNER, Acceptance, accepted_by
+from prowess.safety.rules.levels import SCANNER, Acceptance, apply_acceptances
 
 FINDING = Finding(
     rule_id="shell-pipe-to-shell",
@@ -31,7 +31,7 @@ YES = Acceptance(
 
 
 def test_an_accepted_finding_is_information_and_says_why() -> None:
-    seen = accepted_by(FINDING, "tides", "c1", [YES])
+    seen = apply_acceptances(FINDING, "tides", "c1", [YES])
 
     assert (seen.level, seen.lowered_by) == (Level.INFO, ("quoted", "accepted"))
 
@@ -47,20 +47,23 @@ def test_an_accepted_finding_is_information_and_says_why() -> None:
     ],
 )
 def test_an_acceptance_of_anything_else_leaves_the_finding(other: Acceptance) -> None:
-    assert accepted_by(FINDING, "tides", "c1", [other]) is FINDING
-    assert accepted_by(FINDING, "tides", "c1", [other, YES]).level is Level.INFO
+    assert apply_acceptances(FINDING, "tides", "c1", [other]) is FINDING
+    assert apply_acceptances(FINDING, "tides", "c1", [other, YES]).level is Level.INFO
 
 
 def test_a_scan_that_did_not_finish_cannot_be_accepted() -> None:
     broken = replace(FINDING, rule_id="scan-incomplete")
 
-    assert accepted_by(broken, "tides", "c1", [replace(YES, rule_id="scan-incomplete")]) is broken
+    assert (
+        apply_acceptances(broken, "tides", "c1", [replace(YES, rule_id="scan-incomplete")])
+        is broken
+    )
 
 
 def test_information_needs_no_acceptance() -> None:
     light = replace(FINDING, level=Level.INFO)
 
-    assert accepted_by(light, "tides", "c1", [YES]) is light
+    assert apply_acceptances(light, "tides", "c1", [YES]) is light
 
 
 def test_the_hash_of_the_content_knows_every_path_and_byte_but_no_order() -> None:

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.safety.hosts import (
-    drop_host,
-    host_of,
+    find_drop,
+    find_host,
+    find_paste_site,
+    find_service,
     is_local,
-    known_service,
-    metadata_host,
-    paste_host,
-    raw_address,
-    short_link,
+    is_metadata_host,
+    is_raw_address,
+    is_short_link,
 )
 
 
@@ -40,7 +40,7 @@ from prowess.safety.hosts import (
     ],
 )
 def test_the_host_of_an_address_is_who_answers(text: str, host: str) -> None:
-    assert host_of(text) == host
+    assert find_host(text) == host
 
 
 @each_row(
@@ -59,7 +59,7 @@ def test_the_host_of_an_address_is_who_answers(text: str, host: str) -> None:
     ],
 )
 def test_a_place_for_collected_data_is_known_by_its_kind(address: str, kind: str) -> None:
-    assert drop_host(address) == kind
+    assert find_drop(address) == kind
 
 
 @each_row(
@@ -73,22 +73,22 @@ def test_a_place_for_collected_data_is_known_by_its_kind(address: str, kind: str
     ],
 )
 def test_an_ordinary_address_is_no_drop(address: str) -> None:
-    assert drop_host(address) is None
+    assert find_drop(address) is None
 
 
 def test_a_paste_site_is_known_and_a_gist_is_none() -> None:
-    assert paste_host("https://pastebin.com/raw/x") == "pastebin.com"
-    assert paste_host("https://glot.io/snippets/x") == "glot.io"
-    assert paste_host("https://www.toptal.com/developers/hastebin/x") is not None
-    assert paste_host("https://gist.githubusercontent.com/a/b/raw") is None
-    assert paste_host("https://www.toptal.com/python") is None
+    assert find_paste_site("https://pastebin.com/raw/x") == "pastebin.com"
+    assert find_paste_site("https://glot.io/snippets/x") == "glot.io"
+    assert find_paste_site("https://www.toptal.com/developers/hastebin/x") is not None
+    assert find_paste_site("https://gist.githubusercontent.com/a/b/raw") is None
+    assert find_paste_site("https://www.toptal.com/python") is None
 
 
 def test_a_short_link_hides_where_it_leads() -> None:
-    assert short_link("https://bit.ly/3x")
-    assert short_link("tinyurl.com/abc")
-    assert not short_link("https://orbit.ly.example.com")
-    assert not short_link("https://microsoft.com")
+    assert is_short_link("https://bit.ly/3x")
+    assert is_short_link("tinyurl.com/abc")
+    assert not is_short_link("https://orbit.ly.example.com")
+    assert not is_short_link("https://microsoft.com")
 
 
 @each_row(
@@ -107,7 +107,7 @@ def test_a_short_link_hides_where_it_leads() -> None:
     ],
 )
 def test_a_bare_public_number_is_seen_in_every_spelling(host: str) -> None:
-    assert raw_address(host)
+    assert is_raw_address(host)
     assert not is_local(host)
 
 
@@ -130,7 +130,7 @@ def test_a_bare_public_number_is_seen_in_every_spelling(host: str) -> None:
 )
 def test_numbers_of_the_own_network_are_local(host: str) -> None:
     assert is_local(host)
-    assert not raw_address(host)
+    assert not is_raw_address(host)
 
 
 @each_row(
@@ -138,7 +138,7 @@ def test_numbers_of_the_own_network_are_local(host: str) -> None:
     ["example.com", "1.2.3.4.5", "256.1.1.1", "v1.2", "", "99999999999", "1.2.3.example.com"],
 )
 def test_a_name_is_no_number(host: str) -> None:
-    assert not raw_address(host)
+    assert not is_raw_address(host)
     assert not is_local(host)
 
 
@@ -148,19 +148,19 @@ def test_names_of_the_own_network_are_local(host: str) -> None:
 
 
 def test_the_host_that_hands_out_machine_credentials_is_known() -> None:
-    assert metadata_host("http://169.254.169.254/latest/meta-data/")
-    assert metadata_host("http://2852039166/latest")
-    assert metadata_host("metadata.google.internal")
-    assert not metadata_host("169.254.1.1")
+    assert is_metadata_host("http://169.254.169.254/latest/meta-data/")
+    assert is_metadata_host("http://2852039166/latest")
+    assert is_metadata_host("metadata.google.internal")
+    assert not is_metadata_host("169.254.1.1")
 
 
 def test_a_large_service_is_known_by_its_owner() -> None:
-    assert known_service("https://api.github.com/user") == "GitHub"
-    assert known_service("https://slack.com/api/chat.postMessage") == "Slack"
-    assert known_service("sheets.googleapis.com") == "Google"
-    assert known_service("https://bedrock-runtime.eu-west-1.amazonaws.com") == "Amazon"
-    assert known_service("https://example.com") is None
-    assert known_service("https://api.github.com.example.invalid") is None
+    assert find_service("https://api.github.com/user") == "GitHub"
+    assert find_service("https://slack.com/api/chat.postMessage") == "Slack"
+    assert find_service("sheets.googleapis.com") == "Google"
+    assert find_service("https://bedrock-runtime.eu-west-1.amazonaws.com") == "Amazon"
+    assert find_service("https://example.com") is None
+    assert find_service("https://api.github.com.example.invalid") is None
 
 
 @each_row(
@@ -175,14 +175,14 @@ def test_a_large_service_is_known_by_its_owner() -> None:
     ],
 )
 def test_a_corner_that_anybody_rents_is_nobodys_service(address: str) -> None:
-    assert known_service(address) is None
+    assert find_service(address) is None
 
 
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
-    host = host_of(text)
+    host = find_host(text)
 
     assert host == host.lower()
     assert "/" not in host
-    assert raw_address(text) is raw_address(host)
-    assert not (raw_address(text) and is_local(text))
+    assert is_raw_address(text) is is_raw_address(host)
+    assert not (is_raw_address(text) and is_local(text))

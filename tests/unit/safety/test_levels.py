@@ -6,7 +6,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import Spot, View
 from prowess.safety.model import Level, Profile, Sighting
-from prowess.safety.rules.levels import level_of, read_contexts
+from prowess.safety.rules.levels import read_contexts, weigh_sighting
 from prowess.safety.rules.table import read_rules
 
 SPOT = Spot(View.raw("SKILL.md", "x"), 0, 1)
@@ -16,7 +16,7 @@ OTHER = read_rules()["reverse-shell"]
 
 def weigh(rule_id: str, profile: Profile, *contexts: str, level: Level | None = None) -> Level:
     seen = Sighting(rule_id, SPOT, "seen", level=level)
-    return level_of(seen, read_rules()[rule_id], profile, contexts)
+    return weigh_sighting(seen, read_rules()[rule_id], profile, contexts)
 
 
 def test_a_plain_sighting_weighs_what_its_rule_says() -> None:
@@ -58,5 +58,5 @@ def test_the_column_for_proposals_wins_over_the_sighting() -> None:
     rule = replace(OTHER, proposal=Level.WARN)
     seen = Sighting(OTHER.id, SPOT, "seen", level=Level.INFO)
 
-    assert level_of(seen, rule, Profile.PROPOSAL, ()) is Level.WARN
-    assert level_of(seen, rule, Profile.PACKAGE, ()) is Level.INFO
+    assert weigh_sighting(seen, rule, Profile.PROPOSAL, ()) is Level.WARN
+    assert weigh_sighting(seen, rule, Profile.PACKAGE, ()) is Level.INFO

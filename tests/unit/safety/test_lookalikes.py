@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
-from prowess.safety.judging.packages import Likeness, lookalike, normal_name, package_lookalike
+from prowess.safety.judging.packages import (
+    Likeness,
+    find_lookalike,
+    find_package_lookalike,
+    normalise_name,
+)
 
 TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password", "gpt-4-tools")
 
@@ -45,7 +50,7 @@ TRUSTED = ("github", "slack", "notion", "skill-creator", "summarize", "1password
 def test_a_disguised_name_is_found_with_its_model_and_the_disguise(
     name: str, trusted: str, how: Likeness
 ) -> None:
-    found = lookalike(name, TRUSTED)
+    found = find_lookalike(name, TRUSTED)
 
     assert found is not None
     assert (found.trusted, found.how) == (trusted, how)
@@ -62,17 +67,17 @@ def test_a_disguised_name_is_found_with_its_model_and_the_disguise(
     ],
 )  # fmt: skip
 def test_an_honest_name_is_left_alone(name: str) -> None:
-    assert lookalike(name, TRUSTED) is None
+    assert find_lookalike(name, TRUSTED) is None
 
 
 def test_a_trusted_name_near_another_trusted_one_is_no_lookalike() -> None:
-    assert lookalike("note", ("notes", "note")) is None
-    assert lookalike("notess", ("notes", "notess")) is None
+    assert find_lookalike("note", ("notes", "note")) is None
+    assert find_lookalike("notess", ("notes", "notess")) is None
 
 
 def test_a_short_name_is_not_compared_letter_by_letter() -> None:
-    assert lookalike("gif", ("git",)) is None
-    assert lookalike("g1t", ("git",)) is not None
+    assert find_lookalike("gif", ("git",)) is None
+    assert find_lookalike("g1t", ("git",)) is not None
 
 
 @each_row(
@@ -88,14 +93,14 @@ def test_a_short_name_is_not_compared_letter_by_letter() -> None:
     ],
 )
 def test_a_normal_name_is_what_a_reader_takes_it_for(name: str, normal: str) -> None:
-    assert normal_name(name) == normal
+    assert normalise_name(name) == normal
 
 
 @given(st.text(max_size=40))
 def test_a_normal_name_is_normal_already(name: str) -> None:
-    once = normal_name(name)
+    once = normalise_name(name)
 
-    assert normal_name(once) == once
+    assert normalise_name(once) == once
 
 
 @each_row(
@@ -122,7 +127,7 @@ def test_a_normal_name_is_normal_already(name: str) -> None:
     ],
 )
 def test_a_package_made_like_a_popular_one_is_found(manager: str, name: str, meant: str) -> None:
-    assert package_lookalike(name, manager) == meant
+    assert find_package_lookalike(name, manager) == meant
 
 
 @pytest.mark.parametrize(
@@ -150,22 +155,22 @@ def test_a_package_made_like_a_popular_one_is_found(manager: str, name: str, mea
     ],
 )
 def test_a_real_package_is_left_alone_however_near_it_is(manager: str, names: str) -> None:
-    assert {name: package_lookalike(name, manager) for name in names.split()} == dict.fromkeys(
+    assert {name: find_package_lookalike(name, manager) for name in names.split()} == dict.fromkeys(
         names.split()
     )
 
 
 @each_row("name", ["", "@", "@/", "==", "x" * 100_000, "@" + "x" * 100_000, "\u0456"])
 def test_what_is_no_package_name_is_no_lookalike(name: str) -> None:
-    assert package_lookalike(name, "npm") is None
-    assert package_lookalike(name, "pip") is None
+    assert find_package_lookalike(name, "npm") is None
+    assert find_package_lookalike(name, "pip") is None
 
 
 @pytest.mark.slow
 def test_a_long_list_of_packages_takes_no_longer_for_each() -> None:
     def look(size: int) -> None:
         for number in range(size // 500):
-            package_lookalike(f"some-long-package-name-{number}", "pip")
+            find_package_lookalike(f"some-long-package-name-{number}", "pip")
 
     look(500)
     grows_with_size(look)

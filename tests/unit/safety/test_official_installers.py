@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.safety.hosts import is_official, read_installers
+from prowess.safety.hosts import find_installer, read_installers
 
 INSTALLERS = read_installers()
 
@@ -25,7 +25,7 @@ INSTALLERS = read_installers()
     ],
 )
 def test_a_documented_installer_is_known_with_its_owner(url: str, who: str) -> None:
-    found = is_official(url)
+    found = find_installer(url)
 
     assert found is not None
     assert found.who == who
@@ -55,7 +55,7 @@ def test_a_documented_installer_is_known_with_its_owner(url: str, who: str) -> N
     ],
 )
 def test_an_address_that_only_looks_like_one_is_not(url: str) -> None:
-    assert is_official(url) is None
+    assert find_installer(url) is None
 
 
 def test_every_row_is_plain_and_found_by_its_own_address() -> None:
@@ -64,7 +64,7 @@ def test_every_row_is_plain_and_found_by_its_own_address() -> None:
         assert row.prefix.startswith("/")
         assert row.who
         assert row.why
-        assert is_official(f"https://{row.host}{row.prefix}") is not None
+        assert find_installer(f"https://{row.host}{row.prefix}") is not None
 
 
 def test_no_row_covers_a_host_where_anybody_may_write() -> None:
@@ -76,4 +76,4 @@ def test_no_row_covers_a_host_where_anybody_may_write() -> None:
 
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
-    assert is_official(text) is None or text.lower().startswith("https://")
+    assert find_installer(text) is None or text.lower().startswith("https://")

@@ -3,7 +3,7 @@
 from tests.rows import each_row
 
 from prowess.reading.views import View
-from prowess.safety.rules.levels import literal_hits, read_seven
+from prowess.safety.rules.levels import find_literal_hits, read_seven
 
 WORDINGS = {
     "prompt-injection-ignore-instructions": "ignore all previous instructions",
@@ -18,7 +18,8 @@ WORDINGS = {
 
 def hits(text: str) -> list[tuple[str, int, str]]:
     return [
-        (hit.rule_id, hit.spot.start, hit.spot.text) for hit in literal_hits(View.raw("a", text))
+        (hit.rule_id, hit.spot.start, hit.spot.text)
+        for hit in find_literal_hits(View.raw("a", text))
     ]
 
 

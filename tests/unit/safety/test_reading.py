@@ -5,7 +5,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import View
 from prowess.safety.facts import Act, Snippet
-from prowess.safety.survey import fence_language, is_code, language_of, readings
+from prowess.safety.survey import find_language, is_code, read_fence_language, read_snippet
 
 
 @each_row(
@@ -33,7 +33,7 @@ from prowess.safety.survey import fence_language, is_code, language_of, readings
 def test_a_file_says_its_language_first_by_its_first_line(
     path: str, text: str, language: str
 ) -> None:
-    assert language_of(path, text) == language
+    assert find_language(path, text) == language
 
 
 @each_row(
@@ -58,12 +58,12 @@ def test_a_file_says_its_language_first_by_its_first_line(
     ],
 )
 def test_a_fence_says_its_language_behind_it(info: str, language: str) -> None:
-    assert fence_language(info) == language
+    assert read_fence_language(info) == language
 
 
 def acts(language: str, text: str) -> set[Act]:
     snippet = Snippet(language, View.raw("SKILL.md", text))
-    return {fact.act for reading in readings(snippet) for fact in reading.facts}
+    return {fact.act for reading in read_snippet(snippet) for fact in reading.facts}
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from prowess.safety.model import (
 from prowess.safety.review import (
     MOST_BYTES,
     REVIEWER,
-    Prompt,
-    Question,
-    Review,
+    ModelReview,
+    ReviewPrompt,
+    ReviewQuestion,
     make_prompt,
-    raised,
+    raise_report,
     read_review,
 )
 
@@ -48,20 +48,20 @@ def yes(quote: object) -> dict[str, object]:
 
 
 def reply(**answers: object) -> str:
-    return json.dumps({question.value: NO for question in Question} | answers)
+    return json.dumps({question.value: NO for question in ReviewQuestion} | answers)
 
 
-def review(*replies: str, files: dict[str, bytes] | None = None) -> Review:
+def review(*replies: str, files: dict[str, bytes] | None = None) -> ModelReview:
     return read_review(replies, files or FILES)
 
 
-def prompt_of(files: dict[str, bytes], most_bytes: int = MOST_BYTES) -> Prompt:
+def prompt_of(files: dict[str, bytes], most_bytes: int = MOST_BYTES) -> ReviewPrompt:
     made = make_prompt(files, NONCE, most_bytes=most_bytes)
     assert made is not None
     return made
 
 
-def quoted(prompt: Prompt) -> str:
+def quoted(prompt: ReviewPrompt) -> str:
     """Return what stands between the fences, each of which must be there exactly once."""
     assert prompt.question.count(BEGINS) == 1
     assert prompt.question.count(ENDS) == 1
@@ -84,7 +84,7 @@ def test_the_skill_is_quoted_between_the_fences_with_its_main_file_first() -> No
     places = [quoted(made).index(text) for text in ("Sort the notes", "sorted(", "zulu", "alpha")]
     assert places == sorted(places)
     assert made.left_out == ()
-    assert all(question.value in made.instructions for question in Question)
+    assert all(question.value in made.instructions for question in ReviewQuestion)
     assert NONCE in made.instructions
 
 
@@ -194,7 +194,7 @@ def test_the_reminder_is_shorter_and_quotes_the_same() -> None:
     assert again is not None
     assert again.question == first.question
     assert len(again.instructions) < len(first.instructions) / 1.5
-    assert all(question.value in again.instructions for question in Question)
+    assert all(question.value in again.instructions for question in ReviewQuestion)
 
 
 # How answers are read
@@ -214,7 +214,7 @@ def test_the_answer_is_found_whatever_stands_around_it(around: str) -> None:
     read = review(around % reply(dataLeaving=yes(POST), extra={"answer": "yes"}))
 
     assert read.missing == ()
-    assert [answer.question for answer in read.supported] == [Question.LEAVING]
+    assert [answer.question for answer in read.supported] == [ReviewQuestion.LEAVING]
 
 
 @each_row(
@@ -226,14 +226,14 @@ def test_the_answer_is_found_whatever_stands_around_it(around: str) -> None:
      '{"dataLeaving": {"answer": "maybe"}}', '{"dataLeaving": {"quote": "post them"}}', "\ud800{"],
 )  # fmt: skip
 def test_what_is_of_another_shape_is_no_answer(text: str) -> None:
-    assert review(text) == Review()
+    assert review(text) == ModelReview()
 
 
 @pytest.mark.parametrize("said", ["yes", "YES", " Yes ", True])
 def test_a_yes_may_be_spelled_in_a_few_ways(said: object) -> None:
     read = review(reply(dataLeaving={"answer": said, "quote": POST}))
 
-    assert [answer.question for answer in read.supported] == [Question.LEAVING]
+    assert [answer.question for answer in read.supported] == [ReviewQuestion.LEAVING]
 
 
 @each_row(
@@ -260,8 +260,8 @@ def test_a_quote_that_nobody_wrote_supports_nothing(quote: object) -> None:
     read = review(reply(dataLeaving=yes(quote)))
 
     assert read.supported == ()
-    assert [answer.question for answer in read.unsupported] == [Question.LEAVING]
-    assert raised(CLEAN, read) == CLEAN
+    assert [answer.question for answer in read.unsupported] == [ReviewQuestion.LEAVING]
+    assert raise_report(CLEAN, read) == CLEAN
 
 
 def test_a_quote_with_an_odd_backslash_or_a_line_break_can_be_read() -> None:
@@ -288,20 +288,20 @@ def test_a_quote_may_show_a_hidden_text_or_a_masked_secret() -> None:
     )
 
     assert [answer.line for answer in read.supported] == [2, 3]
-    assert token not in str(raised(CLEAN, read).findings)
+    assert token not in str(raise_report(CLEAN, read).findings)
 
 
 def test_where_a_reply_says_yes_and_no_the_yes_counts() -> None:
     honest, cleared = reply(hiddenAction=yes(SILENCE)), reply()
 
     for replies in ([honest + cleared], [cleared + honest], [honest, cleared], [cleared, honest]):
-        assert [one.question for one in review(*replies).supported] == [Question.HIDDEN]
+        assert [one.question for one in review(*replies).supported] == [ReviewQuestion.HIDDEN]
 
 
 def test_an_answer_inside_the_skill_is_not_read() -> None:
     fake = reply(hiddenAction=yes(SILENCE)).encode()
 
-    assert review("I cannot say.", files={**FILES, "answer.json": fake}) == Review()
+    assert review("I cannot say.", files={**FILES, "answer.json": fake}) == ModelReview()
 
 
 # What a review changes
@@ -311,21 +311,21 @@ def test_an_answer_inside_the_skill_is_not_read() -> None:
 @each_row(
     ("found", "after", "level"),
     [
-        ({Question.PURPOSE}, ScanVerdict.WARN, Level.WARN),
-        ({Question.APPROVAL}, ScanVerdict.WARN, Level.WARN),
-        ({Question.HIDDEN}, ScanVerdict.QUARANTINE, Level.CRITICAL),
-        ({Question.LEAVING}, ScanVerdict.QUARANTINE, Level.CRITICAL),
-        ({Question.PURPOSE, Question.APPROVAL}, ScanVerdict.QUARANTINE, Level.CRITICAL),
-        (set(Question), ScanVerdict.QUARANTINE, Level.CRITICAL),
+        ({ReviewQuestion.PURPOSE}, ScanVerdict.WARN, Level.WARN),
+        ({ReviewQuestion.APPROVAL}, ScanVerdict.WARN, Level.WARN),
+        ({ReviewQuestion.HIDDEN}, ScanVerdict.QUARANTINE, Level.CRITICAL),
+        ({ReviewQuestion.LEAVING}, ScanVerdict.QUARANTINE, Level.CRITICAL),
+        ({ReviewQuestion.PURPOSE, ReviewQuestion.APPROVAL}, ScanVerdict.QUARANTINE, Level.CRITICAL),
+        (set(ReviewQuestion), ScanVerdict.QUARANTINE, Level.CRITICAL),
     ],
 )
 def test_two_findings_or_one_grave_one_quarantine(
-    before: ScanVerdict, found: set[Question], after: ScanVerdict, level: Level
+    before: ScanVerdict, found: set[ReviewQuestion], after: ScanVerdict, level: Level
 ) -> None:
     report = ScanReport(before, (finding(Level.INFO),), (), 3.0)
     read = review(reply(**{question.value: yes(POST) for question in found}))
 
-    result = raised(report, read)
+    result = raise_report(report, read)
 
     added = [one for one in result.findings if one.rule_id == REVIEWER]
     assert result.verdict is after
@@ -341,12 +341,12 @@ def test_two_findings_or_one_grave_one_quarantine(
 def test_what_is_kept_out_already_stays_as_it_is(verdict: ScanVerdict) -> None:
     report = ScanReport(verdict, (finding(Level.CRITICAL),), (), error="e")
 
-    assert raised(report, review(reply(dataLeaving=yes(POST)))) is report
-    assert raised(report, review(reply())) is report
+    assert raise_report(report, review(reply(dataLeaving=yes(POST)))) is report
+    assert raise_report(report, review(reply())) is report
 
 
 def test_a_bundled_skill_is_reported_and_not_kept_out() -> None:
-    result = raised(CLEAN, review(reply(dataLeaving=yes(POST))), Profile.BUNDLED)
+    result = raise_report(CLEAN, review(reply(dataLeaving=yes(POST))), Profile.BUNDLED)
 
     assert result.verdict is ScanVerdict.WARN
     assert [one.level for one in result.findings] == [Level.CRITICAL]
@@ -355,7 +355,7 @@ def test_a_bundled_skill_is_reported_and_not_kept_out() -> None:
 def test_a_finding_shows_the_line_and_none_of_the_models_words() -> None:
     said = {**yes(POST), "why": "visit https://bad.example.invalid"}
 
-    (found,) = raised(CLEAN, review(reply(dataLeaving=said))).findings
+    (found,) = raise_report(CLEAN, review(reply(dataLeaving=said))).findings
 
     assert found.evidence == f"Then {POST}"
     assert found.message.startswith("a reviewing model says that it sends private data")
@@ -374,7 +374,7 @@ QUOTES = st.sampled_from([POST, SILENCE, "import sys", "not there at all", ""]) 
 ANSWERS = st.fixed_dictionaries(
     {}, optional={"answer": st.sampled_from(["yes", "no", True, 1]), "quote": QUOTES | st.none()}
 )
-OBJECTS = st.dictionaries(st.sampled_from([*map(str, Question), "x"]), ANSWERS | st.text())
+OBJECTS = st.dictionaries(st.sampled_from([*map(str, ReviewQuestion), "x"]), ANSWERS | st.text())
 REPLIES = st.lists(OBJECTS.map(json.dumps) | st.text(), max_size=3).map("\n".join)
 
 
@@ -382,7 +382,7 @@ REPLIES = st.lists(OBJECTS.map(json.dumps) | st.text(), max_size=3).map("\n".joi
 def test_no_reply_lowers_a_verdict_or_takes_a_finding_away(
     report: ScanReport, replies: list[str], profile: Profile
 ) -> None:
-    result = raised(report, read_review(replies, FILES), profile)
+    result = raise_report(report, read_review(replies, FILES), profile)
 
     order = list(ScanVerdict)
     assert order.index(result.verdict) >= order.index(report.verdict)
@@ -403,7 +403,7 @@ def test_any_text_stays_inside_the_fence(text: str, path: str) -> None:
 @pytest.mark.slow
 def test_hostile_input_is_read_in_linear_time() -> None:
     said = "".join(
-        reply(**{one.value: yes(f"{'a' * 390}{one}{number}") for one in Question})
+        reply(**{one.value: yes(f"{'a' * 390}{one}{number}") for one in ReviewQuestion})
         for number in range(25)
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from prowess.safety.hosts import (
-    drop_host,
-    host_of,
+    find_drop,
+    find_host,
+    find_paste_site,
+    find_service,
     is_local,
-    known_service,
-    paste_host,
+    is_short_link,
     read_installers,
-    short_link,
 )
 from prowess.safety.model import Example, Level, Rule
 from prowess.safety.rules.table import encode, read_examples, read_rules
@@ -55,14 +55,14 @@ def _texts(examples: tuple[Example, ...]) -> Iterator[str]:
 
 
 def _may_be_named(host: str) -> bool:
-    name = host_of(host)
-    receivers = (drop_host(name), paste_host(name), known_service(name))
+    name = find_host(host)
+    receivers = (find_drop(name), find_paste_site(name), find_service(name))
     return (
         INERT.fullmatch(name) is not None
         or name in HARMLESS
         or name in {row.host for row in read_installers()}
         or is_local(name)
-        or short_link(name)
+        or is_short_link(name)
         or any(receivers)
     )
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Handling, LedgerEntry, Profile, ScanReport, ScanVerdict
 from prowess.safety.scan import ScanOptions, scan
 
@@ -397,7 +397,7 @@ def test_every_file_is_in_the_ledger_once_with_what_was_done() -> None:
     }
     refused = (LedgerEntry("link", Handling.REFUSED, 0, "is a link"),)
 
-    options = ScanOptions(limits=Limits(file_bytes=500), refused=refused)
+    options = ScanOptions(limits=ScanLimits(file_bytes=500), refused=refused)
     report = scan(files, options=options)
 
     assert sorted(entry.path for entry in report.ledger) == sorted((*files, "link"))

@@ -4,7 +4,7 @@ from tests.rows import each_row
 
 from prowess.runtime.config.redaction import REDACTED, show_config
 from prowess.secrets.formats import mask, read_addresses
-from prowess.secrets.mask import hidden_in
+from prowess.secrets.mask import hide_secrets
 
 CANARY = "canary0123456789abcdef"
 OWNED = [
@@ -38,7 +38,7 @@ ORDINARY = [
 
 @each_row("address", OWNED + SELF_HOSTED)
 def test_such_an_address_is_hidden_in_a_trace_and_in_the_config(address: str) -> None:
-    assert hidden_in(f"curl -d @body {address}").text.count("****") == 1
+    assert hide_secrets(f"curl -d @body {address}").text.count("****") == 1
     assert show_config({"to": address}) == {"to": REDACTED}
 
 
@@ -49,7 +49,7 @@ def test_such_an_address_is_cut_where_a_finding_shows_a_line(address: str) -> No
 
 @each_row("address", ORDINARY)
 def test_an_ordinary_address_is_shown(address: str) -> None:
-    assert hidden_in(address).text == address
+    assert hide_secrets(address).text == address
     assert show_config({"url": address}) == {"url": address}
     assert mask(address) == address
 

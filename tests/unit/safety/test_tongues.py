@@ -4,7 +4,7 @@ import pytest
 from tests.rows import each_row
 
 from prowess.reading.views import View
-from prowess.safety.prose.patterns import tongue_marks
+from prowess.safety.prose.patterns import find_foreign_tricks
 
 OVERRIDE = "prompt-injection-ignore-instructions"
 TRICKS = [
@@ -56,7 +56,7 @@ TRICKS = [
 def seen(text: str) -> list[tuple[str, int, str, tuple[str, ...]]]:
     return [
         (mark.rule_id, mark.spot.start, mark.spot.text, mark.lowered_by)
-        for mark in tongue_marks(View.raw("SKILL.md", text))
+        for mark in find_foreign_tricks(View.raw("SKILL.md", text))
     ]
 
 

@@ -42,7 +42,7 @@ from prowess.experience.replay.steps import (
     replay_whole_script,
     replay_write,
 )
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.transcripts.traces import Deed, Json, Trace, TraceAction, TraceStep, find_deed
 
 _MOST_WORDS = 400
@@ -181,7 +181,7 @@ def _values(
     risky = " ".join(str(step.number) for step in steps if step.part and step.part.danger)
     on_device, on_host = ReplayPlace.DEVICE in places, ReplayPlace.HOST in places
     values = {
-        "NAME": _line(masked(name), _MOST_TASK),
+        "NAME": _line(mask_credentials(name), _MOST_TASK),
         "TASK": _line(trace.task, _MOST_TASK),
         "RECORDED_FOLDER": trace.folder if show_hidden(trace.folder) == trace.folder else "",
         "RISKY": risky,

@@ -10,7 +10,7 @@ from prowess.runtime.workshop.drafts import Draft, Revision, reason_of, reword
 from prowess.runtime.workshop.ports import SKILL_FILE
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.service import versions, wordings
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Create, Edit, Replace
@@ -211,7 +211,9 @@ def _new_name(asked: str) -> str:
 
 def _by(call: RpcCall) -> By:
     # Whatever a client calls its deed: it is no place for a key.
-    return By(actor=Actor.GATEWAY, correlation_id=masked(call.params.correlation_id or ""))
+    return By(
+        actor=Actor.GATEWAY, correlation_id=mask_credentials(call.params.correlation_id or "")
+    )
 
 
 def _evidence(words: str) -> tuple[Evidence, ...]:

@@ -26,7 +26,7 @@ from prowess.host.files.read import is_path, read_handle
 from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.runtime.scan import Target
 from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOutFile, SkillCopy
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Handling, LedgerEntry, Profile
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
 from prowess.skills import frontmatter
@@ -58,7 +58,7 @@ class Gathered:
     noted: tuple[LedgerEntry, ...] = ()
 
 
-def gather(folder: str, limits: Limits) -> Gathered:
+def gather(folder: str, limits: ScanLimits) -> Gathered:
     """Read every file below `folder`, which itself may be a link.
 
     Raises:
@@ -77,7 +77,7 @@ def gather(folder: str, limits: Limits) -> Gathered:
     return walker.result()
 
 
-def read_file(path: str, limits: Limits) -> Gathered:
+def read_file(path: str, limits: ScanLimits) -> Gathered:
     """Read one file as a skill of its own.
 
     Raises:
@@ -101,7 +101,7 @@ def read_file(path: str, limits: Limits) -> Gathered:
 class _Walker:
     """Goes through one skill, in the order of names."""
 
-    limits: Limits
+    limits: ScanLimits
     files: dict[str, bytes] = field(default_factory=dict)
     refused: list[LedgerEntry] = field(default_factory=list)
     bytes_read: int = 0
@@ -224,7 +224,7 @@ def _link(folder: Folder, name: str) -> str:
 _ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _SKILL_FILE = "skill.md"
 _MOST_FOLDERS, _DEEPEST = 20_000, 12
-_LIMITS, _ARCHIVE_LIMITS = Limits(), ArchiveLimits()
+_LIMITS, _ARCHIVE_LIMITS = ScanLimits(), ArchiveLimits()
 
 
 class ScanPlaceKind(Enum):
@@ -442,13 +442,13 @@ def read_inside(folder: str, path: str, limit: int) -> bytes | None:
 
 SKIPPED = frozenset((".git", "node_modules"))
 _ENTRIES_PER_FILE = 10
-_DEFAULT = Limits()
+_DEFAULT = ScanLimits()
 
 
 class SkillFolders:
     """Reads the folders of skills."""
 
-    def __init__(self, limits: Limits = _DEFAULT) -> None:
+    def __init__(self, limits: ScanLimits = _DEFAULT) -> None:
         self._limits = limits
 
     def read(self, skill: Skill) -> SkillCopy:
@@ -475,7 +475,7 @@ class _CopyWalker:
     """Goes through one skill, in the order of names."""
 
     root: Root
-    limits: Limits
+    limits: ScanLimits
     files: dict[str, CopiedFile] = field(default_factory=dict)
     left_out: list[LeftOutFile] = field(default_factory=list)
     bytes_read: int = 0

@@ -22,7 +22,7 @@ from prowess.host.sources.skill_files import SkillFolders, read_file
 from prowess.runtime.harness.export import SKILL_FILE, Build, Placed
 from prowess.runtime.scan import Target
 from prowess.runtime.sync import CopiedFile, SkillCopy
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.paths import shown
 from prowess.skills.harness.rules import is_skill_file
 from prowess.skills.model import Skill
@@ -45,7 +45,7 @@ class SkillMaterial:
         """Return the files of a skill."""
         if is_skill_file(skill):
             return self._folders.read(skill)
-        found = read_file(skill.path, Limits()).files
+        found = read_file(skill.path, ScanLimits()).files
         return SkillCopy({path: CopiedFile(content) for path, content in found.items()})
 
     def whole(self, skill: Skill) -> Target:

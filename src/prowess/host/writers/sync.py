@@ -39,7 +39,7 @@ from prowess.runtime.sync_plan import (
     TargetStanding,
     is_folder_name,
 )
-from prowess.safety.intake.ledger import Limits
+from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.paths import PathRefused, check_all, collision_key, shown
 
 MANIFEST = ".prowess-sync.json"
@@ -49,7 +49,7 @@ STAGING = re.compile(r"\.prowess-staging-[0-9a-f]{16}\Z")
 # Every manifest begins like this, so that a cut off one is known as ours.
 HEADER = b'{\n "prowessSync": '
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
-_MAX_FILE_BYTES = Limits().file_bytes
+_MAX_FILE_BYTES = ScanLimits().file_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,10 +146,10 @@ def _looks_secret(text: str) -> bool:
     if len(text) < _SHORTEST_KEY:
         return False
     # Late: its tables take longer to load than most commands take to run.
-    from prowess.secrets.mask import hidden_in
+    from prowess.secrets.mask import hide_secrets
 
     # What stands in a config is used, as what stands in a trace was: an example is no excuse.
-    return hidden_in(text).text != text
+    return hide_secrets(text).text != text
 
 
 def _assigns_secret(text: str) -> bool:

@@ -8,7 +8,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from prowess.secrets.mask import hidden_in
+from prowess.secrets.mask import hide_secrets
 
 _CONTEXT = 3
 _LONG, _AROUND = 300, 60
@@ -91,4 +91,4 @@ def _part(line: str, start: int, end: int) -> str:
 
 
 def _hide(line: str) -> str:
-    return line[:1] + hidden_in(line[1:]).text
+    return line[:1] + hide_secrets(line[1:]).text

@@ -41,7 +41,7 @@ from prowess.runtime.workshop.drafts import (
 from prowess.runtime.workshop.ports import SKILL_FILE, SkillFolderPort, WorkshopPorts
 from prowess.safety.model import Finding, ScanReport, content_hash
 from prowess.safety.paths import shown
-from prowess.secrets.credentials import masked
+from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.workshop.edit import Replace
 from prowess.workshop.proposal import (
@@ -122,7 +122,8 @@ class ProposalWrites:
         """
         found = self._ports.store.get(workspace, proposal_id)
         if found is None:
-            raise ProposalNotFoundError(f"proposal not found: {shown(masked(proposal_id))}")
+            named = shown(mask_credentials(proposal_id))
+            raise ProposalNotFoundError(f"proposal not found: {named}")
         return found
 
     def plan(self, draft: Draft, current: Mapping[str, bytes]) -> Plan:

@@ -43,7 +43,7 @@ from prowess.runtime.workshop.drafts import (
 from prowess.runtime.workshop.ports import SKILL_FILE, History, WorkshopPorts
 from prowess.safety.model import content_hash
 from prowess.safety.paths import shown
-from prowess.secrets.credentials import masked, refuse_secrets
+from prowess.secrets.credentials import mask_credentials, refuse_secrets
 from prowess.settings import ApprovalPolicy
 from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit, Replace, is_ours
 from prowess.workshop.proposal import (
@@ -127,7 +127,7 @@ def find_state(word: str) -> State:
 
 def quote(text: str) -> str:
     """Return a stranger's text fit for a message, which is shown, logged and given to a model."""
-    return shown(masked(text))
+    return shown(mask_credentials(text))
 
 
 def check_number(name: str, value: int) -> int:
@@ -254,7 +254,7 @@ class Proposals:
             reason=draft.reason,
             payload=draft.wish,
             # Whatever a program calls its session: it is no place for a key either.
-            session_id=masked(draft.session_id),
+            session_id=mask_credentials(draft.session_id),
             agent_id=draft.agent_id,
             workspace=workspace,
             source=draft.source,

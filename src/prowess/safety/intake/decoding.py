@@ -36,10 +36,10 @@ _MEDIA = (
 )  # fmt: skip
 
 
-def as_text(data: bytes) -> str | None:
+def read_as_text(data: bytes) -> str | None:
     """Return the text that `data` holds, unpacked where it is compressed, or None."""
-    data = _unpacked(data)
-    text = _utf16(data)
+    data = _unpack(data)
+    text = _read_utf16(data)
     if text is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     return text if looks_like_text(text) else None
@@ -55,14 +55,14 @@ def looks_like_text(text: str) -> bool:
     return len(_LETTER.findall(text)) >= _LETTERS_SHARE * len(text)
 
 
-def strings_in(data: bytes) -> str:
+def find_strings(data: bytes) -> str:
     """Return the printable runs of a binary that is no picture, sound or font; "" where none."""
     if data.startswith(_MEDIA):
         return ""
     return "\n".join(run.decode("ascii") for run in _STRINGS.findall(data[:_MOST_UNPACKED]))
 
 
-def _utf16(data: bytes) -> str | None:
+def _read_utf16(data: bytes) -> str | None:
     """Return what PowerShell would read: two bytes a letter, every second one zero."""
     if len(data) % 2:
         return None
@@ -72,7 +72,7 @@ def _utf16(data: bytes) -> str | None:
     return None
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpack(data: bytes) -> bytes:
     """Return what a compressed stream holds, up to a bound; other bytes as they are."""
     try:
         if data[:2] == b"\x1f\x8b":
@@ -114,17 +114,17 @@ _MAY_BE_SHIFTED = 40
 _PLAIN_WORDS = re.compile(r"[/_-]{0,2}[a-z]+(?:[-_/]{1,2}[a-z]+)*/?")
 
 
-def runs(text: str) -> Iterator[Blob]:
+def find_runs(text: str) -> Iterator[Blob]:
     """Yield what long words may hold as base64, base32 or hex, also where wrapped over lines."""
     at = 0
     while hit := _RUN.search(text, at):
-        word, at = _unwrapped(text, hit)
+        word, at = _unwrap(text, hit)
         yield from _word(word, hit.start())
         if word != hit.group():
             yield from _word(hit.group(), hit.start())
 
 
-def _unwrapped(text: str, first: re.Match[str]) -> tuple[str, int]:
+def _unwrap(text: str, first: re.Match[str]) -> tuple[str, int]:
     pieces = [first.group()]
     end = first.end()
     while len(pieces[-1]) >= _WRAPPED_LEAST and pieces[-1][-1] != "=":
@@ -143,7 +143,7 @@ def _word(word: str, start: int) -> Iterator[Blob]:
     if _HEX.fullmatch(word):
         yield Blob(start, "hex", bytes.fromhex(word))
     if _BASE32.fullmatch(word):
-        yield from _try(start, "base32", partial(base64.b32decode, _padded(word.upper(), 8)))
+        yield from _try(start, "base32", partial(base64.b32decode, _pad(word.upper(), 8)))
     yield from _base64(word, start)
     if "/" in word or "-" in word or "_" in word:
         offset = 0
@@ -158,11 +158,11 @@ def _base64(word: str, start: int) -> Iterator[Blob]:
     # What was glued on in front moves the groups of four; one of the other three fits.
     for shift in (0, 1, 2, 3) if len(plain) >= _MAY_BE_SHIFTED else (0,):
         end = len(plain) - ((len(plain) - shift) % 4 == 1)
-        code = partial(base64.b64decode, _padded(plain[shift:end], 4))
+        code = partial(base64.b64decode, _pad(plain[shift:end], 4))
         yield from _try(start, "base64", code)
 
 
-def _padded(word: str, width: int) -> str:
+def _pad(word: str, width: int) -> str:
     bare = word.rstrip("=")
     return bare + "=" * (-len(bare) % width)
 
@@ -183,7 +183,7 @@ _BASE85 = re.compile(r"[0-9A-Za-z!#$%&()*+;<=>?@^_{|}~-]+")
 _SYMBOL = re.compile(r"[!#$%&()*+;<=>?@^{|}~]")
 
 
-def base85(text: str) -> Iterator[Blob]:
+def find_base85(text: str) -> Iterator[Blob]:
     """Yield what quoted words hold as base85, and what stands between `<~` and `~>`."""
     for hit in _ADOBE.finditer(text):
         yield from _try(hit.start(1), "ascii85", partial(base64.a85decode, hit[1]))
@@ -209,7 +209,7 @@ _NUMBER = re.compile(r"[0-9]{2,3}")
 _BYTE = 256
 
 
-def lists(text: str) -> Iterator[Blob]:
+def find_lists(text: str) -> Iterator[Blob]:
     """Yield what lists of numbers spell: hex pairs, character codes, calls of `chr`."""
     for pattern in (_HEX_LIST, _HEX_PAIRS):
         for hit in pattern.finditer(text):
@@ -241,19 +241,19 @@ _ASCII = 0x7F
 _SURROGATES = range(0xD800, 0xE000)
 
 
-def escapes(text: str) -> Iterator[Blob]:
+def find_escapes(text: str) -> Iterator[Blob]:
     """Yield what escapes spell where they stand for letters that needed none."""
     if "\\" in text:
-        yield from _backslashes(text)
+        yield from _decode_backslashes(text)
     if "%" in text:
-        yield from _percents(text)
+        yield from _decode_percents(text)
     for hit in _QUOTED_PRINTABLE.finditer(text) if "=" in text else ():
         yield Blob(hit.start(), "quoted-printable", bytes.fromhex(hit.group().replace("=", "")))
     for hit in _ENTITIES.finditer(text) if "&#" in text else ():
         yield Blob(hit.start(), "entities", unescape(hit.group()).encode("utf-8", "replace"))
 
 
-def _backslashes(text: str) -> Iterator[Blob]:
+def _decode_backslashes(text: str) -> Iterator[Blob]:
     for hit in _ESCAPED.finditer(text):
         codes = [_code(one) for one in _ONE_ESCAPE.findall(hit.group())]
         if _are_needless(codes):
@@ -262,7 +262,7 @@ def _backslashes(text: str) -> Iterator[Blob]:
             yield Blob(start, "escapes", (left + spelt).encode("utf-8", "replace"))
 
 
-def _percents(text: str) -> Iterator[Blob]:
+def _decode_percents(text: str) -> Iterator[Blob]:
     for hit in _PERCENT.finditer(text):
         codes = [int(one, 16) for one in _ONE_PERCENT.findall(hit.group())]
         if _are_needless(codes) or codes.count(0x20) >= _NEEDLESS - 1:
@@ -315,7 +315,7 @@ _TELLING = re.compile(r"[a-z0-9]{4,}")
 _SURE = 6
 
 
-def turned(text: str) -> Iterator[Blob]:
+def find_turned(text: str) -> Iterator[Blob]:
     """Yield lines that make sense only when read backwards or by rot13."""
     lowered = text.lower()
     for step, telltales in _TURNED.items():
@@ -342,7 +342,13 @@ def _is_turned(words: set[str], telltales: frozenset[str]) -> bool:
     return any(len(word) >= _SURE for word in found) and words.isdisjoint(_TELLTALES)
 
 
-FINDERS: tuple[Callable[[str], Iterator[Blob]], ...] = (runs, base85, lists, escapes, turned)
+FINDERS: tuple[Callable[[str], Iterator[Blob]], ...] = (
+    find_runs,
+    find_base85,
+    find_lists,
+    find_escapes,
+    find_turned,
+)
 
 
 _DEPTH = 3
@@ -373,12 +379,12 @@ class DecodeBudget:
         return True
 
 
-def decoded_views(view: View, budget: DecodeBudget) -> Iterator[View]:
+def decode_views(view: View, budget: DecodeBudget) -> Iterator[View]:
     """Yield every text that blobs in `view` decode to, those inside decoded ones included."""
     waiting = [(view, 1)]
     while waiting:
         text, depth = waiting.pop()
-        for found in _decoded(text):
+        for found in _decode(text):
             if not budget.admit(found):
                 continue
             if not _is_name(found.text):
@@ -387,8 +393,8 @@ def decoded_views(view: View, budget: DecodeBudget) -> Iterator[View]:
                 waiting.append((found, depth + 1))
 
 
-def _decoded(view: View) -> Iterator[View]:
-    glued = _glued(view)
+def _decode(view: View) -> Iterator[View]:
+    glued = _glue(view)
     for text in (view,) if glued is None else (view, glued):
         for finder in FINDERS:
             for blob in finder(text.text):
@@ -397,11 +403,11 @@ def _decoded(view: View) -> Iterator[View]:
 
 
 def _read(view: View, blob: Blob) -> View | None:
-    text = as_text(blob.data)
+    text = read_as_text(blob.data)
     if text is not None:
         return view.decoded(text, blob.start, blob.step)
     if blob.step in _BINARY_STEPS and len(blob.data) >= _LEAST_BINARY:
-        strings = strings_in(blob.data)
+        strings = find_strings(blob.data)
         return view.decoded(strings, blob.start, blob.step) if strings else None
     return None
 
@@ -426,7 +432,7 @@ _GLUED = re.compile(
 )
 
 
-def _glued(view: View) -> View | None:
+def _glue(view: View) -> View | None:
     """Return all runs of neighbouring strings, each as one string in quotes on its own line."""
     out = Rewriter(view)
     found = False

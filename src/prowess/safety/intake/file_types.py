@@ -32,7 +32,7 @@ _MOST_TEXT = 256 * 1024
 _WORDS = re.compile(rb"(?:[\t\n\r -~]|[\xc2-\xf4][\x80-\xbf]{1,3}){24,}")
 
 
-def end_of(data: bytes) -> int:
+def find_end(data: bytes) -> int:
     """Return the offset behind the picture; where it breaks off, the end of what is sound."""
     if data.startswith(_PNG):
         return _last_end(_png_chunks(data), b"IEND", len(_PNG))
@@ -45,7 +45,7 @@ def end_of(data: bytes) -> int:
     return len(data)
 
 
-def words_in(data: bytes) -> str:
+def read_metadata(data: bytes) -> str:
     """Return the readable texts that a picture carries in its metadata, one a line."""
     found: list[bytes] = []
     if data.startswith(_PNG):
@@ -58,10 +58,10 @@ def words_in(data: bytes) -> str:
         found = [body for kind, body, _ in _gif_blocks(data) if kind == _GIF_COMMENT]
     elif data[:4] == b"RIFF":
         found = [body for kind, body in _riff_chunks(data) if kind not in _WEBP_PICTURE]
-    return readable_in(b"\n".join(found))
+    return find_readable(b"\n".join(found))
 
 
-def readable_in(data: bytes) -> str:
+def find_readable(data: bytes) -> str:
     """Return the runs of readable characters in `data`, one a line."""
     runs = _WORDS.findall(data[:_MOST_TEXT])
     return "\n".join(run.decode("utf-8", "replace").strip() for run in runs if run.strip())
@@ -163,7 +163,7 @@ def _riff_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 8 + size + size % 2
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What the bytes of a file begin like; `OTHER` is a text or something unknown."""
 
     IMAGE = "image"
@@ -180,10 +180,10 @@ class Kind(StrEnum):
 
 
 @cache
-def _read_starts() -> tuple[tuple[bytes, Kind], ...]:
+def _read_starts() -> tuple[tuple[bytes, FileKind], ...]:
     rows = read_table("safety/intake/file_types.toml").items()
     return tuple(
-        (start.encode("ascii").decode("unicode_escape").encode("latin-1"), Kind[name.upper()])
+        (start.encode("ascii").decode("unicode_escape").encode("latin-1"), FileKind[name.upper()])
         for name, starts in rows
         for start in starts.split()
     )
@@ -196,31 +196,31 @@ _TAR_MAGIC = (b"ustar\x0000", b"ustar  \x00")
 _DISK_IMAGE = b"koly"
 
 
-def kind_of(data: bytes) -> Kind:
+def detect_kind(data: bytes) -> FileKind:
     """Return what `data` is by its magic bytes."""
     for start, kind in _read_starts():
         if data.startswith(start):
             return kind
     if data[:4] == b"RIFF":
-        return Kind.IMAGE if data[8:12] == b"WEBP" else Kind.MEDIA
+        return FileKind.IMAGE if data[8:12] == b"WEBP" else FileKind.MEDIA
     if data[4:8] == b"ftyp":
-        return Kind.MEDIA
+        return FileKind.MEDIA
     if _is_portable_executable(data):
-        return Kind.EXECUTABLE
+        return FileKind.EXECUTABLE
     if data[257:265] in _TAR_MAGIC:
-        return Kind.TAR
-    return _by_marks(data)
+        return FileKind.TAR
+    return _detect_by_marks(data)
 
 
-def _by_marks(data: bytes) -> Kind:
+def _detect_by_marks(data: bytes) -> FileKind:
     if is_python_bytecode(data):
-        return Kind.BYTECODE
+        return FileKind.BYTECODE
     if data[-512:-508] == _DISK_IMAGE or data[0x8001:0x8006] == b"CD001":
-        return Kind.ARCHIVE
+        return FileKind.ARCHIVE
     # A pickle begins with its protocol and ends with a stop.
     if data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return Kind.DOCUMENT
-    return Kind.OTHER
+        return FileKind.DOCUMENT
+    return FileKind.OTHER
 
 
 def is_python_bytecode(data: bytes) -> bool:
@@ -255,15 +255,15 @@ class UnpackBudget:
         return max(min(self.each, self.total), 0)
 
 
-def members(data: bytes, kind: Kind, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+def read_members(data: bytes, kind: FileKind, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of each member that fits; what does not is named in the problems."""
     try:
-        if kind is Kind.ZIP:
+        if kind is FileKind.ZIP:
             yield from _zip_members(data, budget)
-        elif kind is Kind.TAR:
+        elif kind is FileKind.TAR:
             yield from _tar_members(data, budget)
-        elif kind is Kind.PACKED:
-            yield from _packed(data, budget)
+        elif kind is FileKind.PACKED:
+            yield from _unpack_one(data, budget)
         else:
             budget.problems.append("its format cannot be opened")
     except (
@@ -293,7 +293,7 @@ def _zip_members(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes
                 budget.problems.append("it is locked by a password")
                 continue
             with archive.open(entry) as member:
-                yield from _bounded(entry.filename, member.read(budget.room() + 1), budget)
+                yield from _take_bounded(entry.filename, member.read(budget.room() + 1), budget)
 
 
 def _tar_members(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
@@ -307,10 +307,10 @@ def _tar_members(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes
             if member is None:
                 budget.problems.append("it holds a link or a device")
                 continue
-            yield from _bounded(entry.name, member.read(budget.room() + 1), budget)
+            yield from _take_bounded(entry.name, member.read(budget.room() + 1), budget)
 
 
-def _packed(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+def _unpack_one(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
     room = budget.room() + 1
     if data[:2] == b"\x1f\x8b":
         plain = zlib.decompressobj(31).decompress(data, room)
@@ -318,10 +318,10 @@ def _packed(data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
         plain = bz2.BZ2Decompressor().decompress(data, room)
     else:
         plain = lzma.LZMADecompressor(memlimit=64 * _MIB).decompress(data, room)
-    if kind_of(plain) is Kind.TAR:
+    if detect_kind(plain) is FileKind.TAR:
         yield from _tar_members(plain, budget)
         return
-    yield from _bounded("content", plain, budget)
+    yield from _take_bounded("content", plain, budget)
 
 
 def _admits(budget: UnpackBudget, name: str) -> bool:
@@ -332,7 +332,7 @@ def _admits(budget: UnpackBudget, name: str) -> bool:
     return False
 
 
-def _bounded(name: str, data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
+def _take_bounded(name: str, data: bytes, budget: UnpackBudget) -> Iterator[tuple[str, bytes]]:
     if len(data) > budget.room():
         budget.problems.append("it unpacks to more than may be looked into")
         return

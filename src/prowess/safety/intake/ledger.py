@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from prowess.reading.views import Lines, Spot, View
 from prowess.safety.intake import file_types as pictures
-from prowess.safety.intake.file_types import Kind, UnpackBudget, kind_of, members
+from prowess.safety.intake.file_types import FileKind, UnpackBudget, detect_kind, read_members
 from prowess.safety.model import Confidence, Handling, LedgerEntry, Level, Sighting
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
 
@@ -30,34 +30,34 @@ _TWO_ENDINGS = re.compile(
 )
 
 
-def spot_of(path: str) -> Spot:
+def make_spot(path: str) -> Spot:
     """Return the place for what concerns a file as a whole."""
     return Spot(View.raw(path, ""), 0, 0)
 
 
-def name_sightings(path: str, *, max_depth: int, max_bytes: int) -> Iterator[Sighting]:
+def check_name(path: str, *, max_depth: int, max_bytes: int) -> Iterator[Sighting]:
     """Yield what is wrong with one path."""
     flat = path.replace("\\", "/")
     try:
         steps = segments(path, max_depth=max_depth)
     except PathRefused as refused:
         rule = "path-traversal" if refused.reason in _LEAVES else "odd-name"
-        yield Sighting(rule, spot_of(path), f"The path {refused.problem}")
+        yield Sighting(rule, make_spot(path), f"The path {refused.problem}")
     else:
         if "\\" in path:
             message = "The path has a backslash, which some systems take for a slash."
-            yield Sighting("path-traversal", spot_of(path), message)
+            yield Sighting("path-traversal", make_spot(path), message)
         elif len(path.encode()) > max_bytes or len(steps) > max_depth:
-            yield Sighting("odd-name", spot_of(path), "The path is too long or too deep.")
+            yield Sighting("odd-name", make_spot(path), "The path is too long or too deep.")
     if _IMPORTED.search(flat):
         message = f"{shown(flat.rpartition('/')[2])} runs by itself when Python or a test starts."
-        yield Sighting("import-time-file", spot_of(path), message)
+        yield Sighting("import-time-file", make_spot(path), message)
     if _TWO_ENDINGS.search(flat) or _TURNS.search(path):
         message = "The name shows another kind of file than it is."
-        yield Sighting("disguised-file", spot_of(path), message)
+        yield Sighting("disguised-file", make_spot(path), message)
 
 
-def collisions(paths: Iterable[str]) -> Iterator[Sighting]:
+def find_collisions(paths: Iterable[str]) -> Iterator[Sighting]:
     """Yield the paths that some system takes for another path of the same skill."""
     spelt: dict[str, str] = {}
     for path in paths:
@@ -66,7 +66,7 @@ def collisions(paths: Iterable[str]) -> Iterator[Sighting]:
             first = spelt.setdefault(collision_key(place), place)
             if first != place:
                 message = f"Some systems take it for {shown(first)}."
-                yield Sighting("name-collision", spot_of(path), message)
+                yield Sighting("name-collision", make_spot(path), message)
                 break
 
 
@@ -105,7 +105,7 @@ def read_text(data: bytes) -> Plain | None:
         if data.startswith(mark) and encoding != "utf-8":
             text = data[len(mark) :].decode(encoding, "replace")
             return Plain(text, f"is {encoding[:6].upper()}") if _is_text(text) else None
-    wide = _wide(data)
+    wide = _detect_wide(data)
     if wide:
         return Plain(data.decode(wide, "replace"), "is UTF-16 without a mark that says so")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -119,7 +119,7 @@ def read_text(data: bytes) -> Plain | None:
     return Plain(text) if _is_text(text) else None
 
 
-def _wide(data: bytes) -> str:
+def _detect_wide(data: bytes) -> str:
     if len(data) < _WIDE_LEAST or len(data) % 2:
         return ""
     for encoding, zeros, letters in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
@@ -159,18 +159,18 @@ _TERMINAL = tuple(
 )
 
 
-def text_sightings(view: View) -> Iterator[Sighting]:
+def find_hidden_parts(view: View) -> Iterator[Sighting]:
     """Yield what hides parts of a text from a person who looks at it."""
     text = view.text
     at = text.find("\x00")
     if at >= 0:
         message = f"{text.count(chr(0))} NUL bytes stand between the letters."
         yield Sighting("nul-byte", Spot(view, at, at + 1), message)
-    yield from _terminal(view)
-    yield from _padding(view)
+    yield from _find_terminal_marks(view)
+    yield from _find_padding(view)
 
 
-def _terminal(view: View) -> Iterator[Sighting]:
+def _find_terminal_marks(view: View) -> Iterator[Sighting]:
     for mark, pattern, message in _TERMINAL:
         hit = pattern.search(view.text) if mark in view.text else None
         # Lines may end in a carriage return alone, as they once did.
@@ -178,15 +178,15 @@ def _terminal(view: View) -> Iterator[Sighting]:
             yield Sighting("ansi-escape", Spot(view, *hit.span()), message)
 
 
-def _padding(view: View) -> Iterator[Sighting]:
+def _find_padding(view: View) -> Iterator[Sighting]:
     lines = view.text.split("\n")
-    at = _same_lines(lines)
+    at = _find_same_lines(lines)
     if at >= 0:
         message = "Hundreds of empty lines push the rest out of sight."
         yield Sighting("padding", Spot(view, at, at), message)
     start = 0
     for line in lines:
-        found = _filler(line) if len(line) >= _LONG_LINE else None
+        found = _find_filler(line) if len(line) >= _LONG_LINE else None
         if found is not None:
             offset, message, level = found
             spot = Spot(view, start + offset, start + offset + 1)
@@ -195,7 +195,7 @@ def _padding(view: View) -> Iterator[Sighting]:
         start += len(line) + 1
 
 
-def _filler(line: str) -> tuple[int, str, Level | None] | None:
+def _find_filler(line: str) -> tuple[int, str, Level | None] | None:
     """Return where a long line is filled up, with what, and at which level that counts."""
     if hit := _BLANK_RUN.search(line):
         return hit.start(), "A thousand blanks push the rest of the line out of sight.", None
@@ -205,7 +205,7 @@ def _filler(line: str) -> tuple[int, str, Level | None] | None:
     return None
 
 
-def _same_lines(lines: list[str]) -> int:
+def _find_same_lines(lines: list[str]) -> int:
     """Return where a long run of equal lines begins that show nothing, with more text after it."""
     if len(lines) <= _SAME_LINES:
         return -1
@@ -227,7 +227,7 @@ _MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScanLimits:
     """How much of a skill is read; what lies beyond is a finding."""
 
     files: int = 2000
@@ -256,7 +256,7 @@ class Intake:
     sightings: tuple[Sighting, ...]
 
 
-_DEFAULT = Limits()
+_DEFAULT = ScanLimits()
 _NESTED = 2
 _PICTURE_NAME = re.compile(r"(?i)\.(?:png|jpe?g|gif|webp|ico|bmp|tiff?|ttf|otf|woff2?)\Z")
 _TEXT_NAME = re.compile(r"(?i)\.(?:md|markdown|txt|rst|csv|json|ya?ml|toml|html?|xml|svg|log)\Z")
@@ -273,20 +273,20 @@ _ZIP_END = b"PK\x05\x06"
 _ZIP_TAIL = 65557
 
 
-def take(files: Mapping[str, bytes], limits: Limits = _DEFAULT) -> Intake:
+def take(files: Mapping[str, bytes], limits: ScanLimits = _DEFAULT) -> Intake:
     """Read the files of a skill and account for every one of them."""
-    desk = _Desk(limits)
+    run = _IntakeRun(limits)
     for path in sorted(files, key=lambda path: (path != "SKILL.md", path)):
-        desk.take(path, files[path])
-    desk.sightings.extend(collisions(files))
-    return Intake(tuple(desk.sources), tuple(desk.ledger), tuple(desk.sightings))
+        run.take(path, files[path])
+    run.sightings.extend(find_collisions(files))
+    return Intake(tuple(run.sources), tuple(run.ledger), tuple(run.sightings))
 
 
 @dataclass(slots=True)
-class _Desk:
+class _IntakeRun:
     """Where files are opened, one after the other."""
 
-    limits: Limits
+    limits: ScanLimits
     sources: list[SourceFile] = field(default_factory=list)
     ledger: list[LedgerEntry] = field(default_factory=list)
     sightings: list[Sighting] = field(default_factory=list)
@@ -307,7 +307,7 @@ class _Desk:
 
     def _check_name(self, path: str) -> None:
         self.sightings.extend(
-            name_sightings(path, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes)
+            check_name(path, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes)
         )
 
     def _too_much(self, data: bytes) -> str:
@@ -320,128 +320,133 @@ class _Desk:
         return ""
 
     def _open(self, path: str, data: bytes, nested: int) -> tuple[Handling, str]:
-        kind = kind_of(data)
-        if kind in (Kind.IMAGE, Kind.FONT) and b"\x00" in data:
-            return self._picture(path, data, kind, nested)
-        if kind is Kind.OTHER or _has_no_zero(data, kind):
+        kind = detect_kind(data)
+        if kind in (FileKind.IMAGE, FileKind.FONT) and b"\x00" in data:
+            return self._take_picture(path, data, kind, nested)
+        if kind is FileKind.OTHER or _has_no_zero(data, kind):
             plain = read_text(data)
             if plain is not None:
-                self._text(path, plain.text, plain.problem)
+                self._take_text(path, plain.text, plain.problem)
                 return Handling.SCANNED, plain.problem
         self._check_disguise(path, kind)
-        self._binary(path, data, kind)
-        if kind in (Kind.ZIP, Kind.TAR, Kind.PACKED, Kind.ARCHIVE):
-            self._archive(path, data, kind, nested)
+        self._note_binary(path, data, kind)
+        if kind in (FileKind.ZIP, FileKind.TAR, FileKind.PACKED, FileKind.ARCHIVE):
+            self._open_archive(path, data, kind, nested)
         else:
-            self._strings(path, data, "strings")
-            self._hidden_zip(path, data, nested)
+            self._take_strings(path, data, "strings")
+            self._open_hidden_zip(path, data, nested)
         return Handling.BINARY, kind.value or "unknown binary"
 
-    def _text(self, path: str, text: str, problem: str = "") -> None:
+    def _take_text(self, path: str, text: str, problem: str = "") -> None:
         view = View.raw(path, text)
         self.sources.append(SourceFile(path, text, Lines.of(text), view))
         if problem:
             message = f"The file {problem}: others may read another text than was scanned."
             self._see("unscanned-content", path, message, Level.WARN)
-        self.sightings.extend(text_sightings(view))
+        self.sightings.extend(find_hidden_parts(view))
         if _BYTECODE_NAME.search(path):
             self._see("bytecode", path, "Compiled Python by its name.")
         if text.startswith(_POINTER):
             return
         head = text.lstrip("\ufeff \t\r\n")[:64]
         script = _SCRIPT.match(head) is not None and not re.match(r"(?i)<script", head)
-        poses = kind_of(text[:64].encode()) in (Kind.IMAGE, Kind.EXECUTABLE)
+        poses = detect_kind(text[:64].encode()) in (FileKind.IMAGE, FileKind.EXECUTABLE)
         if poses or _PICTURE_NAME.search(path) or (script and _PROSE_NAME.search(path)):
             what = "a script" if script else "a text"
             self._see("disguised-file", path, f"The name says otherwise, but this is {what}.")
 
-    def _picture(self, path: str, data: bytes, kind: Kind, nested: int) -> tuple[Handling, str]:
-        end = pictures.end_of(data)
+    def _take_picture(
+        self, path: str, data: bytes, kind: FileKind, nested: int
+    ) -> tuple[Handling, str]:
+        end = pictures.find_end(data)
         appended = data[end:]
-        if words := pictures.words_in(data[:end]):
-            self._text(f"{path}!metadata", words)
+        if words := pictures.read_metadata(data[:end]):
+            self._take_text(f"{path}!metadata", words)
         if _TEXT_NAME.search(path) or _PROGRAM_NAME.search(path):
             self._see("disguised-file", path, f"The name says otherwise, but this is a {kind}.")
-        hides = kind_of(appended) not in (Kind.OTHER, Kind.IMAGE) or pictures.readable_in(appended)
+        hides = detect_kind(appended) not in (
+            FileKind.OTHER,
+            FileKind.IMAGE,
+        ) or pictures.find_readable(appended)
         if hides or _has_zip_end(data):
             self._see(
                 "disguised-file", path, f"Behind the end of the {kind} something else follows."
             )
-            self._strings(path, appended, "appended")
-            self._hidden_zip(path, data, nested)
+            self._take_strings(path, appended, "appended")
+            self._open_hidden_zip(path, data, nested)
             return Handling.BINARY, f"{kind} with something appended"
         return Handling.HARMLESS, kind.value
 
-    def _check_disguise(self, path: str, kind: Kind) -> None:
-        office = kind is Kind.ZIP and _DOCUMENT_NAME.search(path)
-        if kind is Kind.OTHER or kind is Kind.MEDIA or office:
+    def _check_disguise(self, path: str, kind: FileKind) -> None:
+        office = kind is FileKind.ZIP and _DOCUMENT_NAME.search(path)
+        if kind is FileKind.OTHER or kind is FileKind.MEDIA or office:
             return
         shows = _PICTURE_NAME.search(path) or _TEXT_NAME.search(path)
-        if shows or (_DOCUMENT_NAME.search(path) and kind is not Kind.DOCUMENT):
+        if shows or (_DOCUMENT_NAME.search(path) and kind is not FileKind.DOCUMENT):
             self._see("disguised-file", path, f"The name says otherwise, but this is a {kind}.")
 
-    def _binary(self, path: str, data: bytes, kind: Kind) -> None:
-        if kind is Kind.BYTECODE or _BYTECODE_NAME.search(path):
+    def _note_binary(self, path: str, data: bytes, kind: FileKind) -> None:
+        if kind is FileKind.BYTECODE or _BYTECODE_NAME.search(path):
             message = "Compiled code: what it does cannot be read, whatever its source says."
             self._see("bytecode", path, message)
-        elif kind is Kind.EXECUTABLE or _PROGRAM_NAME.search(path):
+        elif kind is FileKind.EXECUTABLE or _PROGRAM_NAME.search(path):
             self._see("binary-content", path, "A program in machine code cannot be read.")
-        elif kind in (Kind.ZIP, Kind.TAR, Kind.PACKED, Kind.ARCHIVE):
-            office = kind is Kind.ZIP and _OFFICE_NAME.search(path) and b"[Content_Types]" in data
+        elif kind in (FileKind.ZIP, FileKind.TAR, FileKind.PACKED, FileKind.ARCHIVE):
+            office = (
+                kind is FileKind.ZIP and _OFFICE_NAME.search(path) and b"[Content_Types]" in data
+            )
             message = (
                 "A document made of packed files." if office else f"A {kind} inside the skill."
             )
             self._see("nested-archive", path, message, Level.INFO if office else None)
         else:
-            level = Level.INFO if kind is Kind.MEDIA else None
+            level = Level.INFO if kind is FileKind.MEDIA else None
             message = f"Not scanned: {kind.value or 'binary content of no known kind'}."
             self._see("unscanned-content", path, message, level)
 
-    def _strings(self, path: str, data: bytes, part: str) -> None:
-        if words := pictures.readable_in(data):
+    def _take_strings(self, path: str, data: bytes, part: str) -> None:
+        if words := pictures.find_readable(data):
             text_path = f"{path}!{part}"
             view = View.raw(text_path, words)
             self.sources.append(SourceFile(text_path, words, Lines.of(words), view))
 
-    def _hidden_zip(self, path: str, data: bytes, nested: int) -> None:
+    def _open_hidden_zip(self, path: str, data: bytes, nested: int) -> None:
         if _has_zip_end(data):
             self._see("nested-archive", path, "A zip archive hides behind another kind of file.")
-            self._archive(path, data, Kind.ZIP, nested)
+            self._open_archive(path, data, FileKind.ZIP, nested)
 
-    def _archive(self, path: str, data: bytes, kind: Kind, nested: int) -> None:
+    def _open_archive(self, path: str, data: bytes, kind: FileKind, nested: int) -> None:
         if nested >= _NESTED:
             self._see("unscanned-content", path, "Not scanned: an archive too deep in archives.")
             return
         before = len(self.unpacking.problems)
-        for name, content in members(data, kind, self.unpacking):
+        for name, content in read_members(data, kind, self.unpacking):
             inner = f"{path}!{name}"
             self._check_member(inner, name)
             if _OFFICE_NAME.search(path) and name.endswith(".xml"):
-                self._office_text(inner, content)
+                self._take_office_text(inner, content)
             else:
                 self._open(inner, content, nested + 1)
         for problem in sorted(set(self.unpacking.problems[before:])):
             self._see("unscanned-content", path, f"Not scanned in full: {problem}.")
 
     def _check_member(self, inner: str, name: str) -> None:
-        for seen in name_sightings(
-            name, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes
-        ):
-            self.sightings.append(Sighting(seen.rule_id, spot_of(inner), seen.message))
+        for seen in check_name(name, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes):
+            self.sightings.append(Sighting(seen.rule_id, make_spot(inner), seen.message))
 
-    def _office_text(self, path: str, data: bytes) -> None:
+    def _take_office_text(self, path: str, data: bytes) -> None:
         plain = read_text(data)
         if plain is not None:
             text = _TAGS.sub("", _PARAGRAPH.sub("\n", plain.text))
             self.sources.append(SourceFile(path, text, Lines.of(text), View.raw(path, text)))
 
     def _see(self, rule: str, path: str, message: str, level: Level | None = None) -> None:
-        self.sightings.append(Sighting(rule, spot_of(path), message, Confidence.HIGH, level))
+        self.sightings.append(Sighting(rule, make_spot(path), message, Confidence.HIGH, level))
 
 
-def _has_no_zero(data: bytes, kind: Kind) -> bool:
+def _has_no_zero(data: bytes, kind: FileKind) -> bool:
     """Whether bytes that begin like a binary may still be a text: programs have zeros in them."""
-    packed = kind in (Kind.ZIP, Kind.TAR, Kind.BYTECODE)
+    packed = kind in (FileKind.ZIP, FileKind.TAR, FileKind.BYTECODE)
     return not packed and b"\x00" not in data and not data.startswith(b"%PDF-")
 
 

@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from prowess.reading.views import View
 
 
-class Place(StrEnum):
+class PartKind(StrEnum):
     """Where in a document a text stands."""
 
     PROSE = "prose"
@@ -37,14 +37,19 @@ class Place(StrEnum):
     @property
     def is_hidden(self) -> bool:
         """Whether the rendered page does not show it."""
-        return self in {Place.COMMENT, Place.LINK_NOTE, Place.HIDDEN_HTML, Place.ALT_TEXT}
+        return self in {
+            PartKind.COMMENT,
+            PartKind.LINK_NOTE,
+            PartKind.HIDDEN_HTML,
+            PartKind.ALT_TEXT,
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MarkdownPart:
     """One stretch of a document."""
 
-    place: Place
+    place: PartKind
     view: View
     # The headings above it, outermost first.
     headings: tuple[str, ...] = ()
@@ -85,16 +90,16 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable("inline").disable("reference")
 
 
-def parts(view: View) -> Iterator[Part]:
+def split_parts(view: View) -> Iterator[MarkdownPart]:
     """Yield the parts of the Markdown text of `view`, in the order of the file."""
     text, start = view.text, 0
     if found := _FRONTMATTER.match(text):
         start = found.end()
-        yield Part(Place.FRONTMATTER, view.cut(found.start(1), found.end(1)))
+        yield MarkdownPart(PartKind.FRONTMATTER, view.cut(found.start(1), found.end(1)))
     body = view.cut(start, len(text))
     starts = _line_starts(body.text)
     headings: list[tuple[int, str]] = []
-    for token, is_quote in _blocks(body.text):
+    for token, is_quote in _find_blocks(body.text):
         piece = _cut(body, starts, token)
         if token.type == "heading":
             level = int(token.tag[1:])
@@ -112,7 +117,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def _blocks(text: str) -> Iterator[tuple[Token, bool]]:
+def _find_blocks(text: str) -> Iterator[tuple[Token, bool]]:
     """Leaf blocks with a line map; a heading's inline text stands for the heading."""
     # The parser counts a lone carriage return, a form feed and a NUL otherwise than an editor does.
     plain = text.replace("\r\n", " \n").replace("\r", " ").replace("\0", " ")
@@ -141,27 +146,29 @@ def _cut(body: View, starts: list[int], token: Token) -> View:
 
 def _read(
     token: Token, piece: View, headings: tuple[str, ...], *, is_quote: bool
-) -> Iterator[Part]:
+) -> Iterator[MarkdownPart]:
     if token.type in {"fence", "code_block"}:
-        yield Part(Place.CODE, _inside(token, piece), headings, token.info.strip(), is_quote)
+        yield MarkdownPart(
+            PartKind.CODE, _cut_fences(token, piece), headings, token.info.strip(), is_quote
+        )
         return
-    hidden = sorted(_hidden(piece))
+    hidden = sorted(_find_hidden(piece))
     for start, end, place in hidden:
-        yield Part(place, piece.cut(start, end), headings)
+        yield MarkdownPart(place, piece.cut(start, end), headings)
     if token.type == "heading":
-        yield Part(Place.HEADING, piece, headings)
-        yield from _spans(piece, headings, is_quote=is_quote)
+        yield MarkdownPart(PartKind.HEADING, piece, headings)
+        yield from _find_spans(piece, headings, is_quote=is_quote)
         return
-    for start, end in _gaps(
-        len(piece.text), [(s, e) for s, e, p in hidden if p is not Place.ALT_TEXT]
+    for start, end in _find_gaps(
+        len(piece.text), [(s, e) for s, e, p in hidden if p is not PartKind.ALT_TEXT]
     ):
         shown = piece.cut(start, end)
         if shown.text.strip():
-            yield Part(Place.PROSE, shown, headings, is_quote=is_quote)
-            yield from _spans(shown, headings, is_quote=is_quote)
+            yield MarkdownPart(PartKind.PROSE, shown, headings, is_quote=is_quote)
+            yield from _find_spans(shown, headings, is_quote=is_quote)
 
 
-def _inside(token: Token, piece: View) -> View:
+def _cut_fences(token: Token, piece: View) -> View:
     """The lines of a code block without its fences."""
     if token.type != "fence":
         return piece
@@ -173,23 +180,23 @@ def _inside(token: Token, piece: View) -> View:
     return piece.cut(first, last if closed and last >= first else len(piece.text))
 
 
-def _hidden(piece: View) -> Iterator[tuple[int, int, Place]]:
+def _find_hidden(piece: View) -> Iterator[tuple[int, int, PartKind]]:
     text = piece.text
     if "<!--" in text:
-        yield from ((*found.span(1), Place.COMMENT) for found in _COMMENT.finditer(text))
+        yield from ((*found.span(1), PartKind.COMMENT) for found in _COMMENT.finditer(text))
     if "]:" in text:
-        yield from ((*found.span(1), Place.LINK_NOTE) for found in _LINK_NOTE.finditer(text))
+        yield from ((*found.span(1), PartKind.LINK_NOTE) for found in _LINK_NOTE.finditer(text))
     if "![" in text:
-        yield from ((*found.span(1), Place.ALT_TEXT) for found in _ALT.finditer(text))
+        yield from ((*found.span(1), PartKind.ALT_TEXT) for found in _ALT.finditer(text))
     if "<" in text:
-        yield from _hidden_html(text, text.lower())
+        yield from _find_hidden_html(text, text.lower())
 
 
-def _hidden_html(text: str, lowered: str) -> Iterator[tuple[int, int, Place]]:
+def _find_hidden_html(text: str, lowered: str) -> Iterator[tuple[int, int, PartKind]]:
     if "<img" in lowered:
         for found in _IMG_ALT.finditer(text):
             group = 1 if found.group(1) is not None else 2
-            yield *found.span(group), Place.ALT_TEXT
+            yield *found.span(group), PartKind.ALT_TEXT
     if any(word in lowered for word in _HIDING_WORDS):
         covered = 0
         for found in _HIDING.finditer(text):
@@ -199,20 +206,22 @@ def _hidden_html(text: str, lowered: str) -> Iterator[tuple[int, int, Place]]:
             tag = f"</{found.group(1).lower()}"
             close = lowered.find(tag, found.end(), found.end() + _HIDDEN_LIMIT)
             covered = close if close >= 0 else len(text)
-            yield found.end(), covered, Place.HIDDEN_HTML
+            yield found.end(), covered, PartKind.HIDDEN_HTML
 
 
-def _gaps(length: int, taken: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _find_gaps(length: int, taken: list[tuple[int, int]]) -> list[tuple[int, int]]:
     edges = [(0, 0), *taken, (length, length)]
     return [(left[1], right[0]) for left, right in pairwise(edges) if right[0] > left[1]]
 
 
-def _spans(shown: View, headings: tuple[str, ...], *, is_quote: bool) -> Iterator[Part]:
+def _find_spans(
+    shown: View, headings: tuple[str, ...], *, is_quote: bool
+) -> Iterator[MarkdownPart]:
     if "`" not in shown.text:
         return
     for found in _SPAN.finditer(shown.text):
-        yield Part(
-            Place.CODE_SPAN, shown.cut(found.start(2), found.end(2)), headings, is_quote=is_quote
+        yield MarkdownPart(
+            PartKind.CODE_SPAN, shown.cut(found.start(2), found.end(2)), headings, is_quote=is_quote
         )
 
 
@@ -239,7 +248,7 @@ _SIGNATURE = re.compile(r"\s*\$\w+\s*=\s*[\"/{]")
 _ROW = re.compile(r"^\s*\|")
 
 
-def commands_in(view: View) -> Iterator[View]:
+def find_commands(view: View) -> Iterator[View]:
     """Yield what looks like a command in the prose of `view`."""
     text = view.text
     if not any(mark in text for mark in _MARKS):
@@ -256,11 +265,11 @@ def commands_in(view: View) -> Iterator[View]:
             command = re.split(r"(?<!\\)\|", command, maxsplit=1)[0]
         if not _SHAPE.search(command):
             continue
-        at = start + _length(command, text[start - 1 : start])
-        yield _unescaped(view.cut(start, at)) if is_row else view.cut(start, at)
+        at = start + _measure_command(command, text[start - 1 : start])
+        yield _unescape(view.cut(start, at)) if is_row else view.cut(start, at)
 
 
-def _length(command: str, before: str) -> int:
+def _measure_command(command: str, before: str) -> int:
     """How much of a line is the command: up to its quotation mark, a tag, or a new sentence."""
     if before in {'"', "'", "`"} and (close := command.find(before)) > 0:
         command = command[:close]
@@ -271,7 +280,7 @@ def _length(command: str, before: str) -> int:
     return len(command)
 
 
-def _unescaped(cell: View) -> View:
+def _unescape(cell: View) -> View:
     """In a table a pipe is written with a backslash before it."""
     if "\\|" not in cell.text:
         return cell

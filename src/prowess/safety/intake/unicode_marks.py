@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from prowess.reading.folding import INVISIBLE, foreign, is_disguise, strict
+from prowess.reading.folding import INVISIBLE, foreign_letters, is_disguise, read_strict_letters
 from prowess.reading.views import Spot, View
 from prowess.safety.model import Confidence, Level, Sighting
 
@@ -23,7 +23,7 @@ _READABLE_SHARE = 0.85
 _SHORTEST = 4
 
 
-def selector_values(run: str) -> list[int]:
+def number_selectors(run: str) -> list[int]:
     """Return the number of each variation selector, from 0 to 255."""
     return [
         ord(one) - _SELECTORS if ord(one) < _MORE_SELECTORS else ord(one) - _MORE_SELECTORS + 16
@@ -31,11 +31,11 @@ def selector_values(run: str) -> list[int]:
     ]
 
 
-def readings(values: Sequence[int]) -> Iterator[str]:
+def spell_readings(values: Sequence[int]) -> Iterator[str]:
     """Yield every readable text that `values` may spell: as bytes, shifted, as nibbles or bits."""
     seen: set[str] = set()
     for data in _byte_readings(values):
-        text = readable(data)
+        text = read_bytes(data)
         if text and text not in seen:
             seen.add(text)
             yield text
@@ -67,7 +67,7 @@ def _bit_readings(values: Sequence[int]) -> Iterator[bytes]:
         )
 
 
-def readable(data: bytes) -> str:
+def read_bytes(data: bytes) -> str:
     """Return `data` as text where it looks like some, else nothing."""
     text = data.decode("utf-8", "replace").strip("\x00")
     good = sum(one.isprintable() or one in "\n\t\r" for one in text) - text.count("\ufffd")
@@ -108,14 +108,14 @@ _EMOJI_STYLE = frozenset("\ufe0f")
 _MOST = 20
 
 
-def marks(view: View) -> tuple[Sighting, ...]:
+def find_marks(view: View) -> tuple[Sighting, ...]:
     """Return where characters hide, reverse or disguise what the text says."""
     if not _is_worth_a_look(view.text):
         return ()
     return tuple(found for check in _CHECKS for found in check(view))
 
 
-def hidden_texts(view: View) -> tuple[View, ...]:
+def decode_hidden_texts(view: View) -> tuple[View, ...]:
     """Return what the hidden characters of the text spell, each standing where they stand."""
     if not _is_worth_a_look(view.text):
         return ()
@@ -133,7 +133,7 @@ def _is_worth_a_look(text: str) -> bool:
 @cache
 def _odd() -> re.Pattern[str]:
     private = "\ue000-\uf8ff\U000f0000-\U0010fffd"
-    return re.compile(f"[{INVISIBLE}{private}]|{foreign().pattern}")
+    return re.compile(f"[{INVISIBLE}{private}]|{foreign_letters().pattern}")
 
 
 def _tag_lines(view: View) -> Iterator[tuple[int, str]]:
@@ -151,7 +151,7 @@ def _tag_lines(view: View) -> Iterator[tuple[int, str]]:
         yield places[0], spelt
 
 
-def _tags(view: View) -> Iterator[Sighting]:
+def _find_tags(view: View) -> Iterator[Sighting]:
     lines = list(_tag_lines(view))
     if sum(len(spelt) for _, spelt in lines) < _ENOUGH_TAGS:
         return
@@ -160,14 +160,14 @@ def _tags(view: View) -> Iterator[Sighting]:
         yield Sighting("unicode-tags", Spot(view, at, at + 1), message)
 
 
-def _tag_texts(view: View) -> Iterator[View]:
+def _decode_tags(view: View) -> Iterator[View]:
     lines = [(at, "".join(filter(str.isprintable, spelt))) for at, spelt in _tag_lines(view)]
     if sum(len(spelt) for _, spelt in lines) >= _ENOUGH_TAGS:
         for at, spelt in lines:
             yield view.decoded(spelt, at, "unicode-tags")
 
 
-def _selectors(view: View) -> Iterator[Sighting]:
+def _find_selectors(view: View) -> Iterator[Sighting]:
     runs = list(_MARKS_SELECTORS.finditer(view.text))
     for run in runs[:_MOST]:
         message = f"{len(run.group())} variation selectors in a row carry hidden bytes."
@@ -178,17 +178,17 @@ def _selectors(view: View) -> Iterator[Sighting]:
         yield Sighting("unicode-selectors", Spot(view, *loose[0].span()), message)
 
 
-def _selector_texts(view: View) -> Iterator[View]:
+def _decode_selectors(view: View) -> Iterator[View]:
     for run in _MARKS_SELECTORS.finditer(view.text):
-        for text in readings(selector_values(run.group())):
+        for text in spell_readings(number_selectors(run.group())):
             yield view.decoded(text, run.start(), "variation-selectors")
     loose = list(_LOOSE_SELECTOR.finditer(view.text))
     if len(loose) >= _ENOUGH_LOOSE:
-        for text in readings(selector_values("".join(hit.group() for hit in loose))):
+        for text in spell_readings(number_selectors("".join(hit.group() for hit in loose))):
             yield view.decoded(text, loose[0].start(), "variation-selectors")
 
 
-def _private(view: View) -> Iterator[Sighting]:
+def _find_private(view: View) -> Iterator[Sighting]:
     for run in _PRIVATE.finditer(view.text):
         if len(run.group()) >= _MANY_PRIVATE or _private_text(run.group()):
             message = f"{len(run.group())} private-use characters in a row stand for bytes."
@@ -196,16 +196,16 @@ def _private(view: View) -> Iterator[Sighting]:
 
 
 def _private_text(run: str) -> str:
-    return readable(bytes(ord(one) & 0xFF for one in run))
+    return read_bytes(bytes(ord(one) & 0xFF for one in run))
 
 
-def _private_texts(view: View) -> Iterator[View]:
+def _decode_private(view: View) -> Iterator[View]:
     for run in _PRIVATE.finditer(view.text):
         if text := _private_text(run.group()):
             yield view.decoded(text, run.start(), "private-use")
 
 
-def _bidi(view: View) -> Iterator[Sighting]:
+def _find_bidi(view: View) -> Iterator[Sighting]:
     if not _BIDI.search(view.text):
         return
     is_code = not view.path.lower().endswith(_PROSE)
@@ -237,7 +237,7 @@ def _bidi_in_line(line: str, *, is_code: bool) -> tuple[str, Confidence, Level |
     return None
 
 
-def _bidi_texts(view: View) -> Iterator[View]:
+def _decode_bidi(view: View) -> Iterator[View]:
     """Yield each line with an override as it is shown."""
     if "\u202e" not in view.text:
         return
@@ -254,7 +254,7 @@ def _bidi_texts(view: View) -> Iterator[View]:
         yield view.derive("".join(view.text[place] for place in places), places, "bidi")
 
 
-def _zero_width(view: View) -> Iterator[Sighting]:
+def _find_zero_width(view: View) -> Iterator[Sighting]:
     for run in list(_ZERO_RUN.finditer(view.text))[:_MOST]:
         message = f"{len(run.group())} zero-width characters in a row carry hidden bits."
         yield Sighting("unicode-zero-width", Spot(view, *run.span()), message)
@@ -274,23 +274,23 @@ def _is_one_word(text: str, start: int, end: int) -> bool:
     return all(_WORD_LEFT.match(text[at]) for at in range(start, end))
 
 
-def _zero_width_texts(view: View) -> Iterator[View]:
+def _decode_zero_width(view: View) -> Iterator[View]:
     for run in _ZERO_RUN.finditer(view.text):
-        for text in readings([ord(one) for one in run.group()]):
+        for text in spell_readings([ord(one) for one in run.group()]):
             yield view.decoded(text, run.start(), "zero-width")
 
 
-def _mixed_script(view: View) -> Iterator[Sighting]:
-    if not foreign().search(view.text):
+def _find_mixed_script(view: View) -> Iterator[Sighting]:
+    if not foreign_letters().search(view.text):
         return
     count = 0
     for line in _LINE.finditer(view.text):
-        if not foreign().search(line.group()):
+        if not foreign_letters().search(line.group()):
             continue
         for word in _WORD.finditer(line.group()):
             if not word.group().isascii() and _is_mixed(word.group(), line.group()):
                 at = line.start() + word.start()
-                message = f"The word {_named(word.group())} only looks Latin."
+                message = f"The word {_spell_word(word.group())} only looks Latin."
                 yield Sighting("unicode-mixed-script", Spot(view, at, at + len(word[0])), message)
                 count += 1
                 if count >= _MOST:
@@ -302,7 +302,9 @@ def _is_mixed(word: str, line: str) -> bool:
     others = [letter for letter in word if letter >= "\u0250" and not _is_phonetic(letter)]
     if len(word) < _SHORT or not others or not latin:
         return False
-    if not all(letter in strict() for letter in others) or not any(map(is_disguise, others)):
+    if not all(letter in read_strict_letters() for letter in others) or not any(
+        map(is_disguise, others)
+    ):
         return False
     # Russian prose hangs its endings on foreign words; it shows by its own letters on the line.
     ending = word[len(word.rstrip("".join(others))) :]
@@ -316,26 +318,27 @@ def _is_phonetic(letter: str) -> bool:
 def _has_prose_of(letter: str, line: str) -> bool:
     block = ord(letter) >> 8
     return any(
-        ord(other) >> 8 == block and other.isalpha() and other not in strict() for other in line
+        ord(other) >> 8 == block and other.isalpha() and other not in read_strict_letters()
+        for other in line
     )
 
 
-def _named(word: str) -> str:
+def _spell_word(word: str) -> str:
     return "".join(letter if letter < "\x80" else f"\\u{ord(letter):04x}" for letter in word[:24])
 
 
 _CHECKS: tuple[Callable[[View], Iterator[Sighting]], ...] = (
-    _tags,
-    _selectors,
-    _private,
-    _bidi,
-    _zero_width,
-    _mixed_script,
+    _find_tags,
+    _find_selectors,
+    _find_private,
+    _find_bidi,
+    _find_zero_width,
+    _find_mixed_script,
 )
 _SOURCES: tuple[Callable[[View], Iterator[View]], ...] = (
-    _tag_texts,
-    _selector_texts,
-    _private_texts,
-    _bidi_texts,
-    _zero_width_texts,
+    _decode_tags,
+    _decode_selectors,
+    _decode_private,
+    _decode_bidi,
+    _decode_zero_width,
 )

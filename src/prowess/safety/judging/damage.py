@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from prowess.safety.facts import Act, Fact, Noted, Scene
-from prowess.safety.hosts import host_of, is_local
+from prowess.safety.hosts import find_host, is_local
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.safety.sensitive import is_agent_path, normal_path
 
@@ -33,19 +33,19 @@ def judge_damage(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
         if seen := _JUDGES[noted.fact.act](noted.fact):
             yield seen, noted
     for noted in scene.all(Act.DISABLE):
-        yield _disable(noted.fact, scene), noted
+        yield _judge_disable(noted.fact, scene), noted
 
 
-def _reverse(fact: Fact) -> Sighting:
+def _judge_reverse_shell(fact: Fact) -> Sighting:
     # In a lab the other machine is next to this one; a thief's is not.
     # A tunnel shows one port of this machine; a shell shows all of it.
     is_tunnel = re.match(r"\s*(?:auto)?ssh\b", fact.spot.text)
-    is_near = fact.target and is_local(host_of(fact.target))
+    is_near = fact.target and is_local(find_host(fact.target))
     level = Level.WARN if is_near or is_tunnel else None
     return Sighting("reverse-shell", fact.spot, "opens a shell to another machine", level=level)
 
 
-def _delete(fact: Fact) -> Sighting | None:
+def _judge_delete(fact: Fact) -> Sighting | None:
     target = fact.subject.strip("'\"")
     if _HOME_OR_ROOT.match(target):
         return Sighting("destructive-wipe", fact.spot, f"deletes all of {target}")
@@ -70,7 +70,7 @@ _MAIN_BRANCH = re.compile(
 )
 
 
-def _wipe(fact: Fact) -> Sighting:
+def _judge_wipe(fact: Fact) -> Sighting:
     if fact.subject == "fork-bomb":
         message = "starts processes without end"
         return Sighting("resource-abuse", fact.spot, message, level=Level.CRITICAL)
@@ -82,7 +82,7 @@ def _wipe(fact: Fact) -> Sighting:
     return Sighting("destructive-wipe", fact.spot, message, level=level)
 
 
-def _permission(fact: Fact) -> Sighting | None:
+def _judge_permission(fact: Fact) -> Sighting | None:
     target = fact.target or "a file"
     if _SETUID.search(fact.subject):
         return Sighting("privilege", fact.spot, f"lets {target} run with its owner's rights")
@@ -99,7 +99,7 @@ _WHOLE_HOST = re.compile(
 )
 
 
-def _privilege(fact: Fact) -> Sighting | None:
+def _judge_privilege(fact: Fact) -> Sighting | None:
     nearby = f"{fact.spot.text}\n{fact.spot.view.text[:2000]}"
     message, confidence, level = (
         f"takes rights that a skill should not have: {fact.subject}",
@@ -145,7 +145,7 @@ _SETTINGS = frozenset(
 )
 
 
-def _disable(fact: Fact, scene: Scene) -> Sighting:
+def _judge_disable(fact: Fact, scene: Scene) -> Sighting:
     name = fact.spot.path.rpartition("/")[2]
     rule, level = _SOFT_OFF.get(fact.subject, ("disable-protection", None))
     if fact.subject == "agent-approval" and (is_agent_path(fact.spot.path) or name in _SETTINGS):
@@ -172,7 +172,7 @@ def _is_switched_on_again(fact: Fact, scene: Scene) -> bool:
     return _ON_AGAIN.get(fact.subject, "\0") in scene.texts.get(fact.spot.path, "")
 
 
-def _deserialise(fact: Fact) -> Sighting:
+def _judge_deserialise(fact: Fact) -> Sighting:
     shipped = re.search(r"(?:assets|references|templates)/|[Uu]nsafe", fact.spot.text)
     level = Level.WARN if shipped else Level.INFO
     if fact.subject == "yaml-tag" or "remote" in fact.flow:
@@ -186,14 +186,14 @@ _DANGEROUS = re.compile(
 )
 
 
-def _computed(fact: Fact) -> Sighting | None:
+def _judge_import(fact: Fact) -> Sighting | None:
     if not _DANGEROUS.search(fact.subject):
         return None
     message = f"reaches {fact.subject} by a name that is put together"
     return Sighting("dynamic-import", fact.spot, message)
 
 
-def _mine(fact: Fact) -> Sighting | None:
+def _judge_mining(fact: Fact) -> Sighting | None:
     # The name alone is talk; with a pool or a wallet it is work.
     if not re.search(r"://\w|\s-\w|:\d{2,5}\b", fact.spot.text):
         return None
@@ -201,14 +201,14 @@ def _mine(fact: Fact) -> Sighting | None:
 
 
 _JUDGES: dict[Act, Callable[[Fact], Sighting | None]] = {
-    Act.REVERSE_SHELL: _reverse,
-    Act.DELETE: _delete,
-    Act.WIPE: _wipe,
-    Act.PERMISSION: _permission,
-    Act.PRIVILEGE: _privilege,
-    Act.DESERIALISE: _deserialise,
-    Act.IMPORT: _computed,
-    Act.MINE: _mine,
+    Act.REVERSE_SHELL: _judge_reverse_shell,
+    Act.DELETE: _judge_delete,
+    Act.WIPE: _judge_wipe,
+    Act.PERMISSION: _judge_permission,
+    Act.PRIVILEGE: _judge_privilege,
+    Act.DESERIALISE: _judge_deserialise,
+    Act.IMPORT: _judge_import,
+    Act.MINE: _judge_mining,
 }
 
 
@@ -254,18 +254,18 @@ _TELLING = 5
 def judge_lasting(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
     """Yield what stays behind after the skill has done its job."""
     for noted in scene.all(Act.PERSIST):
-        if seen := _persist(noted.fact, scene):
+        if seen := _judge_persistence(noted.fact, scene):
             yield seen, noted
     for noted in scene.all(Act.TAMPER):
-        yield _tamper(noted, scene), noted
+        yield _judge_tampering(noted, scene), noted
 
 
-def _persist(fact: Fact, scene: Scene) -> Sighting | None:
+def _judge_persistence(fact: Fact, scene: Scene) -> Sighting | None:
     kind = fact.subject
     if kind in _ALWAYS:
         return Sighting("persistence", fact.spot, f"leaves a way back in: {kind}")
     if kind == "rc-file":
-        return _shell_start(fact, scene)
+        return _judge_shell_start(fact, scene)
     text = fact.target if kind in _QUOTED_KINDS else f"{fact.target}\n{fact.spot.text}"
     text = text.replace(".git/", "").replace(".husky/", "")
     if _SHADY.search(text) or fact.flow & {"remote", "decoded"}:
@@ -283,10 +283,10 @@ def _brings_own(fact: Fact) -> bool:
     return bool(_OWN_FOLDER.search(fact.spot.text))
 
 
-def _shell_start(fact: Fact, scene: Scene) -> Sighting | None:
+def _judge_shell_start(fact: Fact, scene: Scene) -> Sighting | None:
     text = f"{fact.target}\n{fact.spot.text}"
     endpoint = _ENDPOINT.search(text)
-    if endpoint and not is_local(host_of(endpoint.group(1))):
+    if endpoint and not is_local(find_host(endpoint.group(1))):
         message = "sends the agent's own traffic elsewhere, in every session"
         return Sighting("loader-env", fact.spot, message)
     if _ALIAS.search(text) or _RC_SHADY.search(fact.target) or _runs_own(fact.target, scene):
@@ -302,7 +302,7 @@ def _runs_own(target: str, scene: Scene) -> bool:
     )
 
 
-def _tamper(noted: Noted, scene: Scene) -> Sighting:
+def _judge_tampering(noted: Noted, scene: Scene) -> Sighting:
     fact, path = noted.fact, normal_path(noted.fact.subject)
     is_settings = path.endswith((".json", ".toml"))
     message, confidence, level = f"writes an agent's settings: {path}", Confidence.MEDIUM, None

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from prowess.data import read_table
-from prowess.safety.facts import Act, Fact, Noted, Scene, secrets_in, variables_in
-from prowess.safety.hosts import drop_host, host_of, is_local, known_service, raw_address
+from prowess.safety.facts import Act, Fact, Noted, Scene, find_secrets_in, find_variables_in
+from prowess.safety.hosts import find_drop, find_host, find_service, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.secrets.names import is_secret_name
 
@@ -40,35 +40,35 @@ def judge_data(scene: Scene) -> _Judged:
     sends = list(scene.all(Act.SEND))
     told = False
     for noted in sends:
-        for seen in _send(noted.fact, scene):
+        for seen in _judge_send(noted.fact, scene):
             told = told or seen.level is not Level.INFO
             yield seen, noted
-    yield from _paths_beside_sends(sends)
+    yield from _judge_paths_beside_sends(sends)
     reads = [noted for noted in scene.all(Act.READ) if _is_secret(noted.fact.subject)]
     if not told:
-        yield from _across_files(scene, reads, sends)
+        yield from _judge_across_files(scene, reads, sends)
     for noted in reads:
-        yield _access(noted.fact), noted
+        yield _judge_access(noted.fact), noted
     for noted in scene.all(Act.READ):
         if noted.fact.target in {"keyboard", "screen"}:
             message = f"watches the {noted.fact.target}"
             yield Sighting("surveillance", noted.fact.spot, message, Confidence.MEDIUM), noted
 
 
-def _send(fact: Fact, scene: Scene) -> Iterator[Sighting]:
-    host = host_of(fact.subject)
+def _judge_send(fact: Fact, scene: Scene) -> Iterator[Sighting]:
+    host = find_host(fact.subject)
     if host and is_local(host):
         return
-    named = variables_in(fact.flow)
+    named = find_variables_in(fact.flow)
     if fact.target == "dns" and _tells(fact.flow):
         message = "sends data out in the names that it looks up"
         yield Sighting("dns-exfiltration", fact.spot, message)
-    elif strong := secrets_in(fact.flow):
+    elif strong := find_secrets_in(fact.flow):
         yield from _send_secrets(fact, strong, host)
     elif fact.target == "tcp" and any(is_secret_name(name) for name in named):
         message = f"sends {named[0]} over a bare connection"
         yield Sighting("secret-exfiltration", fact.spot, message)
-    elif foreign := _foreign(named, host):
+    elif foreign := _find_foreign(named, host):
         yield _foreign_keys(fact, foreign, host, scene)
     elif "input" in fact.flow and _ASKS_FOR_SEED.search(fact.spot.view.text):
         message = f"asks for the keys of a wallet and sends them to {host or 'the network'}"
@@ -89,17 +89,17 @@ def _send_secrets(fact: Fact, strong: tuple[str, ...], host: str) -> Iterator[Si
 
 def _send_rest(fact: Fact, host: str) -> Iterator[Sighting]:
     carries = any(not label.startswith(("env:", "input")) for label in fact.flow)
-    if carries and (kind := drop_host(fact.subject)):
+    if carries and (kind := find_drop(fact.subject)):
         # People send files to their own chat; what else goes there is not told apart by the host.
         only_files = all(label.startswith(("file:", "env:", "input")) for label in fact.flow)
         level = Level.WARN if kind == "chat webhook" and only_files else None
         message = f"sends data to {host}: {kind}"
         yield Sighting("secret-exfiltration", fact.spot, message, Confidence.MEDIUM, level)
-    elif _DATABASE.search(fact.spot.text) and not known_service(fact.subject):
+    elif _DATABASE.search(fact.spot.text) and not find_service(fact.subject):
         message = f"sends a database to {host or 'the network'}"
         yield Sighting("secret-exfiltration", fact.spot, message, Confidence.MEDIUM)
-    elif fact.flow & _PERSONAL and not known_service(fact.subject):
-        grave = raw_address(host) or fact.flow & {"history", "clipboard", "conversation"}
+    elif fact.flow & _PERSONAL and not find_service(fact.subject):
+        grave = is_raw_address(host) or fact.flow & {"history", "clipboard", "conversation"}
         rule = "secret-exfiltration" if grave else "telemetry"
         message = f"sends facts about the machine or its user to {host or 'the network'}"
         yield Sighting(rule, fact.spot, message, Confidence.MEDIUM)
@@ -110,7 +110,7 @@ def _tells(flow: frozenset[str]) -> bool:
     known = ("env:", "input", "remote", "decoded")
     if any(not label.startswith(known) for label in flow):
         return True
-    return any(is_secret_name(name) for name in variables_in(flow))
+    return any(is_secret_name(name) for name in find_variables_in(flow))
 
 
 def _foreign_keys(fact: Fact, foreign: tuple[str, ...], host: str, scene: Scene) -> Sighting:
@@ -121,15 +121,15 @@ def _foreign_keys(fact: Fact, foreign: tuple[str, ...], host: str, scene: Scene)
     return Sighting("secret-exfiltration", fact.spot, message, lowered_by=lowered)
 
 
-def _foreign(named: tuple[str, ...], host: str) -> tuple[str, ...]:
+def _find_foreign(named: tuple[str, ...], host: str) -> tuple[str, ...]:
     """The secrets among `named` whose owner is somebody else than `host`."""
-    if not host or known_service(host):
+    if not host or find_service(host):
         return ()
     secrets = tuple(name for name in named if is_secret_name(name) and not _is_own(name, host))
     foreign = tuple(name for name in secrets if _belongs_elsewhere(name, host))
     if foreign:
         return foreign
-    suspicious = drop_host(host) or raw_address(host) or len(secrets) >= _MANY
+    suspicious = find_drop(host) or is_raw_address(host) or len(secrets) >= _MANY
     return secrets if suspicious else ()
 
 
@@ -151,18 +151,18 @@ def _is_owner(labels: tuple[str, ...], host: str) -> bool:
     return bool(host) and any(path in text and to in host for path, to in owned)
 
 
-def _paths_beside_sends(sends: list[Noted]) -> _Judged:
+def _judge_paths_beside_sends(sends: list[Noted]) -> _Judged:
     """A script that names places of secrets and posts a body that could not be followed."""
     done: set[str] = set()
     for noted in sends:
         path, fact = noted.fact.spot.path, noted.fact
         is_script = noted.setting.place == "file" and not path.endswith((".md", ".json", ".yaml"))
-        host = host_of(fact.subject)
-        if not is_script or path in done or is_local(host) or known_service(fact.subject):
+        host = find_host(fact.subject)
+        if not is_script or path in done or is_local(host) or find_service(fact.subject):
             continue
         done.add(path)
         found = _SECRET_PLACES.search(fact.spot.view.text)
-        if found and not secrets_in(fact.flow):
+        if found and not find_secrets_in(fact.flow):
             place = found.group().strip()[:60]
             message = f"names {place} and sends data to {host or 'the network'}"
             yield Sighting("secret-exfiltration", fact.spot, message, Confidence.MEDIUM), noted
@@ -172,13 +172,13 @@ def _is_secret(label: str) -> bool:
     return label.partition(":")[0] in {"credential", "keychain", "browser", "wallet", "history"}
 
 
-def _access(fact: Fact) -> Sighting:
+def _judge_access(fact: Fact) -> Sighting:
     level = Level.INFO if any(word in fact.subject for word in _EVERYDAY) else None
     message = f"reads {_spoken((fact.subject,))}"
     return Sighting("secret-access", fact.spot, message, Confidence.MEDIUM, level)
 
 
-def _across_files(scene: Scene, reads: list[Noted], sends: list[Noted]) -> _Judged:
+def _judge_across_files(scene: Scene, reads: list[Noted], sends: list[Noted]) -> _Judged:
     """A secret read in one script and a send in another of the same skill."""
     whole = [noted for noted in scene.all(Act.READ) if noted.fact.subject == "env"]
     for read in [*reads, *whole][:_PAIRS]:
@@ -194,7 +194,7 @@ def _across_files(scene: Scene, reads: list[Noted], sends: list[Noted]) -> _Judg
 def _may_meet(scene: Scene, read: Noted, send: Noted) -> bool:
     if "file" not in {read.setting.place, send.setting.place}:
         return False
-    if known_service(send.fact.subject) or is_local(host_of(send.fact.subject)):
+    if find_service(send.fact.subject) or is_local(find_host(send.fact.subject)):
         return False
     return _linked(scene, read.fact.spot.path, send.fact.spot.path)
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import (
-    drop_host,
-    host_of,
+    find_drop,
+    find_host,
+    find_installer,
+    find_paste_site,
     is_local,
-    is_official,
-    paste_host,
-    raw_address,
-    short_link,
+    is_raw_address,
+    is_short_link,
 )
 from prowess.safety.model import Confidence, Level, Sighting
 
@@ -41,18 +41,18 @@ _Judged = Iterator[tuple[Sighting, Noted]]
 def judge_execution(scene: Scene) -> _Judged:
     """Yield what the code of a skill runs that no honest skill needs to run."""
     for noted in scene.all(Act.EXEC):
-        for seen in _run(noted, scene):
+        for seen in _judge_run(noted, scene):
             yield seen, noted
     yield from _fetched_elsewhere(scene)
     yield from _named_alone(scene)
     yield from _obeyed_elsewhere(scene)
     yield from _by_itself(scene)
     for noted in scene.all(Act.FETCH, Act.SEND):
-        for seen in _fetch(noted):
+        for seen in _judge_fetch(noted):
             yield seen, noted
 
 
-def _run(noted: Noted, scene: Scene) -> Iterator[Sighting]:
+def _judge_run(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     fact = noted.fact
     if fact.subject == "ci-injection":
         message = "text that strangers control runs with the rights of the workflow"
@@ -93,7 +93,7 @@ _TO_FILE = re.compile(r"-OutFile|Start-Process|-o\s")
 def _run_remote(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     fact = noted.fact
     url = _address(fact) or _fetched_before(fact, scene)
-    if is_local(host_of(url)) and url:
+    if is_local(find_host(url)) and url:
         return
     is_named = re.search(r"[\w-]+\.[a-zA-Z]{2,}|\d+\.\d+|\d{6,}", url)
     nameless = not is_named and noted.setting.place in {"prose", "span"}
@@ -121,7 +121,7 @@ def _origin_contexts(fact: Fact, url: str) -> tuple[str, ...]:
     # Some makers write their address without a scheme.
     bare = url.removeprefix("http://") if "http://" not in fact.spot.text else url
     whole = bare if "://" in bare or not bare else f"https://{bare.rstrip('/')}/"
-    if whole and is_checked and (installer := is_official(whole)):
+    if whole and is_checked and (installer := find_installer(whole)):
         return (f"official installer: {installer.who}",)
     runs_file = bool(fact.target) and "://" not in fact.target
     if runs_file and _is_checkout(url):
@@ -154,8 +154,8 @@ def _fetched_files(scene: Scene) -> dict[str, str]:
         fact.target.rpartition("/")[2]: fact.subject
         for noted in scene.all(Act.FETCH)
         if (fact := noted.fact).target
-        and not is_local(host_of(fact.subject))
-        and not is_official(fact.subject)
+        and not is_local(find_host(fact.subject))
+        and not find_installer(fact.subject)
     }
     written = (noted.fact for noted in scene.all(Act.WRITE) if "remote" in noted.fact.flow)
     return fetched | {fact.subject.rpartition("/")[2]: "" for fact in written}
@@ -198,7 +198,7 @@ def _obeyed_elsewhere(scene: Scene) -> _Judged:
     """A text that is fetched into a file, and a sentence that says to follow that file."""
     for noted in scene.all(Act.FETCH):
         target = noted.fact.target
-        if not target.endswith((".md", ".txt")) or is_local(host_of(noted.fact.subject)):
+        if not target.endswith((".md", ".txt")) or is_local(find_host(noted.fact.subject)):
             continue
         order = re.compile(_FOLLOW + re.escape(target), re.IGNORECASE)
         if any(order.search(text) for text in scene.texts.values()):
@@ -231,7 +231,7 @@ def _reaches_out(fact: Fact) -> bool:
     if fact.act in {Act.SEND, Act.PERSIST, Act.REVERSE_SHELL, Act.TAMPER}:
         return True
     if fact.act is Act.FETCH:
-        return fact.target != "endpoint" and not is_local(host_of(fact.subject))
+        return fact.target != "endpoint" and not is_local(find_host(fact.subject))
     if fact.act is Act.DELETE:
         return fact.subject.startswith(("~", "/", "$HOME"))
     if fact.act is Act.READ:
@@ -248,23 +248,23 @@ _RUNNABLE = re.compile(
 _OWN_ORDERS = re.compile(r"(?:^|/)(?:SKILL|AGENTS|CLAUDE|SOUL|GEMINI|HEARTBEAT)\.md$")
 
 
-def _fetch(noted: Noted) -> Iterator[Sighting]:
+def _judge_fetch(noted: Noted) -> Iterator[Sighting]:
     fact = noted.fact
     if fact.act is Act.FETCH and _OWN_ORDERS.search(fact.target):
         message = "replaces its own instructions by what it fetches"
         yield Sighting("remote-instructions", fact.spot, message)
-    host = host_of(fact.subject)
+    host = find_host(fact.subject)
     if not host or is_local(host):
         return
-    if raw_address(host):
+    if is_raw_address(host):
         yield _bare(fact, host)
-    elif kind := (drop_host(fact.subject) or paste_host(fact.subject)):
+    elif kind := (find_drop(fact.subject) or find_paste_site(fact.subject)):
         # In a script nobody reads the address before it is used.
         grave = noted.setting.place == "file" and kind != "chat webhook"
         level = Level.CRITICAL if grave else None
         message = f"talks to {host}: {kind}"
         yield Sighting("suspicious-host", fact.spot, message, Confidence.MEDIUM, level)
-    elif short_link(fact.subject):
+    elif is_short_link(fact.subject):
         message = f"{host} hides where a link goes"
         yield Sighting("suspicious-host", fact.spot, message, Confidence.LOW)
 

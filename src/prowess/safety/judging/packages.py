@@ -14,10 +14,10 @@ from enum import StrEnum
 from functools import lru_cache
 
 from prowess.data import read_table, read_words
-from prowess.reading.folding import loose
+from prowess.reading.folding import read_loose_letters
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
-from prowess.safety.hosts import host_of, is_local, known_service, raw_address
+from prowess.safety.hosts import find_host, find_service, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 
 # Longer names are never compared: no trusted name comes near, and a hostile one costs nothing.
@@ -76,12 +76,12 @@ class Lookalike:
         return f'"{self.trusted}" is a trusted name, and this one is {self.how.sentence}.'
 
 
-def normal_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return the name as a reader takes it: plain lower-case letters, one dash between words."""
-    return _SEPARATORS.sub("-", _latin(_folded(_visible(name)))).strip("-")
+    return _SEPARATORS.sub("-", _write_latin(_fold(_drop_unseen(name)))).strip("-")
 
 
-def lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
+def find_lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
     """Return the trusted name that `name` could be taken for, and how; None where it is one."""
     if name in trusted or len(name) > _MAX_NAME:
         return None
@@ -91,9 +91,9 @@ def lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
         for other, (_, against) in zip(trusted, others, strict=True):
             if reduced and reduced == against:
                 return Lookalike(name, other, how)
-    joined = _joined(name)
+    joined = _join(name)
     for other in trusted:
-        if _is_slip(joined, _joined(other)):
+        if _is_slip(joined, _join(other)):
             return Lookalike(name, other, Likeness.SLIP)
     return None
 
@@ -101,24 +101,24 @@ def lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
 @lru_cache(maxsize=1024)
 def _reductions(name: str) -> tuple[tuple[Likeness, str], ...]:
     """Return the name with one more disguise taken off each time; the order is that of blame."""
-    visible = _visible(name)
-    folded = _folded(visible)
-    latin = _latin(folded)
+    visible = _drop_unseen(name)
+    folded = _fold(visible)
+    latin = _write_latin(folded)
     joined = _SEPARATORS.sub("", latin)
     return (
         (Likeness.UNSEEN, visible),
         (Likeness.CASE, folded),
         (Likeness.LETTERS, latin),
         (Likeness.SEPARATORS, joined),
-        (Likeness.DIGITS, _shaped(joined)),
+        (Likeness.DIGITS, _fold_shapes(joined)),
     )
 
 
-def _joined(name: str) -> str:
-    return _SEPARATORS.sub("", _latin(_folded(_visible(name))))
+def _join(name: str) -> str:
+    return _SEPARATORS.sub("", _write_latin(_fold(_drop_unseen(name))))
 
 
-def _shaped(joined: str) -> str:
+def _fold_shapes(joined: str) -> str:
     text = joined.translate(_LEET).translate(_SAME_SHAPE)
     if len(text) >= _MIN_LETTERS:
         for pair, letter in _SAME_PAIRS:
@@ -126,14 +126,14 @@ def _shaped(joined: str) -> str:
     return text
 
 
-def _visible(name: str) -> str:
+def _drop_unseen(name: str) -> str:
     if name.isascii() and name.isprintable():
         return name.strip()
     kept = (char for char in name if unicodedata.category(char) not in _UNSEEN)
     return "".join(kept).strip()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     whole = unicodedata.normalize("NFKC", text).casefold()
@@ -141,11 +141,11 @@ def _folded(text: str) -> str:
     return "".join(char for char in marked if not unicodedata.category(char).startswith("M"))
 
 
-def _latin(text: str) -> str:
+def _write_latin(text: str) -> str:
     """Write each letter of another alphabet as the Latin one that it looks like."""
     if text.isascii():
         return text
-    table = loose()
+    table = read_loose_letters()
     return "".join(table.get(char, char) for char in text).lower()
 
 
@@ -195,8 +195,8 @@ class _Registry:
 
     def near(self, name: str) -> str | None:
         """Return the popular package that `name` is made like."""
-        joined = _joined(name)
-        found = self.by_shape.get(_shaped(joined))
+        joined = _join(name)
+        found = self.by_shape.get(_fold_shapes(joined))
         if found is not None:
             return found
         if len(joined) > self.longest + _LONG_SLIPS:
@@ -205,28 +205,28 @@ class _Registry:
         # for each letter replaces a comparison with each package.
         for gap in _gaps(joined):
             for other in self.by_gap.get(gap, ()):
-                if _is_slip(joined, _joined(other)):
+                if _is_slip(joined, _join(other)):
                     return other
         return None
 
 
-def package_lookalike(name: str, manager: str) -> str | None:
+def find_package_lookalike(name: str, manager: str) -> str | None:
     """Return the popular package that a dependency could be taken for; None for a real one."""
     npm = manager.lower() in _NPM_MANAGERS
     if not npm and manager.lower() not in _PIP_MANAGERS:
         return None
-    bare, known = _package(name, npm=npm), _registry(npm=npm)
+    bare, known = _read_package(name, npm=npm), _registry(npm=npm)
     if len(bare) > _MAX_NAME:
         return None
     if npm and bare.startswith("@"):
         scope = bare[1:].partition("/")[0]
         # A scope belongs to its owner: below it, any name is theirs.
-        near = None if scope in known.scopes else lookalike(scope, known.scopes)
+        near = None if scope in known.scopes else find_lookalike(scope, known.scopes)
         return f"@{near.trusted}" if near else None
     return None if bare in known.real else known.near(bare)
 
 
-def _package(name: str, *, npm: bool) -> str:
+def _read_package(name: str, *, npm: bool) -> str:
     """Return the bare name of a dependency as written: no version, no extras."""
     text = name.strip().lower()
     if npm:
@@ -237,13 +237,13 @@ def _package(name: str, *, npm: bool) -> str:
 
 def _gaps(joined: str) -> set[str]:
     """Return the name, and all that is left where one letter is dropped; two from a long one."""
-    gaps = {joined, *_dropped(joined)}
+    gaps = {joined, *_drop_each(joined)}
     if len(joined) >= _LONG_NAME:
-        gaps.update(twice for once in tuple(gaps) for twice in _dropped(once))
+        gaps.update(twice for once in tuple(gaps) for twice in _drop_each(once))
     return gaps
 
 
-def _dropped(text: str) -> Iterator[str]:
+def _drop_each(text: str) -> Iterator[str]:
     return (text[:index] + text[index + 1 :] for index in range(len(text)))
 
 
@@ -254,8 +254,8 @@ def _registry(*, npm: bool) -> _Registry:
     shapes: dict[str, str] = {}
     gaps: dict[str, list[str]] = {}
     for name in popular:
-        joined = _joined(name)
-        shapes.setdefault(_shaped(joined), name)
+        joined = _join(name)
+        shapes.setdefault(_fold_shapes(joined), name)
         if len(joined) >= _MIN_LETTERS:
             for gap in _gaps(joined):
                 gaps.setdefault(gap, []).append(name)
@@ -335,7 +335,7 @@ def judge_packages(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
                 yield seen, noted
 
 
-def _setenv(noted: Noted) -> Sighting | None:
+def _judge_setenv(noted: Noted) -> Sighting | None:
     fact = noted.fact
     if _INDEX_VARIABLE.search(fact.subject):
         return _registry_packages(replace(noted, fact=replace(fact, act=Act.REGISTRY)))
@@ -353,7 +353,7 @@ def _setenv(noted: Noted) -> Sighting | None:
 
 
 def _endpoint(fact: Fact) -> Sighting | None:
-    host = host_of(fact.target)
+    host = find_host(fact.target)
     if not host or is_local(host) or host.endswith(_VENDORS):
         return None
     shipped = fact.spot.path.endswith((".json", ".toml", ".yaml", ".yml", ".env"))
@@ -369,13 +369,13 @@ def _loads_code(fact: Fact) -> bool:
     return not _HARMLESS_PRELOAD.search(fact.target)
 
 
-def _install(noted: Noted) -> Sighting | None:
+def _judge_install(noted: Noted) -> Sighting | None:
     fact = noted.fact
     if "://" in fact.target:
         return _from_address(fact)
     name = re.split(r"[\[=<>!~;@ ]", fact.target.lstrip("@"), maxsplit=1)[0]
     name = f"@{name}" if fact.target.startswith("@") else name
-    if name and (other := package_lookalike(name, fact.subject)):
+    if name and (other := find_package_lookalike(name, fact.subject)):
         message = f"{name} looks like {other}"
         return Sighting("lookalike-package", fact.spot, message, Confidence.MEDIUM)
     return None
@@ -383,15 +383,15 @@ def _install(noted: Noted) -> Sighting | None:
 
 def _from_address(fact: Fact) -> Sighting | None:
     url = fact.target[fact.target.find("http") :] if "http" in fact.target else fact.target
-    host = host_of(url)
-    if raw_address(host):
+    host = find_host(url)
+    if is_raw_address(host):
         message = f"installs from the bare address {host}"
         return Sighting("raw-ip-download", fact.spot, message)
     if url.startswith("http://") and not is_local(host):
         message = "installs a package over a line that anybody can change"
         return Sighting("unsafe-source", fact.spot, message)
     is_file = re.search(r"\.(?:whl|tar\.gz|tgz|zip)(?:$|[#?])", url)
-    if is_file and not is_local(host) and not known_service(url):
+    if is_file and not is_local(host) and not find_service(url):
         message = f"installs a package straight from {host}"
         return Sighting("unsafe-source", fact.spot, message, Confidence.MEDIUM)
     return None
@@ -399,19 +399,19 @@ def _from_address(fact: Fact) -> Sighting | None:
 
 def _registry_packages(noted: Noted) -> Sighting | None:
     fact = noted.fact
-    host = host_of(fact.target)
+    host = find_host(fact.target)
     known = any(host == index or host.endswith(f".{index}") for index in _KNOWN_INDEXES)
     if not host or known or is_local(host):
         return None
     # A company has an index of its own; it has no need to be reached in the open.
-    is_open = fact.target.partition("//")[0].endswith("http:") or raw_address(host)
+    is_open = fact.target.partition("//")[0].endswith("http:") or is_raw_address(host)
     level = None if is_open else Level.WARN
     message = f"takes packages from {host}"
     return Sighting("registry-redirect", fact.spot, message, Confidence.MEDIUM, level)
 
 
 _JUDGES: dict[Act, Callable[[Noted], Sighting | None]] = {
-    Act.SETENV: _setenv,
-    Act.INSTALL: _install,
+    Act.SETENV: _judge_setenv,
+    Act.INSTALL: _judge_install,
     Act.REGISTRY: _registry_packages,
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from prowess.reading.views import Spot, View
-from prowess.safety.intake.markdown import Part
+from prowess.safety.intake.markdown import MarkdownPart
 from prowess.safety.model import Sighting
 from prowess.safety.prose.cues import (
     Cue,
@@ -88,7 +88,7 @@ def phrasebook() -> Phrasebook:
     return Phrasebook(read_lexicon())
 
 
-class CueTable:
+class CueIndex:
     """Cues by their first need, so that a short passage tries only a handful of them."""
 
     def __init__(self, cues: Sequence[Cue]) -> None:
@@ -100,24 +100,24 @@ class CueTable:
 
 
 @cache
-def _plain_cues() -> CueTable:
-    return CueTable(read_cues())
+def _plain_cues() -> CueIndex:
+    return CueIndex(read_cues())
 
 
 @cache
-def _hiding_cues() -> CueTable:
-    return CueTable((*read_cues(), *read_hidden_cues()))
+def _hiding_cues() -> CueIndex:
+    return CueIndex((*read_cues(), *read_hidden_cues()))
 
 
 @cache
-def drawn_out_cues() -> CueTable:
+def drawn_out_cues() -> CueIndex:
     """Return the cues that hold even where a phrase is drawn out over paragraphs."""
     rule = "prompt-injection-ignore-instructions"
     cues = (cue for cue in read_cues() if cue.rule == rule and cue.level is None and cue.ordered)
-    return CueTable(tuple(cues))
+    return CueIndex(tuple(cues))
 
 
-def judge(text: Passages, table: CueTable | None = None) -> Iterator[Sighting]:
+def judge(text: Passages, table: CueIndex | None = None) -> Iterator[Sighting]:
     """Yield what the prose of `text` is seen to ask of an agent."""
     passage = phrasebook().read(text.view)
     if not passage.concepts:
@@ -127,12 +127,12 @@ def judge(text: Passages, table: CueTable | None = None) -> Iterator[Sighting]:
     quoted = [found.span() for found in quotes]
     about_attacks = _heads_talk(text.headings)
     table = _hiding_cues() if text.is_hidden else table or _plain_cues()
-    for cue in _candidates(table, passage):
-        for count, spans in enumerate(_matches(cue, passage)):
+    for cue in _find_candidates(table, passage):
+        for count, spans in enumerate(_find_matches(cue, passage)):
             if count >= _PER_CUE:
                 break
-            seen = _sighting(cue, passage, spans)
-            lowered = _context(cue, passage, spans, quoted, about_attacks=about_attacks)
+            seen = _make_sighting(cue, passage, spans)
+            lowered = _find_contexts(cue, passage, spans, quoted, about_attacks=about_attacks)
             if text.is_aside and cue.rule in _MENTIONED and not lowered:
                 lowered = ("quoted",)
             yield replace(seen, lowered_by=lowered)
@@ -164,7 +164,7 @@ def may_run_on(text: str) -> bool:
     return _RUN_ON.search(text) is not None
 
 
-def _candidates(table: CueTable, passage: Passage) -> Iterator[Cue]:
+def _find_candidates(table: CueIndex, passage: Passage) -> Iterator[Cue]:
     """Yield the cues whose first need is met at all."""
     by_need = table.by_need
     numbers = {number for concept in passage.concepts for number in by_need.get(concept, ())}
@@ -191,13 +191,13 @@ def _compose(passage: Passage) -> None:
             Span(min(span.first for span in match), max(span.last for span in match))
             for pattern in patterns
             if _may_match(pattern, passage)
-            for match in _matches(pattern, passage)
+            for match in _find_matches(pattern, passage)
         ]
         if spans:
             passage.concepts[name] = sorted(spans)
 
 
-def _sighting(cue: Cue, passage: Passage, spans: Sequence[Span]) -> Sighting:
+def _make_sighting(cue: Cue, passage: Passage, spans: Sequence[Span]) -> Sighting:
     # Where an address or a path is meant, it is the line that a person wants to see.
     first = min(spans).first
     meant = next((span.first for span in spans if not passage.is_plain(span.first)), first)
@@ -208,28 +208,34 @@ def _sighting(cue: Cue, passage: Passage, spans: Sequence[Span]) -> Sighting:
     return Sighting(cue.rule, spot, cue.message, cue.confidence, cue.level)
 
 
-def _matches(cue: Pattern, passage: Passage) -> Iterator[list[Span]]:
-    found = [_spans(need, passage) for need in cue.needs]
-    matches = _in_order(cue, passage, found) if cue.ordered else _together(cue, passage, found)
+def _find_matches(cue: Pattern, passage: Passage) -> Iterator[list[Span]]:
+    found = [_find_spans(need, passage) for need in cue.needs]
+    matches = (
+        _match_in_order(cue, passage, found)
+        if cue.ordered
+        else _match_together(cue, passage, found)
+    )
     taken = -1
     for spans in matches:
         first = min(span.first for span in spans)
         last = max(span.last for span in spans)
         if cue.never_negated and _is_negated(passage, spans[0]):
             continue
-        if first > taken and not _excluded(cue, passage, first, last):
+        if first > taken and not _is_excluded(cue, passage, first, last):
             taken = last
             yield spans
 
 
-def _spans(need: str, passage: Passage) -> list[Span]:
+def _find_spans(need: str, passage: Passage) -> list[Span]:
     if "|" not in need:
         return passage.concepts.get(need, [])
     joined = [span for concept in need.split("|") for span in passage.concepts.get(concept, ())]
     return sorted(joined)
 
 
-def _in_order(cue: Pattern, passage: Passage, found: Sequence[list[Span]]) -> Iterator[list[Span]]:
+def _match_in_order(
+    cue: Pattern, passage: Passage, found: Sequence[list[Span]]
+) -> Iterator[list[Span]]:
     """Each concept after the one before it, the whole within reach."""
     cursors = [0] * len(found)
     for number, begin in enumerate(found[0]):
@@ -259,7 +265,9 @@ def _first_after(spans: Sequence[Span], cursor: int, last: int) -> Span | None:
     return None
 
 
-def _together(cue: Pattern, passage: Passage, found: Sequence[list[Span]]) -> Iterator[list[Span]]:
+def _match_together(
+    cue: Pattern, passage: Passage, found: Sequence[list[Span]]
+) -> Iterator[list[Span]]:
     """All concepts in any order: the shortest stretch that ends at each of them."""
     events = sorted((span, need) for need, spans in enumerate(found) for span in spans)
     latest: list[Span | None] = [None] * len(found)
@@ -279,7 +287,7 @@ def _fits(cue: Pattern, passage: Passage, spans: Sequence[Span]) -> bool:
     return passage.sentence(first) == passage.sentence(last)
 
 
-def _excluded(cue: Pattern, passage: Passage, first: int, last: int) -> bool:
+def _is_excluded(cue: Pattern, passage: Passage, first: int, last: int) -> bool:
     if not cue.unless:
         return False
     start, _ = passage.sentence_of(first)
@@ -287,7 +295,7 @@ def _excluded(cue: Pattern, passage: Passage, first: int, last: int) -> bool:
     return any(passage.has(concept, start, end) for concept in cue.unless)
 
 
-def _context(
+def _find_contexts(
     cue: Cue,
     passage: Passage,
     spans: Sequence[Span],
@@ -402,10 +410,10 @@ _TAKEN_BACK = re.compile(
 _SENTENCE_END = re.compile(r"[.!?\u3002]\s|\n\s*\n|\n\s*[-*+|]\s|\n\s*\d+[.)]\s")
 
 
-def code_contexts(part: Part, around: View) -> tuple[str, ...]:
+def find_code_contexts(part: MarkdownPart, around: View) -> tuple[str, ...]:
     """Return the contexts of code in the paragraph `around`, from its sentence and headings."""
-    at = _place(part.view, around)
-    start, end = _sentence_around(around.text, at, at + len(part.view.text))
+    at = _locate(part.view, around)
+    start, end = _find_sentence(around.text, at, at + len(part.view.text))
     sentence = around.text[start:end]
     passage = _read(sentence)
     contexts = []
@@ -438,7 +446,7 @@ def _is_forbidden(passage: Passage, before: int) -> bool:
     )
 
 
-def fence_contexts(part: Part) -> tuple[str, ...]:
+def find_fence_contexts(part: MarkdownPart) -> tuple[str, ...]:
     """Return the contexts of a fenced block: only a mark within it counts.
 
     What stands above a block is written by whoever wrote the block; it must not disarm it.
@@ -470,14 +478,14 @@ _REACH = 400
 _HEAD = 80
 
 
-def _place(code: View, around: View) -> int:
+def _locate(code: View, around: View) -> int:
     """Where the code begins in `around`: by its origin, for the same words may come twice."""
     head = code.text[:_HEAD]
     at = bisect_left(around.origins, code.origin(0))
     return at if around.text.startswith(head, at) else around.text.find(head)
 
 
-def _sentence_around(paragraph: str, at: int, behind: int) -> tuple[int, int]:
+def _find_sentence(paragraph: str, at: int, behind: int) -> tuple[int, int]:
     if at < 0:
         return 0, 0
     start = max(0, at - _REACH)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from prowess.data import read_table
 from prowess.reading.views import Spot, View
-from prowess.safety.hosts import host_of, is_local, is_official, raw_address
+from prowess.safety.hosts import find_host, find_installer, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.skills import frontmatter
 
@@ -80,12 +80,12 @@ _LINE = 400
 _SIGNATURE = re.compile(r"^\s*\$\w+\s*=|\b(?:ascii|nocase|wide)\b")
 
 
-def text_marks(view: View) -> Iterator[Sighting]:
+def find_text_marks(view: View) -> Iterator[Sighting]:
     """Yield the marks that may stand in any text of a skill."""
     lowered = view.text.lower()
-    yield from _rare_marks(view, lowered)
+    yield from _find_rare_marks(view, lowered)
     if "](" in lowered or "<img" in lowered:
-        yield from _render_marks(view)
+        yield from _find_render_marks(view)
 
 
 class _RareMark(NamedTuple):
@@ -114,7 +114,7 @@ def _read_rare_marks() -> tuple[_RareMark, ...]:
     )
 
 
-def _rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
+def _find_rare_marks(view: View, lowered: str) -> Iterator[Sighting]:
     # In prose a pool may be what a monitor watches; in a script or a setting it is used.
     is_prose = view.path.endswith((".md", ".txt"))
     for mark in _read_rare_marks():
@@ -136,7 +136,7 @@ _READ = (".md", ".mdx", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".
 def _is_read_elsewhere(path: str, command: str) -> bool:
     """Whether a reader knows the file better, or the maker of the tool documents the command."""
     url = command[command.find("http") :].split(maxsplit=1)[0].strip("'\"")
-    return path.endswith(_READ) or is_official(url) is not None
+    return path.endswith(_READ) or find_installer(url) is not None
 
 
 def _line_around(text: str, found: re.Match[str]) -> str:
@@ -146,12 +146,12 @@ def _line_around(text: str, found: re.Match[str]) -> str:
     return text[max(start, earliest) : found.end() + 20]
 
 
-def _render_marks(view: View) -> Iterator[Sighting]:
+def _find_render_marks(view: View) -> Iterator[Sighting]:
     text = view.text
-    for start, at, end in (*_links_with_holes(text), *_pictures_with_holes(text)):
+    for start, at, end in (*_find_links_with_holes(text), *_find_pictures_with_holes(text)):
         url = text[at:end]
         hole = url[url.find("{") :] if "{" in url else url.partition("?")[2] or url
-        if is_local(host_of(url)) or not _PRIVATE.search(hole) or _is_plain_template(url):
+        if is_local(find_host(url)) or not _PRIVATE.search(hole) or _is_plain_template(url):
             continue
         lowered = ("quoted",) if _is_shown(text, start, end) else ()
         spot = Spot(view, start, end + 1)
@@ -171,7 +171,7 @@ def _is_shown(text: str, start: int, end: int) -> bool:
     return bool(is_code and _FORBIDS.search(text, line, min(len(text), end + 80)))
 
 
-def _links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
+def _find_links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where a link begins, where its address does, and where that ends."""
     for found in _LINK.finditer(text):
         at = found.end()
@@ -199,7 +199,7 @@ def _end_behind_hole(text: str, at: int, limit: int) -> int:
     return -1
 
 
-def _pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
+def _find_pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
     if "<img" in text.lower():
         for found in _IMG.finditer(text):
             yield found.start(), *found.span(1)
@@ -210,7 +210,7 @@ def _is_plain_template(url: str) -> bool:
     return _TEMPLATE.search(url) is not None
 
 
-def frontmatter_marks(view: View) -> Iterator[Sighting]:
+def find_frontmatter_marks(view: View) -> Iterator[Sighting]:
     """Yield what is wrong with the block that a runtime copies into its prompt."""
     text = view.text
     if found := _RESERVED.search(text):
@@ -234,17 +234,17 @@ def frontmatter_marks(view: View) -> Iterator[Sighting]:
             Confidence.MEDIUM,
         )
     if _CHECK_SITE.search(text):
-        yield from _install_marks(view)
+        yield from _find_install_marks(view)
 
 
-def _install_marks(view: View) -> Iterator[Sighting]:
+def _find_install_marks(view: View) -> Iterator[Sighting]:
     for found in _INSTALL_URL.finditer(view.text):
-        host = host_of(found.group(1))
+        host = find_host(found.group(1))
         if (
             host
             and not is_local(host)
             and (
-                raw_address(host)
+                is_raw_address(host)
                 or (found.group(1).startswith("http://") and "install" in view.text)
             )
         ):
@@ -262,7 +262,7 @@ def _install_marks(view: View) -> Iterator[Sighting]:
             )
 
 
-def body_breakouts(view: View) -> Iterator[Sighting]:
+def find_breakouts(view: View) -> Iterator[Sighting]:
     """Yield reserved tags in plain prose, where no documentation would leave them bare."""
     if not _BARE_START.search(view.text):
         return
@@ -288,7 +288,7 @@ _PROBLEMS = {
 }
 
 
-def frontmatter_problems(block: View, whole: View) -> Iterator[Sighting]:
+def find_frontmatter_problems(block: View, whole: View) -> Iterator[Sighting]:
     """Yield what the loader of skills refuses or reads otherwise than it looks."""
     read = frontmatter.read(f"---\n{block.text.rstrip()}\n---\n")
     for problem in read.diagnostics:
@@ -335,7 +335,7 @@ class _Trick(NamedTuple):
 
 
 @cache
-def _tricks() -> tuple[_Trick, ...]:
+def _read_tricks() -> tuple[_Trick, ...]:
     return tuple(
         _Trick(row["rule"], row["message"], _join_patterns(row["patterns"].values()))
         for row in read_table(_FILE)["tricks"]
@@ -348,7 +348,7 @@ def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 @cache
-def _hints() -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _read_hints() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return words of other languages in plain letters, and all of them."""
     table = read_table(_FILE)["hints"]
     plain, others = (
@@ -357,13 +357,15 @@ def _hints() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return plain, (*plain, *others)
 
 
-def tongue_marks(view: View) -> Iterator[Sighting]:
+def find_foreign_tricks(view: View) -> Iterator[Sighting]:
     """Yield the tricks that `view` plays in another language than English, one of each kind."""
     if not _may_be_foreign(view.text):
         return
-    for rule, message, pattern in _tricks():
+    for rule, message, pattern in _read_tricks():
         seen = [
-            Sighting(rule, Spot(view, *found.span()), message, lowered_by=_lowered(rule, found))
+            Sighting(
+                rule, Spot(view, *found.span()), message, lowered_by=_find_contexts(rule, found)
+            )
             for found in islice(pattern.finditer(view.text), _PER_KIND)
         ]
         # A quotation before it must not hide the order that is meant.
@@ -372,13 +374,13 @@ def tongue_marks(view: View) -> Iterator[Sighting]:
 
 def _may_be_foreign(text: str) -> bool:
     lowered = text.lower()
-    plain, every = _hints()
+    plain, every = _read_hints()
     if text.isascii():
         return any(word in lowered for word in plain)
     return _SCRIPTS.search(text) is not None or any(word in lowered for word in every)
 
 
-def _lowered(rule: str, found: re.Match[str]) -> tuple[str, ...]:
+def _find_contexts(rule: str, found: re.Match[str]) -> tuple[str, ...]:
     before = found.string[max(0, found.start() - _BEFORE) : found.start()]
     if _OPENED.search(before):
         return ("quoted",)

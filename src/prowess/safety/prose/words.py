@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from prowess.reading.views import View
 from prowess.safety.hosts import (
-    drop_host,
-    free_host,
-    host_of,
+    find_drop,
+    find_host,
+    find_installer,
+    find_paste_site,
+    find_service,
+    is_free_host,
     is_local,
-    is_official,
-    known_service,
-    page_host,
-    paste_host,
-    raw_address,
+    is_page_host,
+    is_raw_address,
 )
 from prowess.safety.sensitive import is_agent_path, path_label
 from prowess.secrets.names import is_secret_name
@@ -130,7 +130,7 @@ class Phrasebook:
 
     def read(self, view: View) -> Passage:
         """Return the words of `view` with the concepts that they stand for."""
-        passage = _words(view)
+        passage = _split_words(view)
         words, found = passage.words, passage.concepts
         root = self._root.following
         kinds = passage.kinds
@@ -141,7 +141,7 @@ class Phrasebook:
             if node is not None and (node.concepts or following in node.following):
                 _walk(node, passage, index)
             if index in kinds:
-                for concept in _concepts_of_kind(word, kinds[index]):
+                for concept in _name_concepts(word, kinds[index]):
                     found.setdefault(concept, []).append(Span(index, index))
         return passage
 
@@ -163,7 +163,7 @@ def _walk(node: _Node, passage: Passage, index: int) -> None:
         node, last = following, last + 1
 
 
-def _words(view: View) -> Passage:
+def _split_words(view: View) -> Passage:
     passage = Passage(view, [], [], {}, [], {})
     words, places = passage.words, passage.places
     lowered = view.text.lower()
@@ -187,14 +187,14 @@ def _words(view: View) -> Passage:
     return passage
 
 
-def _concepts_of_kind(word: str, kind: str) -> tuple[str, ...]:
+def _name_concepts(word: str, kind: str) -> tuple[str, ...]:
     match kind:
         case "url":
             return ("URL", *_by_ending(word), *_by_host(word))
         case "name":
             return ("STRONG_SECRET",) if is_secret_name(word) else ()
         case "host":
-            return () if known_service(word) or is_local(word) else ("REMOTE_PLACE",)
+            return () if find_service(word) or is_local(word) else ("REMOTE_PLACE",)
         case "path":
             return _by_path(word)
     return (kind.upper(),)
@@ -215,21 +215,21 @@ def _by_path(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _by_host(url: str) -> tuple[str, ...]:
-    host = host_of(url)
+    host = find_host(url)
     path = url.split("?", maxsplit=1)[0].partition("://")[2].partition("/")[2]
     runs = path.endswith((*_EXECUTABLES, *_ARCHIVES))
-    is_free = free_host(host)
-    has_owner = bool(is_official(url)) or is_local(host)
+    is_free = is_free_host(host)
+    has_owner = bool(find_installer(url)) or is_local(host)
     kinds = {
-        "PASTE_URL": paste_host(url),
-        "DROP_URL": drop_host(url),
-        "BARE_URL": raw_address(host),
+        "PASTE_URL": find_paste_site(url),
+        "DROP_URL": find_drop(url),
+        "BARE_URL": is_raw_address(host),
         "FREE_URL": is_free,
         "FREE_EXEC_URL": is_free and runs,
         "EXEC_URL": runs and not has_owner,
-        "PAGE_URL": page_host(host),
+        "PAGE_URL": is_page_host(host),
         "RELEASE_URL": "/releases" in url or "/raw/" in url,
-        "UNKNOWN_URL": not (known_service(url) or has_owner),
+        "UNKNOWN_URL": not (find_service(url) or has_owner),
     }
     return tuple(kind for kind, holds in kinds.items() if holds)
 

@@ -36,7 +36,7 @@ class Acceptance:
     accepted_at: str
 
 
-def accepted_by(
+def apply_acceptances(
     finding: Finding, skill: str, digest: str, acceptances: Iterable[Acceptance]
 ) -> Finding:
     """Return `finding`, lowered where the operator accepted exactly this one."""
@@ -74,14 +74,16 @@ def read_contexts() -> dict[str, tuple[Level, str]]:
     return {context: (Level(row["level"]), row["reason"]) for context, row in rows}
 
 
-def literal_hits(view: View) -> Iterator[Sighting]:
+def find_literal_hits(view: View) -> Iterator[Sighting]:
     """Yield where `view` has the wording of one of the seven rules, the first few times each."""
     for rule, (message, pattern) in read_seven().items():
         for found in islice(pattern.finditer(view.text), _PER_RULE):
             yield Sighting(rule, Spot(view, found.start(), found.end()), message)
 
 
-def level_of(seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]) -> Level:
+def weigh_sighting(
+    seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]
+) -> Level:
     """Return what `seen` weighs under `profile`, after the contexts it stands in."""
     literal = profile is Profile.PROPOSAL and rule.id in read_seven()
     level = seen.level or rule.level
