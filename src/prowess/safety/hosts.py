@@ -31,14 +31,6 @@ _LOCAL_FOUR = tuple(map(IPv4Network, (
 )))  # fmt: skip
 _LOCAL_SIX = tuple(map(IPv6Network, ("::/128", "::1/128", "fc00::/7", "fe80::/10")))
 _LOCAL_NAMES = ("localhost", "local", "internal", "lan", "home.arpa", "localdomain")
-_METADATA = (
-    "169.254.169.254",
-    "169.254.170.2",
-    "100.100.100.200",
-    "metadata.google.internal",
-    "fd00:ec2::254",
-)
-
 _Address = IPv4Address | IPv6Address
 
 
@@ -151,13 +143,6 @@ def is_local(host: str) -> bool:
     if address is not None:
         return _local_address(address)
     return name in _LOCAL_NAMES or name.endswith(tuple(f".{local}" for local in _LOCAL_NAMES))
-
-
-def is_metadata_host(host: str) -> bool:
-    """Whether a host hands out a cloud machine's own credentials."""
-    name = find_host(host)
-    address = _address(name)
-    return (str(address) if address is not None else name) in _METADATA
 
 
 def _local_address(address: _Address) -> bool:

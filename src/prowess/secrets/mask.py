@@ -13,9 +13,9 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import NamedTuple
 
+from prowess.data import read_table
 from prowess.secrets.credentials import STARS, find_credentials_in, mask_credentials
 from prowess.secrets.cues import Cued, CueTable, SearchedText
 from prowess.secrets.formats import read_addresses, read_patterns
@@ -27,63 +27,36 @@ _WORD = (
 )
 
 
-def _option(letters: str, *, glued: bool = False) -> re.Pattern[str]:
-    gap = "" if glued else r"[ =]?\s{0,3}"
-    return re.compile(rf"(?<=\s)(?:{letters}){gap}{_WORD}")
-
-
-_SHORT_P = _option("-p")
-_GLUED_P = _option("-p(?![ =])", glued=True)
-_BIG_P = _option("-P")
-_USER = re.compile(
-    r"(?<=\s)(?:-u|--user|-U|--proxy-user|-a|--auth)[ =]?\s{0,3}[\"']?[^\s:\"'/]{1,64}:"
-    r"(?P<bare>[^\s\"']{1,256})"
-)
-_COOKIE = re.compile(
-    r"(?<=\s)(?:-b|--cookie)[ =]?\s{0,3}[\"']?[\w.-]{1,64}=(?P<bare>[^\s\"']{1,4096})"
-)
-_PERCENT = re.compile(
-    r"(?<=\s)(?:-U|--user)[ =]?\s{0,3}[\"']?[^\s%\"']{1,64}%(?P<bare>[^\s\"']{1,256})"
-)
 _LAST = re.compile(rf"(?<=\s){_WORD}\s*\Z")
-# By the program, as it begins a command: in which calls, and where the secret stands.
-_Rule = tuple[str, re.Pattern[str]]
 _Search = Callable[[str, Sequence[int]], Iterator[SecretSpan]]
-_PROGRAMS: Mapping[str, tuple[_Rule, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys(("mysql", "mariadb"), (("", _GLUED_P),)),
-        **dict.fromkeys(("docker", "podman", "nerdctl", "helm"), ((r"\blogin\b", _SHORT_P),)),
-        **dict.fromkeys(("az", "oc", "cf", "argocd", "skopeo"), ((r"\blogin\b", _SHORT_P),)),
-        **dict.fromkeys(("mongo", "cqlsh", "nxc", "evil-winrm"), (("", _SHORT_P),)),
-        **dict.fromkeys(("7z", "7za", "7zr", "rar", "unrar"), (("", _option("-h?p", glued=True)),)),
-        **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp", "ipmitool"), (("", _BIG_P),)),
-        **dict.fromkeys(("redis-cli", "valkey-cli", "keydb-cli"), (("", _option("-a|--pass")),)),
-        **dict.fromkeys(("curl", "http", "https", "xh"), (("", _USER), ("", _COOKIE))),
-        **dict.fromkeys(("smbclient", "rpcclient", "smbmap", "net"), (("", _PERCENT),)),
-        **dict.fromkeys(("plink", "pscp", "putty"), (("", _option("-pw")),)),
-        "ldap": (("", _option("-w")),),
-        "sshpass": (("", _SHORT_P),),
-        "ssh-keygen": (("", _option("-N|-P")),),
-        "openssl": (
-            (r"\benc\b", _option("-k|-K")),
-            ("", re.compile(r"(?<=\s)-pass(?:in|out)?\s{1,3}[\"']?pass:(?P<bare>[^\s\"']{1,256})")),
-        ),
-        "htpasswd": ((r"\s-\w*b", _LAST),),
-        "security": (("add-|set-", _option("-w")), ("unlock-", _SHORT_P)),
-        "lftp": (("", re.compile(r"(?<=\s)-u\s?[^\s,]{1,64},(?P<bare>[^\s\"']{1,256})")),),
-        "snmp": (("", _option("-A|-X")),),
-        "swaks": (("", _option("-ap")),),
-        "nmcli": (("", re.compile(rf"(?<=\s)password\s{{1,3}}{_WORD}")),),
-        "wpa_passphrase": (("", _LAST),),
-        "keytool": (("", _option("-storepass|-keypass")),),
-        "vault": ((r"\blogin\b", _LAST),),
-        "snyk": ((r"\bauth\b", _LAST),),
-        "rclone": ((r"\bobscure\b", _LAST),),
-        "gh": ((r"\bsecret\s+set\b", _option("-b|--body")),),
-        "sqlplus": (("", re.compile(r"(?<=\s)[\"']?\w{1,64}/(?P<bare>[^\s@\"']{1,256})@")),),
-        "xfreerdp": (("", re.compile(r"(?<=\s)/p:(?P<bare>[^\s\"']{1,256})")),),
-    }
-)
+
+
+class _Option(NamedTuple):
+    """In which calls of a program a secret is given, and where it stands in them."""
+
+    call: str
+    pattern: re.Pattern[str]
+
+
+@cache
+def _read_programs() -> dict[str, tuple[_Option, ...]]:
+    """Return the options by the program, as it begins a command."""
+    found: dict[str, list[_Option]] = {}
+    for row in read_table("secrets/patterns.toml")["programs"]:
+        for name in row["names"].split():
+            found.setdefault(name, []).append(_Option(row.get("call", ""), _read_option(row)))
+    return {name: tuple(options) for name, options in found.items()}
+
+
+def _read_option(row: Mapping[str, str]) -> re.Pattern[str]:
+    if "last" in row:
+        return _LAST
+    if "pattern" in row:
+        return re.compile(row["pattern"].replace("{WORD}", _WORD))
+    gap = "" if "glued" in row else r"[ =]?\s{0,3}"
+    return re.compile(rf"(?<=\s)(?:{row.get('glued') or row['option']}){gap}{_WORD}")
+
+
 # The programs of Windows take theirs without an option.
 _NET_USE = re.compile(rf"(?i)\bnet\s+use\s[^\n]{{0,200}}?/user:\S+\s+{_WORD}")
 _BEGINS = re.compile(r"(?:\A|[\s;&|(\"'`/\\])\Z")
@@ -109,12 +82,12 @@ _USER_PARTS = 2
 
 def _find_arguments(reading: SearchedText) -> Iterator[SecretSpan]:
     """Yield where a command holds a secret."""
-    for search, places in _TABLE.found(reading):
+    for search, places in _command_cues().found(reading):
         yield from search(reading.text, places)
 
 
 def _search_options(name: str) -> _Search:
-    rules = _PROGRAMS[name]
+    options = _read_programs()[name]
 
     def search(text: str, places: Sequence[int]) -> Iterator[SecretSpan]:
         last = 0
@@ -124,7 +97,7 @@ def _search_options(name: str) -> _Search:
             if command is None or not command[0][len(name) :].strip():
                 continue
             last = command.end()
-            for call, pattern in rules:
+            for call, pattern in options:
                 if re.search(call, command[0]):
                     yield from _finds(pattern.finditer(text, at, last))
 
@@ -155,14 +128,16 @@ def _finds(hits: Iterable[re.Match[str] | None]) -> Iterator[SecretSpan]:
             yield SecretSpan(*hit.span(group), echoes=len(value) > _USER_PARTS)
 
 
-_TABLE: CueTable[_Search] = CueTable(
-    (
-        *(Cued(_search_options(name), (name,)) for name in _PROGRAMS),
-        Cued(_find_written_before, _TAKES),
-        Cued(_find_sent, ("send",)),
-        Cued(_find_net_use, ("net use",)),
+@cache
+def _command_cues() -> CueTable[_Search]:
+    return CueTable(
+        (
+            *(Cued(_search_options(name), (name,)) for name in _read_programs()),
+            Cued(_find_written_before, _TAKES),
+            Cued(_find_sent, ("send",)),
+            Cued(_find_net_use, ("net use",)),
+        )
     )
-)
 
 
 _PASSWORD_IN_URL = re.compile(r"://[^\s/:@\"'<>`]{0,64}:(?P<value>[^\s/@\"'<>`]{1,256})@(?=[\w\[])")

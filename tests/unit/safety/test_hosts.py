@@ -11,7 +11,6 @@ from prowess.safety.hosts import (
     find_paste_site,
     find_service,
     is_local,
-    is_metadata_host,
     is_raw_address,
     is_short_link,
 )
@@ -145,13 +144,6 @@ def test_a_name_is_no_number(host: str) -> None:
 @pytest.mark.parametrize("host", ["localhost", "app.localhost", "printer.local", "db.internal"])
 def test_names_of_the_own_network_are_local(host: str) -> None:
     assert is_local(host)
-
-
-def test_the_host_that_hands_out_machine_credentials_is_known() -> None:
-    assert is_metadata_host("http://169.254.169.254/latest/meta-data/")
-    assert is_metadata_host("http://2852039166/latest")
-    assert is_metadata_host("metadata.google.internal")
-    assert not is_metadata_host("169.254.1.1")
 
 
 def test_a_large_service_is_known_by_its_owner() -> None:

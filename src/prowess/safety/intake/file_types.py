@@ -1,8 +1,7 @@
-"""Where a picture ends, and what it carries besides: comments, metadata, things appended.
+"""What a file is by its first bytes, what else a picture carries, and what an archive holds.
 
-What a file is, by its first bytes: its name may say anything.
-
-Look into an archive in memory, within bounds; nothing is ever unpacked to a disk.
+A name may say anything, so only bytes count. Archives are looked into in memory, within bounds;
+nothing is ever unpacked to a disk.
 """
 
 import bz2
@@ -240,6 +239,12 @@ def _is_portable_executable(data: bytes) -> bool:
 _MIB = 1024 * 1024
 
 
+_UNREADABLE = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, OSError, EOFError),
+    *(ValueError, RuntimeError, NotImplementedError, OverflowError),
+)
+
+
 @dataclass(slots=True)
 class UnpackBudget:
     """How much may still be unpacked; shared by all archives of a skill."""
@@ -266,18 +271,7 @@ def read_members(data: bytes, kind: FileKind, budget: UnpackBudget) -> Iterator[
             yield from _unpack_one(data, budget)
         else:
             budget.problems.append("its format cannot be opened")
-    except (
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        zlib.error,
-        lzma.LZMAError,
-        OSError,
-        EOFError,
-        ValueError,
-        RuntimeError,
-        NotImplementedError,
-        OverflowError,
-    ) as error:
+    except _UNREADABLE as error:
         # Broken on purpose or not: the operator hears that it could not be read.
         budget.problems.append(f"it cannot be read ({type(error).__name__})")
 

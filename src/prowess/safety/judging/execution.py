@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from prowess.data import read_words
 from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import (
     find_drop,
@@ -15,23 +16,7 @@ from prowess.safety.hosts import (
 )
 from prowess.safety.model import Confidence, Level, Sighting
 
-_SHELLS = frozenset(
-    (
-        "sh",
-        "bash",
-        "zsh",
-        "dash",
-        "ksh",
-        "fish",
-        "shell",
-        "source",
-        ".",
-        "pwsh",
-        "powershell",
-        "iex",
-        "cmd",
-    )
-)
+_SHELLS = read_words("sh bash zsh dash ksh fish shell source . pwsh powershell iex cmd")
 _INLINE = frozenset(("node", "python", "python3", "perl", "ruby", "php"))
 _EVALS = frozenset(("eval", "exec", "vm", "function"))
 _SECRETS = frozenset(("credential", "keychain", "browser", "wallet"))

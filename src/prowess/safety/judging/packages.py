@@ -1,9 +1,8 @@
-"""Names made to be taken for other names: of trusted skills, and of packages that everybody uses.
+"""Facts about packages and variables to sightings: where code is taken from, and what loads it.
 
-A name that is itself trusted, or a real package that happens to be near another one, is never
-called a look-alike: what is the same is a matter of precedence, not of deceit.
-
-Facts about packages and variables to sightings: where code is taken from, and what loads it.
+A name may be made to be taken for another, of a trusted skill or of a package that everybody uses.
+One that is itself trusted, or a real package that happens to be near another one, is never called a
+look-alike: what is the same is a matter of precedence, not of deceit.
 """
 
 import re
@@ -20,6 +19,7 @@ from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import find_host, find_service, is_local, is_raw_address
 from prowess.safety.model import Confidence, Level, Sighting
 
+_FILE = "safety/judging/packages.toml"
 # Longer names are never compared: no trusted name comes near, and a hostile one costs nothing.
 _MAX_NAME = 100
 # Below this many letters, one letter of difference is another word.
@@ -249,7 +249,7 @@ def _drop_each(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=2)
 def _registry(*, npm: bool) -> _Registry:
-    names = read_table("safety/judging/popular_packages.toml")["npm" if npm else "pypi"]
+    names = read_table(_FILE)["npm" if npm else "pypi"]
     popular = names["popular"].split()
     shapes: dict[str, str] = {}
     gaps: dict[str, list[str]] = {}
@@ -280,43 +280,11 @@ _PIP_END = re.compile(r"[\[\]=<>!~;@,( ]")
 # The look-up of one name takes a tenth of a millisecond; no honest skill has so many.
 _MOST_PACKAGES = 2000
 _MODEL_ENDPOINT = re.compile(r"_(?:BASE_URL|API_BASE|ENDPOINT|HOST)$")
-_VENDORS = (
-    "anthropic.com", "openai.com", "googleapis.com", "azure.com", "huggingface.co", "amazonaws.com",
-    "localhost",
-)  # fmt: skip
 _INDEX_VARIABLE = re.compile(
     r"^(?:GOPROXY|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|UV_INDEX_URL|NPM_CONFIG_REGISTRY|YARN_REGISTRY"
     r"|CARGO_REGISTRIES_\w+)$",
     re.IGNORECASE,
 )
-# Indexes that everybody uses, and the large mirrors of their makers.
-_KNOWN_INDEXES = (
-    "pypi.org", "files.pythonhosted.org", "test.pypi.org", "registry.npmjs.org", "npmjs.org",
-    "registry.yarnpkg.com", "npm.pkg.github.com", "download.pytorch.org", "pypi.nvidia.com",
-    "pypi.ngc.nvidia.com", "rubygems.org", "crates.io", "jsr.io", "npm.jsr.io", "wheels.vllm.ai",
-    "pkgs.dev.azure.com", "proxy.golang.org", "mirrors.aliyun.com", "pypi.tuna.tsinghua.edu.cn",
-    "registry.npmmirror.com", "flashinfer.ai", "data.pyg.org", "abetlen.github.io",
-)  # fmt: skip
-# Variables that make a program load code, and what in their value does it.
-_LOADS = {
-    "LD_PRELOAD": r"\S",
-    "DYLD_INSERT_LIBRARIES": r"\S",
-    "LD_AUDIT": r"\S",
-    # A package of the project is a tool's own way; a file is somebody's.
-    "NODE_OPTIONS": (
-        r"(?:--(?:require|import|loader|experimental-loader)|-r)[= ]+(?:\.{0,2}/|[~$]|\w+:|\w+/)"
-    ),
-    "PYTHONSTARTUP": r"\S",
-    "BASH_ENV": r"\S",
-    "PERL5OPT": r"-M",
-    "RUBYOPT": r"-r",
-    "PROMPT_COMMAND": r"curl|wget|http|nc\b|base64|\.sh\b",
-    "JAVA_TOOL_OPTIONS": r"-javaagent",
-    "_JAVA_OPTIONS": r"-javaagent",
-    "GIT_SSH_COMMAND": r"curl|wget|bash|sh -c",
-    "GIT_ASKPASS": r"\S",
-    "SSH_ASKPASS": r"\S",
-}
 # Allocators and accelerators that are preloaded everywhere, and libraries of the system.
 _HARMLESS_PRELOAD = re.compile(
     r"jemalloc|tcmalloc|mimalloc|libgomp|libasan|libstdc|eatmydata|faketime|tsocks|proxychains|^/usr/lib"
@@ -354,7 +322,8 @@ def _judge_setenv(noted: Noted) -> Sighting | None:
 
 def _endpoint(fact: Fact) -> Sighting | None:
     host = find_host(fact.target)
-    if not host or is_local(host) or host.endswith(_VENDORS):
+    makers = tuple(read_table(_FILE)["endpoints"]["hosts"].split())
+    if not host or is_local(host) or host.endswith(makers):
         return None
     shipped = fact.spot.path.endswith((".json", ".toml", ".yaml", ".yml", ".env"))
     level = None if shipped else Level.WARN
@@ -363,7 +332,7 @@ def _endpoint(fact: Fact) -> Sighting | None:
 
 
 def _loads_code(fact: Fact) -> bool:
-    pattern = _LOADS.get(fact.subject.upper())
+    pattern = read_table(_FILE)["loads"].get(fact.subject.upper())
     if not pattern or not re.search(pattern, fact.target):
         return False
     return not _HARMLESS_PRELOAD.search(fact.target)
@@ -400,7 +369,8 @@ def _from_address(fact: Fact) -> Sighting | None:
 def _registry_packages(noted: Noted) -> Sighting | None:
     fact = noted.fact
     host = find_host(fact.target)
-    known = any(host == index or host.endswith(f".{index}") for index in _KNOWN_INDEXES)
+    indexes = read_table(_FILE)["indexes"]["hosts"].split()
+    known = any(host == index or host.endswith(f".{index}") for index in indexes)
     if not host or known or is_local(host):
         return None
     # A company has an index of its own; it has no need to be reached in the open.

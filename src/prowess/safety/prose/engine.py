@@ -1,9 +1,8 @@
 """Prose to sightings: where the concepts of a cue stand together, and what stands around them.
 
 Context lowers, and says so: a warning against a trick, a quotation among talk of attacks, a line
-under a heading about threats. The original seven rules ignore it in texts that agents wrote.
-
-What the text around a piece of code says about it: a warning, a bad example, talk of attacks.
+under a heading about threats, a mark that code is shown as what not to do. The original seven rules
+ignore it in texts that agents wrote.
 """
 
 import re
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
+from prowess.data import read_words
 from prowess.reading.views import Spot, View
 from prowess.safety.intake.markdown import MarkdownPart
 from prowess.safety.model import Sighting
@@ -27,42 +27,21 @@ from prowess.safety.prose.lexicon import read_lexicon
 from prowess.safety.prose.words import Passage, Phrasebook, Span
 
 # Code has these words in its messages, options and test data; what it orders is another matter.
-_MENTIONED = frozenset(
-    (
-        "prompt-injection-system",
-        "prompt-injection-ignore-instructions",
-        "prompt-injection-tool",
-        "safety-override",
-        "authority-claim",
-    )
+_MENTIONED = read_words(
+    "prompt-injection-system prompt-injection-ignore-instructions prompt-injection-tool"
+    " safety-override authority-claim"
 )
 # One cue says the same of a passage a few times at most.
 _PER_CUE = 3
 _NEGATION_REACH = 4
-_TAKING_BACK = frozenset(
-    (
-        *(
-            "don't",
-            "dont",
-            "do",
-            "not",
-            "never",
-            "avoid",
-            "please",
-            "ever",
-            "just",
-            "you",
-            "should",
-        ),
-        *("trust", "follow", "obey", "believe", "try", "it", "this", "that", "so", "them", "these"),
-    )
+_TAKING_BACK = read_words(
+    "don't dont do not never avoid please ever just you should trust follow obey believe try"
+    " it this that so them these"
 )
 _CLAUSE_ENDS = (":", ";", ",", ".", "!", "?", "\u2014", "\u2013", "\n\n", "|")
-_DOUBLE_NEGATIVE = frozenset(
-    (
-        *("forget", "forgetting", "hesitate", "fail", "failing", "worry", "skip", "skipping"),
-        *("miss", "missing", "delay", "mind", "wait", "stop", "doubt", "omit", "neglect", "refuse"),
-    )
+_DOUBLE_NEGATIVE = read_words(
+    "forget forgetting hesitate fail failing worry skip skipping miss missing delay mind wait stop"
+    " doubt omit neglect refuse"
 )
 _QUOTED = re.compile(
     r"\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|`[^`\n]{3,400}`|'[^'\n]{12,400}'"

@@ -15,69 +15,18 @@ from prowess.safety.hosts import find_host, find_installer, is_local, is_raw_add
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.skills import frontmatter
 
-# Tags and tokens by which runtimes tell their own words from a skill's.
-_RESERVED = re.compile(
-    r"</?(?:available_skills|skills?|system|system_prompt|assistant|tool_result|tool_results"
-    r"|function_results?|function_calls?|antml:\w+|tool_use|user_message|developer"
-    r"|instructions_override)\s*>"
-    r"|<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>"
-    r"|\[/?INST\]|<</?SYS>>",
-    re.IGNORECASE,
-)
-_BARE = re.compile(
-    r"</(?:available_skills|skill|system|system_prompt|tool_result|tool_results"
-    r"|function_results?|function_calls?)\s*>"
-    r"|<\|(?:im_start|im_end|system|endoftext|eot_id|start_header_id)\|>|\[INST\]|<</?SYS>>"
-    r"|<function_results>|<tool_result>",
-    re.IGNORECASE,
-)
-_BARE_START = re.compile(r"</|<\||<<|\[INST\]|<function_results>|<tool_result>", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
-# A link to the web, and how far its address is read: to the line's end or the next link.
-_LINK = re.compile(r"!?\[[^\]\n]{0,200}\]\(\s{0,80}(?=https?://)", re.IGNORECASE)
+# How far an address is read: to the line's end or the next link.
 _LINK_REACH = 1000
-_ADDRESS = re.compile(r"https?://[^)\s]{1,400}+", re.IGNORECASE)
-# A hole is where something is to be filled in: `{x}`, `$X`, `<x>`, `[X]`, `=SOMETHING`.
-_HOLE = re.compile(
-    r"\{[^}\n]{0,120}+\}|\$\{?\w{1,80}+\}?|<[^>\n]{1,120}+>|%7B[^)\n]{1,120}"
-    r"|\[[A-Z_ ]{3,60}+\]|=[A-Z][A-Z_]{5,60}",
-    re.IGNORECASE,
-)
 _LINK_END = re.compile(r"[^)\n]{0,120}+\)")
 _BEFORE_HOLE = 200
-_IMG = re.compile(
-    r"<img\b(?:(?!<img)[^>]){0,200}?src=[\"']?"
-    r"(https?://[^\"'>]{1,400}(?:\{[^}\n]{0,120}+\}|\$\{?\w{1,80}+\}?)[^>]{0,200}+)>",
-    re.IGNORECASE,
-)
-_PRIVATE = re.compile(
-    r"conversation|history|secret|token|api.?key|password|credential|context|memory|message"
-    r"|prompt|base64|environ|\benv\b|cookie|session|user.?data|transcript|summary|contents?"
-    r"|encoded|\bdata\b",
-    re.IGNORECASE,
-)
-# Badges, avatars and documentation.
-_TEMPLATE = re.compile(
-    r"shields\.io|badge|githubusercontent|github\.com|gravatar|img\.youtube|localhost|placehold",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"!!(?:python|ruby|java|javax|perl|php)\b[\w/:.]*|!<tag:|!ruby/|!!js/")
-_TOOLS = re.compile(
-    r"^[^\S\n]*allowed[-_]tools\s*:.*?(?:\b(?:Bash|Shell|Write|Edit|WebFetch)\(\s*\*(?::\*)?\s*\)"
-    r"|[\[\s,:]\*(?:[\],\s]|$)|\n\s*-\s*[\"']?\*[\"']?\s*$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_INSTALL_URL = re.compile(
-    r"\b(?:url|download|source|href)[\"']?\s*:\s*[\"']?(http://[^\s\"',}]+|https?://[^\s\"',}]+)",
-    re.IGNORECASE,
-)
-_INSTALL_WORD = re.compile(
-    r"\b(?:bins?|formula|package|module|target|targetDir|extract\w*)[\"']?\s*:\s*(?:\[\s*)?[\"']?"
-    r"(-[\w-][^\s\"',\]]{0,400}|[^\s\"',\]]{0,400}\.\./[^\s\"',\]]{0,400})"
-)
-_CHECK_SITE = re.compile(r"^metadata\s*:|install", re.IGNORECASE | re.MULTILINE)
 _LINE = 400
 _SIGNATURE = re.compile(r"^\s*\$\w+\s*=|\b(?:ascii|nocase|wide)\b")
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(read_table("safety/prose/patterns.toml")[name].replace("\n", ""))
 
 
 def find_text_marks(view: View) -> Iterator[Sighting]:
@@ -151,7 +100,11 @@ def _find_render_marks(view: View) -> Iterator[Sighting]:
     for start, at, end in (*_find_links_with_holes(text), *_find_pictures_with_holes(text)):
         url = text[at:end]
         hole = url[url.find("{") :] if "{" in url else url.partition("?")[2] or url
-        if is_local(find_host(url)) or not _PRIVATE.search(hole) or _is_plain_template(url):
+        if (
+            is_local(find_host(url))
+            or not _pattern("private").search(hole)
+            or _is_plain_template(url)
+        ):
             continue
         lowered = ("quoted",) if _is_shown(text, start, end) else ()
         spot = Spot(view, start, end + 1)
@@ -173,7 +126,7 @@ def _is_shown(text: str, start: int, end: int) -> bool:
 
 def _find_links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where a link begins, where its address does, and where that ends."""
-    for found in _LINK.finditer(text):
+    for found in _pattern("link").finditer(text):
         at = found.end()
         stops = (text.find("\n", at, at + _LINK_REACH), text.find("](", at, at + _LINK_REACH))
         limit = min((stop for stop in stops if stop >= 0), default=at + _LINK_REACH)
@@ -184,11 +137,11 @@ def _find_links_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
 
 def _end_behind_hole(text: str, at: int, limit: int) -> int:
     """Return where an address from `at` on ends if it has a hole behind its host, or -1."""
-    address = _ADDRESS.match(text, at, limit)
+    address = _pattern("address").match(text, at, limit)
     if address is None or text.find(")", at, limit) < 0:
         return -1
     first = text.index("://", at) + 4
-    for hole in _HOLE.finditer(text, first + 1, limit):
+    for hole in _pattern("hole").finditer(text, first + 1, limit):
         mark = max(text.rfind(sign, first, min(hole.start(), address.end())) for sign in "?&/=#")
         if mark < 0 or hole.start() - mark - 1 > _BEFORE_HOLE:
             continue
@@ -201,44 +154,44 @@ def _end_behind_hole(text: str, at: int, limit: int) -> int:
 
 def _find_pictures_with_holes(text: str) -> Iterator[tuple[int, int, int]]:
     if "<img" in text.lower():
-        for found in _IMG.finditer(text):
+        for found in _pattern("picture").finditer(text):
             yield found.start(), *found.span(1)
 
 
 def _is_plain_template(url: str) -> bool:
     """Badges, avatars and documentation links have holes for names, not for conversations."""
-    return _TEMPLATE.search(url) is not None
+    return _pattern("template").search(url) is not None
 
 
 def find_frontmatter_marks(view: View) -> Iterator[Sighting]:
     """Yield what is wrong with the block that a runtime copies into its prompt."""
     text = view.text
-    if found := _RESERVED.search(text):
+    if found := _pattern("reserved").search(text):
         yield Sighting(
             "prompt-block-breakout",
             Spot(view, found.start(), found.end()),
             "closes or opens a tag of the prompt that lists skills",
         )
-    for found in _TAG.finditer(text):
+    for found in _pattern("yaml_tag").finditer(text):
         yield Sighting(
             "unsafe-deserialise",
             Spot(view, found.start(), found.end()),
             "a YAML tag that builds objects",
             level=Level.CRITICAL,
         )
-    for found in _TOOLS.finditer(text):
+    for found in _pattern("any_tool").finditer(text):
         yield Sighting(
             "broad-tools",
             Spot(view, found.start(), found.end()),
             "asks for tools without any limit",
             Confidence.MEDIUM,
         )
-    if _CHECK_SITE.search(text):
+    if _pattern("installs").search(text):
         yield from _find_install_marks(view)
 
 
 def _find_install_marks(view: View) -> Iterator[Sighting]:
-    for found in _INSTALL_URL.finditer(view.text):
+    for found in _pattern("install_url").finditer(view.text):
         host = find_host(found.group(1))
         if (
             host
@@ -253,7 +206,7 @@ def _find_install_marks(view: View) -> Iterator[Sighting]:
                 Spot(view, found.start(1), found.end(1)),
                 f"installs from {host} over a line that anybody can change",
             )
-    for found in _INSTALL_WORD.finditer(view.text):
+    for found in _pattern("install_word").finditer(view.text):
         if "install" in view.text or "requires" in view.text:
             yield Sighting(
                 "install-spec",
@@ -264,10 +217,10 @@ def _find_install_marks(view: View) -> Iterator[Sighting]:
 
 def find_breakouts(view: View) -> Iterator[Sighting]:
     """Yield reserved tags in plain prose, where no documentation would leave them bare."""
-    if not _BARE_START.search(view.text):
+    if not _pattern("bare_start").search(view.text):
         return
     bare = _CODE_SPAN.sub(lambda span: " " * len(span.group()), view.text)
-    if found := _BARE.search(bare):
+    if found := _pattern("bare").search(bare):
         message = "closes or opens a tag by which a runtime tells its own words from a skill's"
         spot = Spot(view, found.start(), found.end())
         # Quotation marks are syntax in a second block of YAML, where the list itself is closed.
