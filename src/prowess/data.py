@@ -5,7 +5,6 @@ parser written in Python takes it as fast as a file can be read.
 """
 
 import os
-import tomllib
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,9 @@ def read_table(name: str) -> dict[str, Any]:
     Args:
         name: its path below the package, such as `safety/prose/lexicon.toml`.
     """
+    # Late: many modules have a table, and most quick commands need none of them.
+    import tomllib
+
     with open(os.path.join(_PACKAGE, *name.split("/")), "rb") as file:
         return tomllib.load(file)
 

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 _T = TypeVar("_T")
@@ -27,8 +28,7 @@ class Form(Enum):
     OWN = "own"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingKind:
+class SettingKind(NamedTuple):
     """What values a setting takes: for people, and as a JSON schema."""
 
     form: Form
@@ -39,8 +39,7 @@ class SettingKind:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting: a row of the reference page."""
 
     key: str
@@ -174,9 +173,14 @@ class DeclaredField(NamedTuple):
     section: type[object] | None
 
 
-# Any dataclass: there is no type for that.
-def find_fields(kind: Any, prefix: str) -> tuple[DeclaredField, ...]:  # noqa: ANN401
+def find_fields(kind: type[object], prefix: str) -> tuple[DeclaredField, ...]:
     """Return the declared fields of a section; the rest is for code to fill."""
+    return _find_fields(cast("Any", kind), prefix)
+
+
+@cache
+# Any dataclass: there is no type for that.
+def _find_fields(kind: Any, prefix: str) -> tuple[DeclaredField, ...]:  # noqa: ANN401
     found = []
     for one in fields(kind):
         if "section" in one.metadata:
@@ -205,4 +209,4 @@ def join_key(prefix: str, key: str) -> str:
 def _place(row: Setting, name: str, prefix: str) -> Setting:
     first, *rest = name.split("_")
     camel = first + "".join(part.capitalize() for part in rest)
-    return replace(row, key=join_key(prefix, row.key or camel))
+    return row._replace(key=join_key(prefix, row.key or camel))

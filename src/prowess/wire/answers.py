@@ -84,8 +84,9 @@ class GatewayAnswer(BaseModel):
         return {**raw, **cls.find_fields(raw), "raw": raw}
 
     @classmethod
-    def find_fields(cls, raw: Json) -> Json:  # noqa: ARG003
+    def find_fields(cls, raw: Json) -> Json:
         """Return the fields that do not stand under their own name."""
+        del raw
         return {}
 
 

@@ -5,6 +5,7 @@ A value of the wrong type takes its default and is reported; an unknown key is k
 
 import math
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, TypeGuard, TypeVar
 
 from prowess.host.files.read import is_path
@@ -130,7 +131,7 @@ def is_count(value: object, least: int) -> TypeGuard[int]:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return type(value) in {int, float} and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _flag(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
@@ -182,10 +183,10 @@ def _words(reader: ConfigReader, row: Setting, value: object, default: object) -
 
 
 def _choice(reader: ConfigReader, row: Setting, value: object, default: object) -> object:
-    is_member = not isinstance(default, str)
-    word = value.strip().lower() if isinstance(value, str) and is_member else value
+    is_strict = not isinstance(default, Enum)
+    word = value if is_strict or not isinstance(value, str) else value.strip().lower()
     if word in row.kind.choices:
-        return type(default)(word) if is_member else word  # type: ignore[call-arg]
+        return type(default)(word) if isinstance(default, Enum) else word
     reader.wrong(row.key, f"one of {', '.join(row.kind.choices)}")
     return default
 

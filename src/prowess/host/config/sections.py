@@ -6,7 +6,6 @@ settings are read by their form alone; here are those that are not.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -69,7 +68,7 @@ def _read_spec_mode(reader: ConfigReader) -> SpecMode:
     found = SpecMode.MIXED
     for key in ("skills.specMode", "agent.skillsSpecMode", "agent.skills_spec_mode"):
         if reader.raw(key) is not None:
-            row = replace(_row("skills.specMode"), key=key)
+            row = _row("skills.specMode")._replace(key=key)
             found = reader.read(row, SpecMode.MIXED)
             break
     return found
