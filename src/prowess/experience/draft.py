@@ -48,7 +48,7 @@ from prowess.transcripts.traces import (
     find_deed,
     find_path,
 )
-from prowess.workshop.edit import parsed
+from prowess.workshop.edit import parse_blocks
 
 DRAFT_DESCRIPTION = "Auto-generated draft for: "
 _MOST_TASK, _MOST_DESCRIPTION = 400, 1_000
@@ -120,7 +120,7 @@ def _kept(lines: list[str]) -> list[str]:
 
 
 def _headings(lines: list[str]) -> dict[int, tuple[int, str]]:
-    tokens = parsed(lines)
+    tokens = parse_blocks(lines)
     return {
         token.map[0]: (int(token.tag[1:]), " ".join(tokens[at + 1].content.split()).casefold())
         for at, token in enumerate(tokens)

@@ -31,7 +31,7 @@ from prowess.skills.text import plain_name
 _MAX_MEMORY = 100_000_000
 
 
-def unpacked(path: str, packed: bytes, limit: int) -> bytes:
+def unpack(path: str, packed: bytes, limit: int) -> bytes:
     """Return what the xz text `packed` holds, piece by piece and at most `limit` bytes.
 
     Raises:
@@ -150,7 +150,7 @@ def read_bench_folder(path: str, *, most_bytes: int = _MAX_BENCH_BYTES) -> Bench
         if found is None:
             raise SuiteError(path, f"has no {part}.jsonl, plain or .xz.")
         content = (
-            unpacked(found, _named_bytes(found, _MAX_PACKED_BYTES), left)
+            unpack(found, _named_bytes(found, _MAX_PACKED_BYTES), left)
             if found.endswith(".xz")
             else _named_bytes(found, left)
         )
@@ -335,7 +335,7 @@ def read_set(path: str) -> SampleSet:
     content = read_bounded(os.path.realpath(path), _MAX_PACKED_BYTES if packed else _MAX_BYTES)
     if not isinstance(content, Content):
         raise SuiteError(path, "is gone." if content is None else f"{content.message}.")
-    lines = unpacked(path, content.data, _MAX_BYTES) if packed else content.data
+    lines = unpack(path, content.data, _MAX_BYTES) if packed else content.data
     samples = tuple(
         _sample(line, f"{path}:{number}")
         for number, line in enumerate(lines.split(b"\n"), start=1)

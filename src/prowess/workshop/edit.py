@@ -3,17 +3,8 @@
 A section is a heading and the text below it up to the next heading, never a line that merely looks
 like one. Of the frontmatter of a skill that exists nothing but its description is edited: what it
 asks for and who it says it is from were decided by its author. Text is literal; only line ends
-follow those of the file.
-
-The description of a skill that exists, changed in its frontmatter and nothing else with it.
-
-By it agents decide when to use the skill, so that a better one is worth proposing. All the other
-lines of the frontmatter stay byte for byte; where that cannot be made sure, nothing is changed.
-
-Blocks of Markdown that never end: code or a comment that swallows all that comes after it.
-
-A fence in a list ends with the list for a parser, and still a reader takes what follows for code:
-whatever has no end of its own counts as open.
+follow those of the file. Code or a comment that has no end of its own is refused: it would swallow
+all that comes after it, for a reader if not for a parser.
 """
 
 import re
@@ -40,7 +31,7 @@ def description_line(text: str) -> str:
     Raises:
         ProposalInputError: there is none, or it is too long.
     """
-    line = " ".join(sound(text).split())
+    line = " ".join(check_sound(text).split())
     if not line:
         raise ProposalInputError("description required", field="description")
     if len(line) > MAX_DESCRIPTION:
@@ -49,7 +40,7 @@ def description_line(text: str) -> str:
     return line
 
 
-def described(content: bytes, description: str) -> bytes:
+def redescribe(content: bytes, description: str) -> bytes:
     """Return a `SKILL.md` with another description.
 
     Raises:
@@ -68,7 +59,7 @@ def described(content: bytes, description: str) -> bytes:
     return found
 
 
-def sound(text: str) -> str:
+def check_sound(text: str) -> str:
     """Return `text` if a file can hold it.
 
     Raises:
@@ -124,7 +115,7 @@ _ENDS = (
 _CODE_SPAN = re.compile(r"(?<!`)(?P<ticks>`{1,8})(?!`)[^`]{1,2000}(?P=ticks)(?!`)")
 
 
-def parsed(lines: list[str]) -> list[Token]:
+def parse_blocks(lines: list[str]) -> list[Token]:
     """Return the blocks of a text; what stands inside a line is left as it is."""
     # That is not needed, and can be slow on hostile text.
     parser = MarkdownIt("commonmark")
@@ -139,7 +130,7 @@ def refuse_open(text: str, name: str = "body") -> None:
         ProposalInputError: one does.
     """
     lines = text.split("\n")
-    if is_open(lines, parsed(lines)):
+    if is_open(lines, parse_blocks(lines)):
         raise ProposalInputError(f"{name} {LEFT_OPEN}")
 
 
@@ -217,7 +208,7 @@ class Replace:
 Edit = Create | Append | Replace
 
 
-def kept_parts(edit: Edit) -> dict[str, str]:
+def edit_parts(edit: Edit) -> dict[str, str]:
     """Return the parts of an edit by name, as they are stored and hashed.
 
     An empty description of a replacement is left out, as it was before it could have one.
@@ -228,7 +219,7 @@ def kept_parts(edit: Edit) -> dict[str, str]:
     return parts
 
 
-def edited(skill: str, current: bytes | None, edit: Edit, title: str = "") -> bytes:
+def make_edit(skill: str, current: bytes | None, edit: Edit, title: str = "") -> bytes:
     """Return the `SKILL.md` of a skill after an edit; `current` is None where there is none.
 
     Raises:
@@ -238,17 +229,17 @@ def edited(skill: str, current: bytes | None, edit: Edit, title: str = "") -> by
     if isinstance(edit, Replace):
         if current is None:
             raise ProposalNotFoundError(f"skill does not exist: {skill}")
-        page = replaced(current, edit.old_text, edit.new_text)
-        return described(page, edit.description) if edit.description else page
+        page = replace_text(current, edit.old_text, edit.new_text)
+        return redescribe(page, edit.description) if edit.description else page
     if isinstance(edit, Append):
         if current is None:
             heading = re.sub(r"[-_]+", " ", skill).title()
             body = f"# {heading}\n\n## {edit.section}\n\n{_trimmed(edit.body)}"
             return new_skill(skill, edit.description or title, body)
-        return appended(current, edit.section, edit.body)
+        return append_text(current, edit.section, edit.body)
     if current is None:
         return new_skill(skill, edit.description, edit.body)
-    return merged(current, edit.body)
+    return merge_text(current, edit.body)
 
 
 def new_skill(name: str, description: str, body: str) -> bytes:
@@ -257,8 +248,8 @@ def new_skill(name: str, description: str, body: str) -> bytes:
     Raises:
         ProposalInputError: there is no description or no body, or the text is no text.
     """
-    front = frontmatter.read(_unix(sound(body)))
-    text = description_line(sound(description) or FieldReader(front).text("description"))
+    front = frontmatter.read(_unix(check_sound(body)))
+    text = description_line(check_sound(description) or FieldReader(front).text("description"))
     if not front.body.strip():
         raise ProposalInputError("body required", field="content")
     refuse_open(front.body)
@@ -284,14 +275,14 @@ def is_ours(content: bytes) -> bool:
     return front.readable and isinstance(metadata, dict) and metadata.get(PROVENANCE) == WRITTEN_BY
 
 
-def appended(content: bytes, section: str, body: str) -> bytes:
+def append_text(content: bytes, section: str, body: str) -> bytes:
     """Return `content` with `body` at the end of a section, which is made where it is missing.
 
     Raises:
         ProposalInputError: the file cannot be edited there, or the body would break what follows.
     """
     page = _Page.read(content)
-    addition = _trimmed(_unix(sound(body))).split("\n")
+    addition = _trimmed(_unix(check_sound(body))).split("\n")
     if not "".join(addition).strip():
         raise ProposalInputError("body required", field="content")
     refuse_open("\n".join(addition))
@@ -304,7 +295,7 @@ def appended(content: bytes, section: str, body: str) -> bytes:
     return page.with_lines(place.last + 1, [*gap, *addition])
 
 
-def merged(content: bytes, body: str) -> bytes:
+def merge_text(content: bytes, body: str) -> bytes:
     """Return `content` with each section of `body` at the end of its own of that name.
 
     Bullets that stand there already are left out, and so is the title of `body`.
@@ -312,7 +303,7 @@ def merged(content: bytes, body: str) -> bytes:
     Raises:
         ProposalInputError: the file cannot be edited there, or the body would break what follows.
     """
-    text = frontmatter.read(_unix(sound(body))).body
+    text = frontmatter.read(_unix(check_sound(body))).body
     if not text.strip():
         raise ProposalInputError("body required", field="content")
     refuse_open(text)
@@ -322,11 +313,11 @@ def merged(content: bytes, body: str) -> bytes:
         known = [] if place is None else page.lines[place.start : place.end]
         news = "\n".join(_without_known(lines, known))
         if news.strip():
-            content = appended(content, title, news)
+            content = append_text(content, title, news)
     return content
 
 
-def replaced(content: bytes, old_text: str, new_text: str) -> bytes:
+def replace_text(content: bytes, old_text: str, new_text: str) -> bytes:
     """Return `content` with the first exact `old_text` of its body replaced.
 
     Raises:
@@ -334,10 +325,10 @@ def replaced(content: bytes, old_text: str, new_text: str) -> bytes:
     """
     page = _Page.read(content)
     head, body = page.raw_parts()
-    for old in dict.fromkeys((sound(old_text), page.with_its_ends(old_text))):
+    for old in dict.fromkeys((check_sound(old_text), page.with_its_ends(old_text))):
         start = body.find(old)
         if old.strip() and start >= 0:
-            new = page.with_its_ends(sound(new_text))
+            new = page.with_its_ends(check_sound(new_text))
             result = page.checked(head + body[:start] + new + body[start + len(old) :])
             # What was open before is not this edit's doing, and may be on its way to be mended.
             if not is_open(page.lines, page.tokens):
@@ -373,7 +364,7 @@ class _Page:
         # A mark of the encoding may stand before the first line and is no part of it.
         lines = "".join(raw[self._first :]).removeprefix("\ufeff")
         self.lines = [_LINE_ENDS.sub("", line) for line in _BETWEEN_LINES.split(lines) if line]
-        self.tokens = parsed(self.lines)
+        self.tokens = parse_blocks(self.lines)
         self.headings = _headings(self.tokens)
         self._newline = _usual_end(raw)
 
@@ -482,7 +473,7 @@ def _key_edit(title: str) -> str:
 def _chapters(body: str) -> list[tuple[str, list[str]]]:
     """Return the parts of a body by section; what stands under no section is the usual one's."""
     lines = body.split("\n")
-    heads = [head for head in _headings(parsed(lines)) if head.level <= _SECTION_LEVEL]
+    heads = [head for head in _headings(parse_blocks(lines)) if head.level <= _SECTION_LEVEL]
     starts = [0, *(head.text_start for head in heads)]
     ends = [*(head.start for head in heads), len(lines)]
     titles = [

@@ -1,13 +1,8 @@
 """A proposed change to a skill: what it is, what it leads to, and which proposals are kept.
 
 A change is known by its content. Title and reason are no part of it, so a payload that was refused
-once is the same payload under any other title.
-
-Who did something to a proposal, as its log tells it.
-
-What a proposal would change, as a unified difference against the files as they are now.
-
-Nothing is cleaned away: whoever shows the lines spells out what cannot be seen in them.
+once is the same payload under any other title. In a difference nothing is cleaned away: whoever
+shows the lines spells out what cannot be seen in them.
 """
 
 import difflib
@@ -24,7 +19,7 @@ from typing import Generic, TypeAlias, TypeVar
 from prowess.errors import ProposalInputError
 from prowess.safety.model import Finding
 from prowess.secrets.credentials import refuse_secrets
-from prowess.workshop.edit import Edit, kept_parts
+from prowess.workshop.edit import Edit, edit_parts
 
 
 class Actor(StrEnum):
@@ -226,10 +221,10 @@ class Begun:
 
     def is_done(self, files: Mapping[str, bytes]) -> bool:
         """Return whether a skill with these files is what the write leads to."""
-        return targets({path: files.get(path) for path in self.target}) == dict(self.target)
+        return digest_files({path: files.get(path) for path in self.target}) == dict(self.target)
 
 
-def targets(files: Mapping[str, bytes | None]) -> dict[str, str | None]:
+def digest_files(files: Mapping[str, bytes | None]) -> dict[str, str | None]:
     """Return the digest of each file; None for one that is not there."""
     return {
         path: None if body is None else hashlib.sha256(body).hexdigest()
@@ -338,7 +333,7 @@ def _unaccented(text: str) -> str:
 def payload_hash(skill: str, edit: Edit | None, files: Mapping[str, bytes]) -> str:
     """Return the hash of what was asked for: the edit and the support files of one skill."""
     digests = {name: hashlib.sha256(body).hexdigest() for name, body in sorted(files.items())}
-    asked = [skill, None if edit is None else kept_parts(edit), digests]
+    asked = [skill, None if edit is None else edit_parts(edit), digests]
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -348,7 +343,7 @@ def admission(new: Record, records: Sequence[Record], caps: Mapping[State, int])
     same.sort(key=_gravest_first)
     if same:
         return Admission(existing=same[0].id)
-    gone = pruned([*records, new], caps).dropped
+    gone = prune([*records, new], caps).dropped
     return Admission(dropped=tuple(record.id for record in gone))
 
 
@@ -382,7 +377,7 @@ def _gravest_first(record: Record) -> tuple[int, float]:
     return _WEIGHT.index(record.state), -record.created_at
 
 
-def pruned(
+def prune(
     records: Sequence[_AnyRecord], caps: Mapping[State, int] = DEFAULT_CAPS
 ) -> Pruned[_AnyRecord]:
     """Drop the oldest records of each state that has more than its cap; without one, none.

@@ -51,7 +51,7 @@ def shares_subject(new: Neighbour, others: Iterable[Neighbour]) -> bool:
     return any(_shared(subject, _subject(other)) >= _WORTH_NAMING for other in others)
 
 
-def nearest(new: Neighbour, others: Iterable[Neighbour]) -> tuple[Similar, ...]:
+def find_nearest(new: Neighbour, others: Iterable[Neighbour]) -> tuple[Similar, ...]:
     """Return the skills that say nearly what `new` says, the nearest first."""
     subject = _subject(new)
     near = [(_shared(subject, _subject(other)), other) for other in others]
@@ -66,7 +66,7 @@ def nearest(new: Neighbour, others: Iterable[Neighbour]) -> tuple[Similar, ...]:
     return tuple(one for one in scored[:_MOST_NAMED] if one.score >= _WORTH_NAMING)
 
 
-def same(found: Sequence[Similar]) -> Similar | None:
+def find_same(found: Sequence[Similar]) -> Similar | None:
     """Return the skill that a new one would clearly be a second one of."""
     return found[0] if found and found[0].score >= SAME else None
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from prowess.workshop.proposal import Change, Record, State, change_hash, duplicate_of, pruned
+from prowess.workshop.proposal import Change, Record, State, change_hash, duplicate_of, prune
 
 PAYLOAD = Change("notes", {"SKILL.md": b"# Notes\n\nget https://tool.example.invalid/t\n"})
 
@@ -64,7 +64,7 @@ def test_g23_a_flood_of_pending_proposals_does_not_push_out_quarantined_ones() -
         naive.add(pending)
     assert evidence not in naive.records  # and with it, what the next resubmission is compared to
 
-    result = pruned([*reversed(flood), evidence])
+    result = prune([*reversed(flood), evidence])
 
     assert evidence in result.kept
     assert duplicate_of(evidence.revision, result.kept) is evidence
@@ -78,7 +78,7 @@ def test_g23_a_flood_of_rejected_ones_does_not_push_out_pending_or_quarantined_o
     kept = [record(0, State.QUARANTINED), record(1, State.PENDING), record(2, State.APPLIED)]
     flood = [record(number, State.REJECTED) for number in range(3, 1_000)]
 
-    result = pruned([*kept, *flood])
+    result = prune([*kept, *flood])
 
     assert result.kept[:3] == tuple(kept)
     assert all(gone.state is State.REJECTED for gone in result.dropped)

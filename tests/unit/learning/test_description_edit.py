@@ -9,7 +9,7 @@ from prowess.errors import ProposalInputError
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
 from prowess.skills.parse import MAX_DESCRIPTION
-from prowess.workshop.edit import Replace, described, edited, kept_parts
+from prowess.workshop.edit import Replace, edit_parts, make_edit, redescribe
 from prowess.workshop.proposal import payload_hash
 
 WRITTEN = [
@@ -34,7 +34,7 @@ def test_the_description_changes_however_it_was_written(line: str, newline: str)
     )
     page = before.replace("\n", newline).encode()
 
-    found = described(page, 'New "words": yes')
+    found = redescribe(page, 'New "words": yes')
 
     assert _said(found) == 'New "words": yes'
     after = found.decode().replace(newline, "\n")
@@ -43,7 +43,7 @@ def test_the_description_changes_however_it_was_written(line: str, newline: str)
 
 
 def test_a_skill_without_one_gets_it() -> None:
-    found = described(b"---\nname: alpha\n---\n\ndescription: no frontmatter\n", "New.")
+    found = redescribe(b"---\nname: alpha\n---\n\ndescription: no frontmatter\n", "New.")
 
     assert found == b'---\ndescription: "New."\nname: alpha\n---\n\ndescription: no frontmatter\n'
 
@@ -59,7 +59,7 @@ def test_a_skill_without_one_gets_it() -> None:
 )
 def test_what_cannot_be_changed_safely_is_left_to_a_person(page: bytes) -> None:
     with pytest.raises(ProposalInputError, match="by hand") as refused:
-        described(page, "New.")
+        redescribe(page, "New.")
 
     assert refused.value.field == "description"
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_changed_safely_is_left_to_a_person(page: bytes) -> None:
 @pytest.mark.parametrize("text", ["", "  ", "x" * (MAX_DESCRIPTION + 1), "half \ud800"])
 def test_what_is_no_description_is_refused(text: str) -> None:
     with pytest.raises(ProposalInputError):
-        described(b"---\nname: alpha\ndescription: Old.\n---\n\nBody\n", text)
+        redescribe(b"---\nname: alpha\ndescription: Old.\n---\n\nBody\n", text)
 
 
 @settings(max_examples=50, deadline=None)
@@ -76,7 +76,7 @@ def test_any_words_can_be_said_and_the_rest_stays(words: str) -> None:
     page = b"---\nname: alpha\ndescription: Old.\nlicense: MIT\n---\n\n# A\n"
 
     try:
-        found = described(page, words)
+        found = redescribe(page, words)
     except ProposalInputError:
         return
 
@@ -87,13 +87,13 @@ def test_any_words_can_be_said_and_the_rest_stays(words: str) -> None:
 def test_a_replacement_without_a_description_is_kept_and_known_as_ever() -> None:
     plain, more = (Replace(old_text="a", new_text="b", description=text) for text in ("", "New."))
 
-    assert kept_parts(plain) == {"old_text": "a", "new_text": "b", "kind": "replace"}
+    assert edit_parts(plain) == {"old_text": "a", "new_text": "b", "kind": "replace"}
     assert payload_hash("alpha", plain, {}) != payload_hash("alpha", more, {})
 
 
 def test_a_replacement_with_a_description_changes_both() -> None:
     page = b"---\nname: alpha\ndescription: Old.\n---\n\nOne.\n"
 
-    found = edited("alpha", page, Replace(old_text="One.", new_text="Two.", description="New."))
+    found = make_edit("alpha", page, Replace(old_text="One.", new_text="Two.", description="New."))
 
     assert found == b'---\nname: alpha\ndescription: "New."\n---\n\nTwo.\n'

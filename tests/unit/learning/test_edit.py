@@ -17,12 +17,12 @@ from prowess.workshop.edit import (
     Append,
     Create,
     Replace,
-    appended,
-    edited,
+    append_text,
     is_ours,
-    merged,
+    make_edit,
+    merge_text,
     new_skill,
-    replaced,
+    replace_text,
 )
 
 FRONT = "---\nname: notes\ndescription: 'Takes: notes'   # by hand\nlicense: MIT\n---\n"
@@ -46,7 +46,7 @@ def is_workflow(part: Section) -> bool:
 
 
 def grown(page: str, section: str, body: str) -> str:
-    return appended(page.encode(), section, body).decode()
+    return append_text(page.encode(), section, body).decode()
 
 
 def test_text_goes_to_the_end_of_its_section() -> None:
@@ -124,13 +124,13 @@ def test_line_ends_follow_those_of_the_file(end: str) -> None:
 def test_a_mark_of_the_encoding_stays() -> None:
     content = b"\xef\xbb\xbf" + PAGE.encode()
 
-    assert appended(content, "Workflow", "- Three.").startswith(b"\xef\xbb\xbf---")
+    assert append_text(content, "Workflow", "- Three.").startswith(b"\xef\xbb\xbf---")
 
 
 @pytest.mark.parametrize("body", ["$1 $& \\1 \\g<0> \\n", "%s {0} {x}", "a\\"])
 def test_text_is_literal(body: str) -> None:
     assert f"\n{body}\n" in grown(PAGE, "Workflow", body)
-    assert f"\n{body}\n" in replaced(PAGE.encode(), "None.", body).decode()
+    assert f"\n{body}\n" in replace_text(PAGE.encode(), "None.", body).decode()
 
 
 @pytest.mark.parametrize("body", ["```\nls", "<!-- hidden", "~~~~\n```"])
@@ -150,7 +150,7 @@ def test_a_page_without_readable_frontmatter_is_not_edited() -> None:
     with pytest.raises(ProposalInputError, match="repair"):
         grown("---\nname: x\n## Workflow\n", "Workflow", "- One.")
     with pytest.raises(ProposalInputError, match="UTF-8"):
-        appended(b"\xff## Workflow\n", "Workflow", "- One.")
+        append_text(b"\xff## Workflow\n", "Workflow", "- One.")
 
 
 LINES = st.sampled_from(
@@ -193,7 +193,7 @@ def test_a_replace_changes_the_first_match_of_the_body_and_nothing_else(
     body = "\n".join([*lines, "behind"])
 
     try:
-        result = replaced((FRONT + body).encode(), old, new).decode()
+        result = replace_text((FRONT + body).encode(), old, new).decode()
     except ProposalInputError:
         return
 
@@ -206,26 +206,26 @@ def test_a_replace_changes_the_first_match_of_the_body_and_nothing_else(
 def test_only_the_first_match_is_replaced() -> None:
     page = FRONT + "a b a b\n"
 
-    assert replaced(page.encode(), "b", "c") == (FRONT + "a c a b\n").encode()
+    assert replace_text(page.encode(), "b", "c") == (FRONT + "a c a b\n").encode()
 
 
 @pytest.mark.parametrize("old", ["license: MIT", "notes\ndescription", "not there", "  "])
 def test_the_frontmatter_is_not_searched(old: str) -> None:
     with pytest.raises(ProposalInputError, match=r"^oldText not found$"):
-        replaced(PAGE.encode(), old, "x")
+        replace_text(PAGE.encode(), old, "x")
 
 
 def test_text_over_several_lines_is_found_in_a_file_with_other_line_ends() -> None:
     page = PAGE.replace("\n", "\r\n")
 
-    result = replaced(page.encode(), "- One.\n- Two.", "- 1\n- 2").decode()
+    result = replace_text(page.encode(), "- One.\n- Two.", "- 1\n- 2").decode()
 
     assert result == page.replace("- One.\r\n- Two.", "- 1\r\n- 2")
 
 
 def test_a_replace_cannot_smuggle_frontmatter_in() -> None:
     with pytest.raises(ProposalInputError, match="frontmatter"):
-        replaced(b"Intro.\n", "Intro.", "---\nname: x\ndescription: y\n---\n")
+        replace_text(b"Intro.\n", "Intro.", "---\nname: x\ndescription: y\n---\n")
 
 
 def test_a_new_skill_is_one_of_the_standard_and_says_who_wrote_it() -> None:
@@ -288,23 +288,23 @@ def test_a_skill_that_would_not_load_is_refused(description: str, body: str, sai
 def test_a_create_on_a_skill_that_exists_goes_section_by_section() -> None:
     body = "# Notes\n\nSay hello.\n\n## Workflow\n\n- Two.\n- Three.\n\n## Pitfalls\n\n- Four.\n"
 
-    result = merged(PAGE.encode(), body).decode()
+    result = merge_text(PAGE.encode(), body).decode()
 
     assert result == PAGE.replace("- Two.\n", "- Two.\n\nSay hello.\n\n- Three.\n").replace(
         "None.\n", "None.\n\n- Four.\n"
     )
-    assert merged(result.encode(), body).decode() == result
+    assert merge_text(result.encode(), body).decode() == result
 
 
 def test_each_kind_of_edit_knows_what_to_do_where_there_is_no_skill() -> None:
-    made = edited("notes", None, Create(description="d", body="b"))
-    grew = edited("notes", None, Append(section="Steps", body="- One."), "My Notes")
+    made = make_edit("notes", None, Create(description="d", body="b"))
+    grew = make_edit("notes", None, Append(section="Steps", body="- One."), "My Notes")
 
     assert made.endswith(b"\n\nb\n")
     assert grew.endswith(b"\n\n# Notes\n\n## Steps\n\n- One.\n")
     assert skill_of(grew).description == "My Notes"
     with pytest.raises(ProposalNotFoundError, match=r"^skill does not exist: notes$"):
-        edited("notes", None, Replace(old_text="a", new_text="b"))
+        make_edit("notes", None, Replace(old_text="a", new_text="b"))
 
 
 @each_row(
@@ -323,9 +323,9 @@ def test_code_and_comments_that_never_end_are_refused(body: str) -> None:
 
     makers = (
         partial(new_skill, "notes", "d", body),
-        partial(appended, page, "Workflow", body),
-        partial(merged, page, body),
-        partial(replaced, page, "- One.", body),
+        partial(append_text, page, "Workflow", body),
+        partial(merge_text, page, body),
+        partial(replace_text, page, "- One.", body),
     )
     for make in makers:
         with pytest.raises(ProposalInputError, match="leaves code or a comment open: close it"):
@@ -336,7 +336,7 @@ def test_code_and_comments_that_never_end_are_refused(body: str) -> None:
     "body", ["```\nx\n```", "~~~~ py\nx\n~~~~~", "<!-- a -->", "- Write `<!--` first.", "    <!--"]
 )
 def test_code_and_comments_that_end_are_taken(body: str) -> None:
-    assert appended(new_skill("notes", "d", "- One."), "Workflow", f"Do:\n\n{body}")
+    assert append_text(new_skill("notes", "d", "- One."), "Workflow", f"Do:\n\n{body}")
 
 
 @each_row("name", ["no", "on", "off", "2001-01-01", "0x10", "1_000", "null", "true"])

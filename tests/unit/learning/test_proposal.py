@@ -12,7 +12,7 @@ from prowess.workshop.proposal import (
     State,
     change_hash,
     duplicate_of,
-    pruned,
+    prune,
     result_of,
 )
 
@@ -101,7 +101,7 @@ def test_the_newest_of_several_in_one_state_is_the_duplicate() -> None:
 def test_the_oldest_of_a_state_go_first_and_the_order_of_the_rest_stays() -> None:
     records = [record(number, State.PENDING) for number in (3, 1, 2)]
 
-    result = pruned(records, {State.PENDING: 1})
+    result = prune(records, {State.PENDING: 1})
 
     assert [kept.id for kept in result.kept] == ["p003"]
     assert [gone.id for gone in result.dropped] == ["p001", "p002"]
@@ -110,7 +110,7 @@ def test_the_oldest_of_a_state_go_first_and_the_order_of_the_rest_stays() -> Non
 def test_a_state_without_a_cap_is_kept_whole() -> None:
     records = [record(number, State.APPLIED) for number in range(9)]
 
-    assert pruned(records, {State.PENDING: 0}).kept == tuple(records)
+    assert prune(records, {State.PENDING: 0}).kept == tuple(records)
 
 
 def test_every_state_has_a_cap_of_its_own() -> None:
@@ -121,7 +121,7 @@ def test_every_state_has_a_cap_of_its_own() -> None:
 def test_pruning_one_state_never_touches_another(states: list[State], cap: int) -> None:
     records = [record(number, state) for number, state in enumerate(states)]
 
-    result = pruned(records, dict.fromkeys(State, cap))
+    result = prune(records, dict.fromkeys(State, cap))
 
     assert sorted((*result.kept, *result.dropped), key=lambda r: r.id) == records
     for state in State:

@@ -5,9 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.errors import ProposalInputError
-from prowess.workshop.edit import appended, new_skill
+from prowess.workshop.edit import append_text, new_skill
 from prowess.workshop.proposal import Similar
-from prowess.workshop.similar import SAME, Neighbour, as_addition, nearest, same, shares_subject
+from prowess.workshop.similar import (
+    SAME,
+    Neighbour,
+    as_addition,
+    find_nearest,
+    find_same,
+    shares_subject,
+)
 
 STEPS = """# Migrations
 
@@ -32,10 +39,10 @@ def new(description: str, body: str = "- Else.", name: str = "new") -> Neighbour
 def test_a_copy_is_known_by_its_words_without_any_router() -> None:
     quiet = Neighbour(name="m", description="x", body=STEPS)
 
-    (found,) = nearest(new("Another thing.", f"{STEPS}\n- One more line."), [quiet])
+    (found,) = find_nearest(new("Another thing.", f"{STEPS}\n- One more line."), [quiet])
 
     assert found.score >= SAME
-    assert same([found]) == found
+    assert find_same([found]) == found
 
 
 def test_the_same_subject_counts_where_router_and_words_agree() -> None:
@@ -44,8 +51,8 @@ def test_the_same_subject_counts_where_router_and_words_agree() -> None:
 
     assert shares_subject(subject, [KNOWN])
     assert not shares_subject(new("Water the plants."), [KNOWN])
-    assert same(nearest(subject, [KNOWN])) is not None
-    assert same(nearest(subject, [without])) is None
+    assert find_same(find_nearest(subject, [KNOWN])) is not None
+    assert find_same(find_nearest(subject, [without])) is None
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,7 @@ def test_the_same_subject_counts_where_router_and_words_agree() -> None:
     ["Back up a SQL database. Use before maintenance.", "Write a haiku.", ""],
 )
 def test_a_neighbour_of_the_subject_is_not_the_same(description: str) -> None:
-    assert same(nearest(new(description), [KNOWN])) is None
+    assert find_same(find_nearest(new(description), [KNOWN])) is None
 
 
 def test_the_nearest_of_many_come_first_and_only_some_are_named() -> None:
@@ -62,10 +69,10 @@ def test_the_nearest_of_many_come_first_and_only_some_are_named() -> None:
         for number in range(200)
     ]
 
-    found = nearest(new(KNOWN.description, STEPS), [*others, KNOWN])
+    found = find_nearest(new(KNOWN.description, STEPS), [*others, KNOWN])
 
     assert found == (Similar("database-migrations", 1.0),)
-    assert len(nearest(new("Water the plants.", "- 1"), others)) == 3
+    assert len(find_nearest(new("Water the plants.", "- 1"), others)) == 3
 
 
 def test_an_addition_has_no_title_no_heading_of_its_own_and_nothing_twice() -> None:
@@ -87,7 +94,7 @@ def test_what_is_all_known_leaves_nothing() -> None:
 def test_scores_are_between_zero_and_one_for_any_text(one: str, other: str) -> None:
     known = Neighbour(name="a", description=other, body=one, score=1.0)
 
-    found = nearest(new(one, other), [known])
+    found = find_nearest(new(one, other), [known])
 
     assert all(0 <= each.score <= 1 for each in found)
 
@@ -96,7 +103,7 @@ def test_scores_are_between_zero_and_one_for_any_text(one: str, other: str) -> N
 def test_a_text_is_wholly_like_itself(text: str) -> None:
     itself = new(f"{STEPS} {text}", text)
 
-    assert same(nearest(itself, [itself])) is not None
+    assert find_same(find_nearest(itself, [itself])) is not None
 
 
 @given(st.text(alphabet="ab#-\n `*1.", max_size=80))
@@ -107,7 +114,7 @@ def test_an_addition_never_touches_the_page_it_is_for(body: str) -> None:
         return
 
     try:
-        result = appended(page, "Workflow", added)
+        result = append_text(page, "Workflow", added)
     except ProposalInputError:
         return
 

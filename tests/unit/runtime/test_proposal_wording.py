@@ -7,7 +7,7 @@ from tests.rows import each_row
 
 from prowess.errors import ProposalInputError
 from prowess.runtime.workshop.drafts import Wording, WordingPart, reword, wording_of
-from prowess.workshop.edit import Append, Create, Edit, Replace, edited
+from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
 from prowess.workshop.proposal import Change, Proposal, Source, State
 
 HEAD = b"---\nname: packing\ndescription: Packs boxes.\nlicense: MIT\n---\n"
@@ -21,7 +21,7 @@ WHOLE = "---\nname: packing\ndescription: {}\n---\n\n# Packing\n\n- Sent whole.\
 
 
 def _proposal(edit: Edit | None, page: bytes | None) -> Proposal:
-    new = b"" if edit is None else edited("packing", page, edit, "A lesson")
+    new = b"" if edit is None else make_edit("packing", page, edit, "A lesson")
     return Proposal(
         id="p", revision="r", state=State.PENDING, created_at=0.0, workspace="/work",
         title="A lesson", source=Source.CLI, change=Change("packing", {"SKILL.md": new}), edit=edit,
@@ -82,14 +82,14 @@ def test_the_words_that_are_shown_lead_back_to_the_same_file(
 
     again = reword(edit, page, text=shown.text)
 
-    assert edited("packing", page, again) == edited("packing", page, edit)
+    assert make_edit("packing", page, again) == make_edit("packing", page, edit)
 
 
 @pytest.mark.parametrize("edit", [ADD, PHRASE, ALL])
 def test_a_whole_file_replaces_the_body_and_keeps_the_head(edit: Edit) -> None:
     found = reword(edit, PAGE, text=WHOLE.format("Packs boxes."))
 
-    page = edited("packing", PAGE, found)
+    page = make_edit("packing", PAGE, found)
 
     assert page == HEAD + b"# Packing\n\n- Sent whole.\n"
 
@@ -100,7 +100,7 @@ def test_the_description_of_a_whole_file_is_not_lost(edit: Edit) -> None:
 
     found = reword(edit, page, text=WHOLE.format("Packs them well."))
 
-    text = edited("packing", page, found).decode()
+    text = make_edit("packing", page, found).decode()
     assert "Packs them well." in text
     assert text.count("---\n") == 2
 
@@ -146,4 +146,4 @@ def test_a_file_with_other_line_ends_is_replaced_whole_all_the_same() -> None:
 
     found = reword(ADD, page, text=WHOLE.format("Packs boxes."))
 
-    assert edited("packing", page, found).endswith(b"---\r\n# Packing\r\n\r\n- Sent whole.\r\n")
+    assert make_edit("packing", page, found).endswith(b"---\r\n# Packing\r\n\r\n- Sent whole.\r\n")

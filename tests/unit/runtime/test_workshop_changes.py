@@ -19,7 +19,7 @@ from prowess.errors import (
 from prowess.runtime.workshop.ports import History
 from prowess.settings import ApprovalPolicy
 from prowess.workshop.edit import Append, Create, Replace
-from prowess.workshop.proposal import Begun, EventKind, Proposal, Similar, State, targets
+from prowess.workshop.proposal import Begun, EventKind, Proposal, Similar, State, digest_files
 
 RELEASE = "Write release notes from merged pull requests. Use when a version is shipped."
 STEPS = """# Release notes
@@ -364,7 +364,7 @@ def cut_off(world: World, found: Proposal, kind: EventKind = EventKind.APPLIED) 
     world.store.begin(
         Begun(
             workspace=WORKSPACE, proposal_id=found.id, skill="notes", kind=kind,
-            revision=found.revision, at=0.0, target=targets(files),
+            revision=found.revision, at=0.0, target=digest_files(files),
         )
     )  # fmt: skip
 

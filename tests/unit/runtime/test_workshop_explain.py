@@ -8,9 +8,9 @@ from prowess.runtime.workshop.explain import (
     Situation,
     SymptomAnswer,
     Visibility,
-    answers,
-    switched_off,
-    to_next_review,
+    describe_next_review,
+    explain_off,
+    explain_symptoms,
 )
 from prowess.runtime.workshop.review import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
@@ -21,7 +21,7 @@ WELL = Situation(settings=ON, counts={})
 
 
 def _answer(seen: Situation, word: str) -> SymptomAnswer:
-    (found,) = (one for one in answers(seen) if word in one.symptom)
+    (found,) = (one for one in explain_symptoms(seen) if word in one.symptom)
     return found
 
 
@@ -33,7 +33,7 @@ def _pruned(skill: str) -> Event:
 
 
 def test_a_workshop_in_which_nothing_happened_yet_has_no_symptom() -> None:
-    found = answers(WELL)
+    found = explain_symptoms(WELL)
 
     assert len(found) == 7
     assert all(one.fine for one in found)
@@ -49,13 +49,13 @@ def test_whatever_is_not_fine_says_what_to_do(mode: ReviewMode, *, captures: boo
         Situation(settings=replace(settings, selected=False), counts={}),
         Situation(settings=replace(settings, enabled=False), counts={}, no_reviewer="none"),
     ):
-        assert all(one.fine or one.advice for one in answers(seen))
+        assert all(one.fine or one.advice for one in explain_symptoms(seen))
 
 
 def test_the_switch_that_is_off_is_named() -> None:
-    assert switched_off(ON) == ""
-    assert "entries.skill-workshop.enabled" in switched_off(WorkshopSettings())
-    assert "config.enabled" in switched_off(replace(ON, enabled=False))
+    assert explain_off(ON) == ""
+    assert "entries.skill-workshop.enabled" in explain_off(WorkshopSettings())
+    assert "config.enabled" in explain_off(replace(ON, enabled=False))
 
 
 def test_how_far_the_next_review_is_follows_the_counters() -> None:
@@ -63,9 +63,9 @@ def test_how_far_the_next_review_is_follows_the_counters() -> None:
     failed = replace(WELL, counters=Counters(turns=20, failures=2))
     unwanted = replace(WELL, settings=replace(ON, review_mode=ReviewMode.HEURISTIC))
 
-    assert to_next_review(counted) == "3 of 15 turns, 5 of 8 tool calls"
-    assert "failed 2 times" in to_next_review(failed)
-    assert "reviewMode is heuristic" in to_next_review(unwanted)
+    assert describe_next_review(counted) == "3 of 15 turns, 5 of 8 tool calls"
+    assert "failed 2 times" in describe_next_review(failed)
+    assert "reviewMode is heuristic" in describe_next_review(unwanted)
 
 
 def test_the_last_words_of_the_reviewer_are_repeated() -> None:

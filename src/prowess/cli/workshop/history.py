@@ -9,7 +9,7 @@ from prowess.cli.options import common
 from prowess.cli.render import Cell, Column, print_json, print_table, print_text
 from prowess.cli.workshop.proposals import (
     FAILED,
-    confirmed,
+    confirm,
     find_proposal,
     need_answer,
     next_steps,
@@ -140,7 +140,7 @@ def rollback_command(
         found = _applied(service, word, agent or "")
         question = f"Take back {found.title!r} ({found.id}) from {found.skill}?"
         service.require_enabled()
-        if not confirmed(question, yes=yes):
+        if not confirm(question, yes=yes):
             print_text("Nothing was written.")
             return FAILED
         seen = revision or found.revision

@@ -78,7 +78,7 @@ def find_proposal(service: "WorkshopService", word: str, agent: str | None) -> P
     raise ProposalNotFoundError(f"proposal not found: {word}; {hint}")
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
+def confirm(question: str, *, yes: bool) -> bool:
     """Ask once; `--yes` is an answer."""
     return yes or click.confirm(question, err=True)
 

@@ -1,11 +1,7 @@
-"""`workshop suggest`, `revise` and `tool`: proposals by hand, and the agent's tool as a program.
-
-One proposal for a person who must decide: what it changes, why, and what the scanner says.
+"""`workshop list`, `show`, `suggest`, `apply`, `reject`, `revise` and `tool`: proposals, by hand.
 
 What is shown must be what would be written. So nothing is cleaned away from the difference: what
 cannot be seen is spelled out, and a secret-looking text would not have been stored at all.
-
-`workshop list`, `show`, `apply` and `reject`: what was proposed, for the one who decides.
 """
 
 import json
@@ -22,7 +18,7 @@ from prowess.cli.scan.report import around
 from prowess.cli.workshop.proposals import (
     FAILED,
     STYLES,
-    confirmed,
+    confirm,
     find_proposal,
     identified,
     need_answer,
@@ -428,7 +424,7 @@ def apply_command(
             service.require_enabled()
             print_findings(found)
             print_diff(found)
-            if not confirmed(f"Write this to {found.skill}?", yes=yes):
+            if not confirm(f"Write this to {found.skill}?", yes=yes):
                 print_text("Nothing was written.")
                 return FAILED
         done = service.apply(found.id, revision=revision or found.revision, agent_id=agent or "")

@@ -1,7 +1,4 @@
-"""`workshop status`: what waits, how it is set, how far the next review is, and what is wrong.
-
-`workshop enable` and `disable`: the entry of the config, with a profile or as it is.
-"""
+"""`workshop status`, `enable` and `disable`: what waits, how it is set, and what seems wrong."""
 
 import json
 from collections.abc import Sequence
@@ -19,9 +16,9 @@ from prowess.runtime.workshop.explain import (
     Situation,
     SymptomAnswer,
     Visibility,
-    answers,
-    switched_off,
-    to_next_review,
+    describe_next_review,
+    explain_off,
+    explain_symptoms,
 )
 from prowess.settings import SettingProblem, WorkshopSettings
 from prowess.wire import workshop as wire_workshop
@@ -50,7 +47,7 @@ def status_command(
     """
     with open_runtime(workspace) as runtime:
         seen = _situation(runtime, agent or "", explain=explain)
-        found = answers(seen) if explain else ()
+        found = explain_symptoms(seen) if explain else ()
         if as_json:
             folder = runtime.skills.workspace(agent).folder
             counts = {state.value: seen.counts.get(state, 0) for state in State}
@@ -132,7 +129,7 @@ def _problems(runtime: Runtime) -> list[SettingProblem]:
 
 def _print_status(seen: Situation) -> None:
     settings = seen.settings
-    off = switched_off(settings)
+    off = explain_off(settings)
     if off:
         print_text(f"The workshop is off: {off}. `prowess workshop enable` switches it on.", "red")
     else:
@@ -145,7 +142,7 @@ def _print_status(seen: Situation) -> None:
     for name, value in wire_workshop.workshop_status(seen)["settings"].items():
         word = str(value).lower() if isinstance(value, bool) else str(value)
         print_text(f"  {name:<20}{word}")
-    print_text(f"Next review: {to_next_review(seen)}.")
+    print_text(f"Next review: {describe_next_review(seen)}.")
     pending = seen.counts.get(State.PENDING, 0)
     if pending:
         print_text("`prowess workshop list` shows what waits for you.", "dim")

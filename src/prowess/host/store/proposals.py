@@ -20,7 +20,7 @@ from prowess.errors import StoreError
 from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.workshop.ports import EVERYTHING
 from prowess.safety.model import Confidence, Finding, Level
-from prowess.workshop.edit import Append, Create, Edit, Replace, kept_parts
+from prowess.workshop.edit import Append, Create, Edit, Replace, edit_parts
 from prowess.workshop.proposal import (
     ITSELF,
     LESSON,
@@ -67,7 +67,7 @@ def columns_of(proposal: Proposal) -> dict[str, object]:
     rest = {key: getattr(proposal, name) for key, name in (_KEYS | _LATER_KEYS).items()}
     rest |= {
         "source": proposal.source.value,
-        "edit": None if proposal.edit is None else kept_parts(proposal.edit),
+        "edit": None if proposal.edit is None else edit_parts(proposal.edit),
         "findings": [asdict(finding) for finding in proposal.findings],
         "evidence": [asdict(one) for one in proposal.evidence],
         "similar": [asdict(one) for one in proposal.similar],

@@ -54,9 +54,9 @@ from prowess.workshop.proposal import (
     Proposal,
     State,
     change_hash,
+    digest_files,
     may_become,
     result_of,
-    targets,
 )
 
 log = logging.getLogger("prowess.workshop")
@@ -295,7 +295,7 @@ class ProposalWrites:
             kind=kind,
             revision=proposal.revision,
             at=self._ports.now(),
-            target=targets(files),
+            target=digest_files(files),
         )
         self._ports.store.begin(begun)
 

@@ -19,7 +19,7 @@ from prowess.safety.paths import PathRefused, check_all, shown, support_file
 from prowess.secrets.credentials import refuse_known_secrets, refuse_secrets
 from prowess.skills import frontmatter
 from prowess.skills.frontmatter import FieldReader
-from prowess.workshop.edit import Append, Create, Edit, Replace, edited
+from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
 from prowess.workshop.proposal import (
     Change,
     Evidence,
@@ -154,7 +154,7 @@ def plan(
     refuse_secrets(_texts(draft))
     files = dict(draft.files)
     if draft.edit is not None:
-        files[SKILL_FILE] = edited(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
+        files[SKILL_FILE] = make_edit(draft.skill, current.get(SKILL_FILE), draft.edit, draft.title)
     _check_sizes(files, max_bytes)
     news = {path: body for path, body in files.items() if current.get(path) != body}
     if not news:

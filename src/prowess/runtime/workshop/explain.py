@@ -63,19 +63,19 @@ class SymptomAnswer:
     advice: str = ""
 
 
-def answers(seen: Situation) -> tuple[SymptomAnswer, ...]:
+def explain_symptoms(seen: Situation) -> tuple[SymptomAnswer, ...]:
     """Return an answer to each known symptom, in the order in which they should be looked at."""
     return tuple(replace(explain(seen), symptom=symptom) for symptom, explain in _SYMPTOMS.items())
 
 
-def switched_off(settings: WorkshopSettings) -> str:
+def explain_off(settings: WorkshopSettings) -> str:
     """Say which switch is off; nothing where the workshop is on."""
     if not settings.selected:
         return f"{ENTRY}.enabled is not true"
     return "" if settings.enabled else f"{ENTRY}.config.enabled is false"
 
 
-def to_next_review(seen: Situation) -> str:
+def describe_next_review(seen: Situation) -> str:
     """Say how far it is to the next review, or why there is none."""
     settings, counters = seen.settings, seen.counters
     if settings.review_mode not in _BY_MODEL:
@@ -97,7 +97,7 @@ def _wrong(finding: str, advice: str) -> SymptomAnswer:
 
 
 def _explain_unavailable(seen: Situation) -> SymptomAnswer:
-    off = switched_off(seen.settings)
+    off = explain_off(seen.settings)
     if off:
         return _wrong(f"{off}.", _ENABLE)
     return _fine(
@@ -107,7 +107,7 @@ def _explain_unavailable(seen: Situation) -> SymptomAnswer:
 
 def _explain_nothing_automatic(seen: Situation) -> SymptomAnswer:
     settings = seen.settings
-    off = switched_off(settings)
+    off = explain_off(settings)
     if off:
         return _wrong(f"{off}.", _ENABLE)
     causes = [] if settings.auto_capture else ["autoCapture is false"]
@@ -115,8 +115,9 @@ def _explain_nothing_automatic(seen: Situation) -> SymptomAnswer:
     if causes:
         advice = "Run `prowess workshop enable --profile review-first` (or low-cost: no model)."
         return _wrong(f"{' and '.join(causes)}.", advice)
+    finding = f"autoCapture is true, reviewMode is {settings.review_mode.value}"
     return _fine(
-        f"autoCapture is true, reviewMode is {settings.review_mode.value}; {to_next_review(seen)}.",
+        f"{finding}; {describe_next_review(seen)}.",
         "A correction by phrase needs no threshold; a review comes when one is reached.",
     )
 
@@ -146,11 +147,13 @@ def _explain_review(seen: Situation) -> SymptomAnswer:
         return _wrong(seen.no_reviewer, advice)
     if seen.counters.failures:
         advice = f"Raise reviewTimeoutMs ({settings.review_timeout_ms}) if it took too long."
-        return _wrong(f"{to_next_review(seen)}; {seen.review_note or 'the log says why'}.", advice)
+        return _wrong(
+            f"{describe_next_review(seen)}; {seen.review_note or 'the log says why'}.", advice
+        )
     before = "a review was made" if seen.counters.last_review_at else "no review was made yet"
     note = f"; it said last: {seen.review_note}" if seen.review_note else ""
     advice = "`reviewer found no update` means that it saw nothing worth keeping."
-    return _fine(f"{before}{note}; {to_next_review(seen)}.", advice)
+    return _fine(f"{before}{note}; {describe_next_review(seen)}.", advice)
 
 
 def _name_modes(settings: WorkshopSettings) -> str:

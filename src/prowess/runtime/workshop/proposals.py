@@ -60,8 +60,8 @@ from prowess.workshop.proposal import (
 from prowess.workshop.similar import (
     Neighbour,
     as_addition,
-    nearest,
-    same,
+    find_nearest,
+    find_same,
     says_nearly,
     shares_subject,
 )
@@ -579,13 +579,13 @@ class Proposals:
         if shares_subject(new, others):
             scores = self._ports.scores(f"{draft.title}. {about}", agent_id)
             others = [replace(other, score=scores.get(other.name, 0.0)) for other in others]
-        return nearest(new, others)
+        return find_nearest(new, others)
 
     def _append_instead(
         self, workspace: str, draft: Draft, similar: tuple[Similar, ...]
     ) -> Draft | None:
         """Return a draft for the skill that says the same already, if one clearly does."""
-        other = same(similar) if similar and not draft.overrule else None
+        other = find_same(similar) if similar and not draft.overrule else None
         if other is None or not isinstance(draft.edit, Create):
             return None
         current = self.current(workspace, other.skill)
