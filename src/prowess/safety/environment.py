@@ -43,7 +43,7 @@ def read_groups() -> tuple[VariableGroup, ...]:
             keys=read_words(row.get("keys", "")),
             prefixes=tuple(row.get("prefixes", "").split()),
         )
-        for name, row in read_table("safety/environment.toml").items()
+        for name, row in read_table("safety/tables/environment.toml").items()
     )
 
 

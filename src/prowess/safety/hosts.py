@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from prowess.data import read_table, read_words
 
-_FILE = "safety/hosts.toml"
+_FILE = "safety/tables/hosts.toml"
 _MAX_TEXT = 4096
 # An address inside a text; quotes, brackets and spaces end it.
 _URL = re.compile(

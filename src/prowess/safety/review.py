@@ -31,7 +31,7 @@ from prowess.safety.model import (
 from prowess.safety.rules.table import read_rules
 from prowess.secrets.formats import mask
 
-_FILE = "safety/review.toml"
+_FILE = "safety/tables/review.toml"
 MOST_BYTES = 24 * 1024
 SHORTEST_NONCE = 16
 

@@ -22,7 +22,7 @@ _ONE_LETTER = re.compile(r"\[([\w.])\]")
 @cache
 def _read_patterns(group: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return what each pattern of a group stands for, and the pattern."""
-    rows = read_table("safety/sensitive.toml")[group].items()
+    rows = read_table("safety/tables/sensitive.toml")[group].items()
     flags = 0 if group == "agent" else re.IGNORECASE
     return tuple(
         (what, re.compile(pattern, flags))

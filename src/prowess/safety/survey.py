@@ -61,7 +61,7 @@ _SCRIPT = re.compile(
 @cache
 def _read_languages(group: str) -> dict[str, str]:
     """Return the language that each name of a group stands for."""
-    rows = read_table("safety/languages_by_name.toml")[group].items()
+    rows = read_table("safety/tables/languages_by_name.toml")[group].items()
     return {
         name: language for language, names in rows if language != "reason" for name in names.split()
     }

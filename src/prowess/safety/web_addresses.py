@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from prowess.data import read_table
 
-_FILE = "safety/web_addresses.toml"
+_FILE = "safety/tables/web_addresses.toml"
 MOST_URL_CHARACTERS = 8_192
 _MOST_SHOWN = 200
 _PORTS = {"https": 443, "http": 80}
