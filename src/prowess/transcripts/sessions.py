@@ -152,10 +152,12 @@ class SessionBuilder(EventListener):
         prompt = cut_text(f"/{name} {arguments}".strip(), MOST_WORDS, self.left_out)
         self._begin(_Open(at_ms, prompt, by_hand=name, used={name: None}))
 
+    # What is told and not used here, another listener needs.
     def take_untyped(self, *, is_break: bool = False) -> None:  # noqa: ARG002
         """Count a message that nobody typed."""
         self.left_out[NOT_TYPED] += 1
 
+    # What is told and not used here, another listener needs.
     def take_stop(self, problem: str, *, is_message: bool = False) -> None:  # noqa: ARG002
         """Count a message that only says that something broke off."""
         if is_message:

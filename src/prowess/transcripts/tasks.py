@@ -95,6 +95,7 @@ class TraceBuilder(EventListener):
         """Set the task again; nothing has happened since."""
         self._turns[-1].task = text.strip()
 
+    # What is told and not used here, another listener needs.
     def take_command(self, name: str, arguments: str, at_ms: int) -> None:  # noqa: ARG002
         """Count a command, whose work is no prompt's."""
         self.take_untyped(is_break=True)
@@ -132,12 +133,14 @@ class TraceBuilder(EventListener):
         else:
             self._add(self._turns[-1], name, call.fields, call.returned)
 
+    # What is told and not used here, another listener needs.
     def take_refused_call(self, reason: str, skills: tuple[str, ...]) -> None:  # noqa: ARG002
         """Count a call that is no step; it is no end either."""
         self.left_out[reason] += 1
         if self._turns:
             self._turns[-1].has_ended = False
 
+    # What is told and not used here, another listener needs.
     def take_stop(self, problem: str, *, is_message: bool = False) -> None:  # noqa: ARG002
         """Take that something broke off; what the agent does afterwards takes that back."""
         if self._turns:

@@ -16,12 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
 
+from prowess.data import read_table
+
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
+# The table of what tools are called.
+TOOLS = "transcripts/tools.toml"
 # How much of each text is kept. Nothing that is made from a trace shows more.
 MOST_TASK, MOST_WORDS, MOST_FIELD = 2_000, 4_000, 64_000
 MOST_STEPS = 2_000
@@ -224,31 +229,12 @@ class Deed(StrEnum):
     TOOL = "tool"
 
 
-_DEEDS: Mapping[Deed, tuple[str, ...]] = MappingProxyType(
-    {
-        Deed.GESTURE: ("tap", "tap_element", "swipe", "drag", "long_press_drag"),
-        Deed.TYPE: ("type", "type_text"),
-        Deed.KEY: ("keyevent",),
-        Deed.LAUNCH: ("launch_app",),
-        Deed.WAIT: ("wait", "sleep"),
-        Deed.BATCH: ("batch_actions",),
-        Deed.SHELL: (
-            "bash", "shell", "exec", "exec_command", "shell_command", "local_shell_call",
-            "local_shell", "run_shell_command", "run_terminal_cmd", "run_command", "container.exec",
-        ),
-        Deed.SCRIPT: ("run_script",),
-        Deed.READ: ("read", "read_file", "notebookread", "view", "cat"),
-        Deed.WRITE: ("write", "write_file", "create_file"),
-        Deed.EDIT: ("edit", "multiedit", "replace", "str_replace", "edit_file", "search_replace"),
-        Deed.PATCH: ("apply_patch", "patch"),
-        Deed.ASK: (
-            "request_human_auth", "request_user_decision", "request_user_input",
-            "askuserquestion", "ask_user",
-        ),
-        Deed.FINISH: ("finish",),
-    }
-)  # fmt: skip
-_BY_NAME = MappingProxyType({name: deed for deed, names in _DEEDS.items() for name in names})
+@cache
+def _deeds_by_name() -> Mapping[str, Deed]:
+    deeds = read_table(TOOLS)["deeds"].items()
+    return {name: Deed(deed) for deed, names in deeds for name in names.split()}
+
+
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 _RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-cl", "-euc", "-ec"))
 _WRAPPED = 3
@@ -259,7 +245,7 @@ def find_deed(action: TraceAction, *, on_device: bool) -> Deed:
     name = action.kind.strip().casefold()
     if name == "shell" and on_device:
         return Deed.DEVICE_SHELL
-    return _BY_NAME.get(name, Deed.TOOL)
+    return _deeds_by_name().get(name, Deed.TOOL)
 
 
 def find_command(action: TraceAction) -> str:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from prowess.data import read_word_group
 from prowess.experience.commands import split_line, summarize_command
 from prowess.experience.values import read_ending
 from prowess.transcripts.traces import (
+    TOOLS,
     Deed,
     Json,
     Trace,
@@ -132,16 +134,6 @@ _HOME = re.compile(r"(?<![\w./~-])(?:/home/[\w.-]{1,64}|/Users/[\w.-]{1,64}|/roo
 _DATA_HOME = re.compile(r"(?i)(?<![\w./~-])[A-Z]:\\Users\\[\w.-]{1,64}(?=\\)")
 _MOST_SCALARS, _MOST_BATCH = 12, 20
 
-_NO_MOVE = frozenset(
-    ("todowrite", "todoread", "update_plan", "exitplanmode", "enterplanmode", "taskcreate",
-     "taskupdate", "tasklist", "taskget", "toolsearch", "think", "thinking", "killshell",
-     "killbash", "bashoutput", "taskoutput", "write_stdin", "save_memory")
-)  # fmt: skip
-_LOOK_TOOLS = frozenset(
-    ("glob", "grep", "ls", "list_dir", "list_directory", "search_file_content", "find_files",
-     "websearch", "web_search", "screenshot", "get_screen", "observe", "codebase_search",
-     "file_search", "grep_search", "list_files", "search_files")
-)  # fmt: skip
 _WEIGHTS: Mapping[Deed, float] = MappingProxyType(
     {
         Deed.GESTURE: 1.0, Deed.TYPE: 0.5, Deed.KEY: 0.3, Deed.LAUNCH: 1.0, Deed.WAIT: 0.05,
@@ -262,7 +254,7 @@ def _is_again(last: Move, move: Move) -> bool:
 
 def _moves(step: TraceStep, place: _Place) -> Iterator[Move]:
     deed = find_deed(step.action, on_device=place.on_device)
-    if deed is Deed.FINISH or step.action.kind.casefold() in _NO_MOVE:
+    if deed is Deed.FINISH or step.action.kind.casefold() in read_word_group(TOOLS, "no_moves"):
         return
     if deed is Deed.BATCH and (inner := _batched(step)):
         for one in inner:
@@ -309,8 +301,8 @@ def _is_own_folder(part: str, place: _Place) -> bool:
 def _move(deed: Deed, step: TraceStep, place: _Place) -> Move:
     kind = step.action.kind.casefold()
     path = place.told(find_path(step.action))
-    is_look = deed is Deed.WAIT or kind in _LOOK_TOOLS
-    weight = _LOOK if kind in _LOOK_TOOLS else _WEIGHTS.get(deed, 1.0)
+    is_look = deed is Deed.WAIT or kind in read_word_group(TOOLS, "looks")
+    weight = _LOOK if kind in read_word_group(TOOLS, "looks") else _WEIGHTS.get(deed, 1.0)
     if deed is Deed.GESTURE and not (step.target and step.target.is_known):
         weight = _UNKNOWN_PLACE
     return Move(

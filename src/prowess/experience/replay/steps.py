@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from prowess.data import read_word_group
 from prowess.experience.fingerprint import (
     FIELDS,
     PatchedFile,
@@ -26,7 +27,7 @@ from prowess.experience.redaction import HIDDEN
 from prowess.experience.replay.bash import quote_bash, show_hidden
 from prowess.experience.replay.gate import ReplayGate, question_path
 from prowess.secrets.credentials import STARS
-from prowess.transcripts.traces import MOST_FIELD, Json, TraceAction, find_command, find_path
+from prowess.transcripts.traces import MOST_FIELD, TOOLS, Json, TraceAction, find_command, find_path
 
 MOST_SECRETS = 8
 # A safe word in place of a secret, where only the shape of a command is looked at.
@@ -189,14 +190,6 @@ _SHEBANG = re.compile(r"#![^\n]*")
 _SHELL_SHEBANG = re.compile(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:ba|da|k|z)?sh\b")
 # An edit that takes away so many times what it puts in, and so many characters more, is no edit.
 _MOST_TIMES, _MOST_FEWER = 4, 400
-# Tools that only look something up, or keep the agent's own notes.
-_LOOKUPS = frozenset(
-    ("grep", "glob", "ls", "list_dir", "list_directory", "list_files", "search", "find",
-     "search_file_content", "read_many_files", "todowrite", "todoread", "update_plan", "think",
-     "websearch", "web_search", "webfetch", "web_fetch", "google_web_search", "toolsearch",
-     "bashoutput", "taskoutput", "exitplanmode", "enterplanmode", "memory_search", "memory_get",
-     "runtime_info", "view_image")
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +324,7 @@ def _edited(path: str, edits: Sequence[_Edit], around: StepContext) -> ReplayPar
 def replay_tool(action: TraceAction, around: StepContext) -> ReplayPart:
     """Return what a person has to do, or a look at something, which needs no repeating."""
     kind = action.kind.strip()
-    if kind.casefold() in _LOOKUPS:
+    if kind.casefold() in read_word_group(TOOLS, "lookups"):
         return make_note(f"{kind}: only looked something up; left out")
     around.gate.note_change()
     return leave_to_person(f"{kind or 'a tool'} has no command", _asked(action))
