@@ -22,9 +22,9 @@ from prowess.evaluation.scanning import Label, LabelledSkill, SampleSet
 from prowess.evaluation.scenarios import Broken, Problem, Scenario, read_scenario
 from prowess.evaluation.suites import Problems, Suite, read_suite
 from prowess.host.files.read import Content, is_path, read_bounded
-from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.settings import Limits
 from prowess.skills import frontmatter, notation
+from prowess.skills.model import SKIPPED_FOLDERS
 from prowess.skills.notation import RepeatedKeyError, relax, strict_loads
 from prowess.skills.text import plain_name
 

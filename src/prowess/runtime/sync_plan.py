@@ -12,10 +12,9 @@ from enum import Enum
 from pathlib import PurePath
 
 from prowess.safety.paths import PathRefused, collision_key, segments
+from prowess.skills.model import SKIPPED_FOLDERS
 
 KEPT = ".prowess-kept"
-# A folder of such a name would be there and yet no skill: nobody looks into it.
-_OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _LONGEST_NAME, _LONGEST_SLUG, _HASH_DIGITS = 100, 60, 8
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -171,7 +170,7 @@ def is_folder_name(name: str) -> bool:
         plain = len(segments(name, max_depth=1)) == 1
     except PathRefused:
         return False
-    return plain and not name.startswith(".") and name not in _OVERLOOKED
+    return plain and not name.startswith(".") and name not in SKIPPED_FOLDERS
 
 
 def _number(name: str, taken: Collection[str]) -> str:

@@ -9,12 +9,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from prowess.skills.model import SKIPPED_FOLDERS
+
 MAX_DEPTH = 12
 MAX_PATH_BYTES = 240
 MAX_SEGMENT_BYTES = 255
 SUPPORT_FOLDERS = ("references", "templates", "scripts", "assets")
-# Folders of package managers: what lies in them is not looked at by anybody.
-_OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _MIN_SUPPORT_SEGMENTS = 2
 _MAX_SHOWN = 160
 
@@ -143,7 +143,7 @@ def _check_in_sight(path: str, step: str) -> None:
     plain = unicodedata.normalize("NFKC", step).casefold()
     if plain.startswith("."):
         raise PathRefused(path, "hidden", "has a name that begins with a dot.")
-    if plain in _OVERLOOKED:
+    if plain in SKIPPED_FOLDERS:
         raise PathRefused(path, "overlooked", f"lies in {plain}, which is for packages.")
 
 

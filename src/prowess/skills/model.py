@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 Fields: TypeAlias = Mapping[str, Value]
+# Folders of package managers: nobody looks for skills in them, and no file of a skill lies there.
+SKIPPED_FOLDERS = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 
 
 class Tier(IntEnum):

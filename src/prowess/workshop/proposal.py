@@ -19,6 +19,7 @@ from typing import Generic, TypeAlias, TypeVar
 from prowess.errors import ProposalInputError
 from prowess.safety.model import Finding
 from prowess.secrets.credentials import refuse_secrets
+from prowess.skills.model import SKIPPED_FOLDERS
 from prowess.workshop.edit import Edit, edit_parts
 
 
@@ -294,8 +295,6 @@ _WEIGHT = (State.QUARANTINED, State.REJECTED, State.PENDING, State.APPLIED, Stat
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{1,79}")
 _LONGEST_NAME, _MOST_READ = 80, 400
 _SPARE_NAME = "learned-workflows"
-# Folders in which nobody looks for skills.
-OVERLOOKED = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 
 
 def skill_name(text: str, title: str = "") -> str:
@@ -307,7 +306,7 @@ def skill_name(text: str, title: str = "") -> str:
     """
     refuse_secrets({"skillName": text})
     name = _normal(_unaccented(text))
-    if name in OVERLOOKED:
+    if name in SKIPPED_FOLDERS:
         problem = f'skillName "{name}" names a folder that is passed over: take another'
         raise ProposalInputError(problem, field="skillName")
     if _NAME.fullmatch(name):

@@ -18,10 +18,8 @@ from typing import Any, NamedTuple
 from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.settings import Limits, SpecMode
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Diagnostic, RootKind, Source, Tier
+from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, RootKind, Source, Tier
 
-# Hidden folders are skipped by their dot; these are the vendor and cache folders without one.
-SKIPPED_FOLDERS = frozenset(("node_modules", "venv", "virtualenv", "__pycache__", "site-packages"))
 _STANDALONE_TIERS = frozenset((Tier.BUNDLED, Tier.MANAGED, Tier.WORKSPACE))
 SIDECAR = os.path.join("agents", "openai.yaml")
 _MAX_SIDECAR_BYTES = 64_000

@@ -15,7 +15,6 @@ from prowess.errors import PathError
 from prowess.host.files.read import Content, is_path, read_bounded
 from prowess.host.sources.discovery import (
     SIDECAR,
-    SKIPPED_FOLDERS,
     FolderCache,
     FoundFile,
     RootWalker,
@@ -31,7 +30,7 @@ from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolde
 from prowess.runtime.ports import Scan
 from prowess.settings import Limits, Settings, SpecMode
 from prowess.skills.diagnostics import diagnose
-from prowess.skills.model import Diagnostic, Document, Parsed, Skill, Source, Tier
+from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, Document, Parsed, Skill, Source, Tier
 from prowess.skills.parse import parse
 
 _MAX_FILES = 2_000

@@ -23,14 +23,13 @@ from prowess.host.files.archives import ArchiveLimits, read_archive
 from prowess.host.files.containment import Root
 from prowess.host.files.handles import Folder, is_folder, open_file, open_real, step
 from prowess.host.files.read import is_path, read_handle
-from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.runtime.scan import Target
 from prowess.runtime.sync import SKILL_FILE, CopiedFile, LeftOutFile, SkillCopy
 from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import Handling, LedgerEntry, Profile
 from prowess.safety.paths import PathRefused, collision_key, segments, shown
 from prowess.skills import frontmatter
-from prowess.skills.model import Skill, Tier
+from prowess.skills.model import SKIPPED_FOLDERS, Skill, Tier
 from prowess.skills.text import plain_name
 
 _CHUNK = 1 << 18

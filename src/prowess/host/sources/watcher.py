@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from watchfiles import Change, awatch
 
 from prowess.errors import WatchUnavailableError
-from prowess.host.sources.discovery import SKIPPED_FOLDERS
 from prowess.runtime.ports import WatchTargets
+from prowess.skills.model import SKIPPED_FOLDERS
 
 _BUILD_FOLDERS = frozenset(("build", "dist"))
 _MAX_FOLDERS = 8_192
