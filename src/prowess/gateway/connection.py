@@ -29,9 +29,10 @@ from prowess.gateway.frames import (
 from prowess.gateway.gate import is_loopback
 from prowess.gateway.handshake import Accepted, Doorkeeper, Rejected, Visit
 from prowess.gateway.hub import Hub, Outbox
-from prowess.gateway.limits import CHALLENGE, EVENTS, GatewayOptions, TokenBucket
+from prowess.gateway.limits import EVENTS, GatewayOptions, TokenBucket
 from prowess.gateway.server import take_large_frames
 from prowess.gateway.workers import Lane
+from prowess.wire.handshake import CHALLENGE
 
 CONNECT = "connect"
 NORMAL_CLOSE, POLICY_CLOSE, BROKEN_CLOSE, TOO_LARGE_CLOSE = 1000, 1008, 1011, 1009

@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from prowess.wire.handshake import CHALLENGE
+
 Clock = Callable[[], float]
 
 KIB = 1024
@@ -143,7 +145,6 @@ def _neighbourhood(address: str) -> str:
     return str(parsed)
 
 
-CHALLENGE = "connect.challenge"
 PRESENCE, TICK, SHUTDOWN = "presence", "tick", "shutdown"
 # What `hello-ok` announces; others are sent too, but counted together.
 EVENTS = (
