@@ -1,4 +1,4 @@
-"""What one agent may use, and the block of the system prompt that tells its model, within a budget.
+"""The prompt block within its budget, and the snapshot that the version clock numbers.
 
 Over budget, every identity that fits is kept, descriptions are shortened evenly, and only then are
 skills dropped. Who is dropped first is decided by worth (pinned, then source, then recent use),
