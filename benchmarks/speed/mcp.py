@@ -100,7 +100,7 @@ def measure_answers(
             "resources/read": median_ms(
                 lambda: catalogue.file("skill://skill-00000/SKILL.md"), _REPEAT
             ),
-            "tools/list": median_ms(desk.tools.listed, _REPEAT),
+            "tools/list": median_ms(desk.tools.list_tools, _REPEAT),
             "load_skill": median_ms(
                 lambda: desk.tools.call("load_skill", {"name": "skill-00000"}), _REPEAT
             ),

@@ -23,7 +23,7 @@ from tests.integration.sessions_world import Recorder
 
 from prowess.gateway.server import gateway_server
 from prowess.host.store.usage import SqliteUsage
-from prowess.runtime.usage import UsageLog, Use, names_known
+from prowess.runtime.usage import UsageLog, Use, know_names
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
@@ -277,7 +277,7 @@ def _use(world: StudioWorld, runtime: Runtime) -> None:
     clock = [0]
     log = UsageLog(
         SqliteUsage(str(world.state / USAGE_FILE)),
-        known=names_known(runtime.skills),
+        known=know_names(runtime.skills),
         now_ms=lambda: clock[0],
     )
     start = time.time() - DAYS * _DAY

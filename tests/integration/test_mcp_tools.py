@@ -123,7 +123,7 @@ def test_the_file_of_a_skill_that_changed_since_anybody_looked_is_read_as_it_is(
 ) -> None:
     with opened(world) as runtime:
         service = open_service(runtime, None)
-        service.tools.listed()
+        service.tools.list_tools()
         world.skill("alpha", "Lands rockets.")
         (content,) = service.tools.call(
             "read_skill_file", {"name": "alpha", "path": "SKILL.md"}

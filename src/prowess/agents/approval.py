@@ -46,7 +46,7 @@ class NotShown(ValueError):  # noqa: N818
     """It cannot be shown to a person who must judge it; completes `the command ...`."""
 
 
-def shown_command(command: str) -> str:
+def fold_command(command: str) -> str:
     """Return a command as a person sees it, at most a screenful.
 
     Raises:
@@ -61,7 +61,7 @@ def shown_command(command: str) -> str:
     return folded
 
 
-def shown_change(lines: Iterable[str]) -> str:
+def fold_change(lines: Iterable[str]) -> str:
     """Return the lines of a difference as a person sees them; what cannot be seen is spelled out.
 
     Raises:
@@ -246,7 +246,7 @@ def to_apply(proposal: Proposal, shelf: Shelf) -> ApprovalQuestion:
     Raises:
         NotShown: the change is too long to be judged.
     """
-    shown = shown_change([_head("apply", proposal), *difference(proposal, shelf.live)])
+    shown = fold_change([_head("apply", proposal), *difference(proposal, shelf.live)])
     return ApprovalQuestion(shown=shown, call=_bound("apply", proposal))
 
 
@@ -261,11 +261,11 @@ def to_change(given: Mapping[str, Any], proposal: Proposal, shelf: Shelf) -> App
     if given["action"] == "rollback":
         files = [f"- skills/{proposal.skill}/{path}" for path in proposal.change.files]
         said = "What these files were before it comes back:"
-        shown = shown_change([_head("take back", proposal), said, *files])
+        shown = fold_change([_head("take back", proposal), said, *files])
         return ApprovalQuestion(shown=shown, call=_bound("rollback", proposal))
     texts = {name: str(given[name]) for name in _REVISED if given.get(name)}
     lines = [f"+ {line}" for name in texts for line in f"{name}: {texts[name]}".split("\n")]
-    shown = shown_change([_head("revise", proposal), *lines])
+    shown = fold_change([_head("revise", proposal), *lines])
     return ApprovalQuestion(shown=shown, call={**texts, **_bound("revise", proposal)})
 
 

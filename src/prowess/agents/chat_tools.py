@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from prowess.agents.approval import ApprovalQuestion, NotShown, Shelf, WorkshopCalls, shown_command
+from prowess.agents.approval import ApprovalQuestion, NotShown, Shelf, WorkshopCalls, fold_command
 from prowess.agents.events import ApprovalAsked, Channel, Choice, SkillLoaded, ToolOutput
 from prowess.agents.tools import (
     ChatFiles,
@@ -31,7 +31,7 @@ from prowess.agents.tools import (
 from prowess.agents.toolset import instructions_of, toolset_tool
 from prowess.data import read_table, read_words
 from prowess.errors import ProwessError
-from prowess.runtime.environment import Variables, without
+from prowess.runtime.environment import Variables, drop_variables
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.run import AsyncRun
 from prowess.runtime.skill_tools import (
@@ -65,7 +65,7 @@ def for_commands(
 ) -> Variables:
     """Return the environment of a command: without keys, but for those that skills declare."""
     wanted = {comparable(name) for name in declared}
-    return without(environ, [key for key in keys if comparable(key) not in wanted])
+    return drop_variables(environ, [key for key in keys if comparable(key) not in wanted])
 
 
 _SECONDS = 300.0
@@ -208,7 +208,7 @@ class ChatTools:
         if not command.strip():
             return "Error: the command is empty."
         try:
-            shown = shown_command(command)
+            shown = fold_command(command)
         except NotShown as problem:
             return f"Error: the command {problem}. It did not run."
         question = ApprovalAsked(

@@ -46,14 +46,14 @@ def skill_block(name: str, text: str) -> str:
     return f"<skill_instructions name={quoteattr(name)}>\n{inside}\n</skill_instructions>"
 
 
-def framed(blocks: Sequence[str], words: str) -> str:
+def frame_message(blocks: Sequence[str], words: str) -> str:
     """Return what the model gets: the blocks, then the person's words."""
     if not blocks:
         return words
     return "\n\n".join([*blocks, f"{_OPEN}{words}{_CLOSE}"])
 
 
-def words_of(prompt: str) -> str:
+def extract_words(prompt: str) -> str:
     """Return a person's own words from what the model got."""
     start = prompt.find(_OPEN)
     if start < 0 or not prompt.endswith(_CLOSE):
@@ -82,7 +82,7 @@ class Prepared:
         if self.offered:
             names = ", ".join(one_line(name) for name in self.offered)
             blocks.append(f"Skills that may fit: {names}. Read one with read_skill if it does.")
-        return framed(blocks, self.words)
+        return frame_message(blocks, self.words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

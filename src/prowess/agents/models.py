@@ -29,7 +29,7 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings as RequestSettings
 
-from prowess.agents.conversation import words_of
+from prowess.agents.conversation import extract_words
 from prowess.errors import ModelError
 from prowess.settings import ModelSettings
 
@@ -97,7 +97,7 @@ def last_words(messages: Sequence[ModelMessage]) -> str:
             said = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
             texts = [content for content in said if isinstance(content, str)]
             if texts:
-                return words_of(texts[-1])
+                return extract_words(texts[-1])
     return ""
 
 

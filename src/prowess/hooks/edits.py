@@ -48,7 +48,7 @@ def value_at(document: Any, path: Path) -> Any:  # noqa: ANN401
     return document
 
 
-def applied(document: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:
+def apply_edits(document: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:
     """Return the document that `edits` lead to, one after the other; the given one stays."""
     found: dict[str, Any] = deepcopy(dict(document))
     for edit in edits:

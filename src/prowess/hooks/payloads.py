@@ -275,12 +275,12 @@ def _projects(payload: Payload, harness: Harness, environ: Mapping[str, str]) ->
     return tuple(one for one in named if isinstance(one, str) and len(one) <= _LONGEST_PATH)
 
 
-def packed(incoming: Incoming) -> bytes:
+def pack_call(incoming: Incoming) -> bytes:
     """Return a call as bytes."""
     return json.dumps(asdict(incoming)).encode()
 
 
-def unpacked(raw: bytes) -> Incoming:
+def unpack_call(raw: bytes) -> Incoming:
     """Return the call that `packed` made bytes of.
 
     Raises:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied, value_at
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits, value_at
 
 NAME = "prowess"
 # Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.
@@ -186,7 +186,7 @@ class SettingsTarget:
         )
 
 
-def registering(
+def plan_registration(
     document: Mapping[str, Any], target: SettingsTarget, program: Program
 ) -> list[Edit]:
     """Return what is missing of `target` in a document: nothing where all of it is there.
@@ -203,7 +203,7 @@ def registering(
     return edits
 
 
-def unregistering(
+def plan_removal(
     document: Mapping[str, Any], target: SettingsTarget, program: Program
 ) -> list[Edit]:
     """Return what takes ours out of a document, with what would be left empty.
@@ -214,7 +214,7 @@ def unregistering(
     edits: list[Edit] = []
     # Last first: what comes after a removed item moves up.
     for path in reversed(own_places(document, target, program)):
-        edits.append(Remove(path=emptied(applied(document, edits), path)[-1]))
+        edits.append(Remove(path=emptied(apply_edits(document, edits), path)[-1]))
     return edits
 
 
@@ -258,7 +258,7 @@ def emptied(
     return found[found.index(whole) :] if whole else found
 
 
-def registered(
+def find_registered(
     document: Mapping[str, Any], target: SettingsTarget, program: Program
 ) -> "Registered":
     """Return what of ours a document holds.

@@ -18,7 +18,7 @@ from prowess.mcp.manifest import (
     ServedSkill,
     SkillFacts,
     addressed_name,
-    served,
+    serve_files,
 )
 from prowess.mcp.protocol import SKILL_FILE, Cursors, NotThere, file_uri, parse
 from prowess.runtime.service import SkillsService
@@ -249,7 +249,7 @@ class McpCatalogue:
         return found
 
     def _read(self, skill: Skill) -> ServedSkill | None:
-        return served(skill, self.texts.files(skill))
+        return serve_files(skill, self.texts.files(skill))
 
     def _anew(self, name: str) -> ServedSkill | None:
         """Read a skill whose file changed since anybody looked."""

@@ -96,7 +96,7 @@ def addressed_name(skill: Skill) -> str | None:
     return name if _is_text(name) and _is_json(skill.fields) else None
 
 
-def served(skill: Skill, target: Target) -> ServedSkill | None:
+def serve_files(skill: Skill, target: Target) -> ServedSkill | None:
     """Return what is served of a skill that was read; None where it is not what it was.
 
     The entry of a skill comes from its snapshot and its files from the disk: where the two do not

@@ -198,7 +198,7 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
         title=_TITLE,
         instructions=_INSTRUCTIONS,
         on_list_tools=_plain(
-            answers, lambda service: ListToolsResult(tools=service.tools.listed())
+            answers, lambda service: ListToolsResult(tools=service.tools.list_tools())
         ),
         on_call_tool=_typed(answers, _call_tool),
         on_list_resources=_typed(answers, _list_resources),
@@ -206,7 +206,7 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
         on_read_resource=_typed(answers, _read_resource),
         on_subscriptions_listen=answers.listen,
         on_list_prompts=_plain(
-            answers, lambda service: ListPromptsResult(prompts=service.prompts.listed())
+            answers, lambda service: ListPromptsResult(prompts=service.prompts.list_prompts())
         ),
         on_get_prompt=_typed(answers, _get_prompt),
     )

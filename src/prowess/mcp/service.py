@@ -76,6 +76,6 @@ class McpService:
         skills = self.catalogue.addressed()
         return ClientView(
             pages={file_uri(name): skill.content_hash for name, skill in skills.items()},
-            prompts=repr([prompt.model_dump() for prompt in self.prompts.listed()]),
-            tools=repr([tool.model_dump() for tool in self.tools.listed()]),
+            prompts=repr([prompt.model_dump() for prompt in self.prompts.list_prompts()]),
+            tools=repr([tool.model_dump() for tool in self.tools.list_tools()]),
         )

@@ -57,7 +57,7 @@ class McpPrompts:
     def __init__(self, catalogue: McpCatalogue, tools: RunPorts) -> None:
         self._catalogue, self._tools = catalogue, tools
 
-    def listed(self) -> list[Prompt]:
+    def list_prompts(self) -> list[Prompt]:
         """Return the prompts that there are now, by name."""
         commands = sorted(self._catalogue.commands(), key=lambda one: one.name)
         return [_prompt(command) for command in commands]
@@ -154,7 +154,7 @@ class McpTools:
         self._source, self._has_workshop = source, has_workshop
         self._tools = SkillTools(source, load=LOAD, read_on=READ)
 
-    def listed(self) -> list[Tool]:
+    def list_tools(self) -> list[Tool]:
         """Return the tools that there are now; while they are few, skills are named in them."""
         visible = self._source.catalogue.visible()
         names = [skill.name for skill in visible if skill.name == clean(skill.name)]

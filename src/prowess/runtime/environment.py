@@ -173,7 +173,7 @@ def value_of(wish: WantedVariable) -> str:
     return wish.value if isinstance(wish.value, str) else wish.value()
 
 
-def without(base: Mapping[str, str], names: Collection[str]) -> Variables:
+def drop_variables(base: Mapping[str, str], names: Collection[str]) -> Variables:
     """Return the variables of `base` but for `names`, whatever their case."""
     foreign = {comparable(key) for key in names}
     return Variables((key, value) for key, value in base.items() if comparable(key) not in foreign)
@@ -186,7 +186,7 @@ def child_environment(
 
     Names in `active` hold values of other skills: the child does not see those.
     """
-    values = without(base, active)
+    values = drop_variables(base, active)
     # By their comparable form: some systems hold `Path` and `PATH` to be the same variable.
     taken = {comparable(key) for key in values}
     left, found = resolved(judged(skills), lambda name: comparable(name) in taken)
@@ -204,7 +204,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Do something that may take long beside the event loop."""
     # Late: a terminal that never waits does not load what waits.
     import asyncio
@@ -333,7 +333,7 @@ class OverlayRun:
         self._begin()
         # To look a secret up may take seconds. Nothing is held yet, so a cancellation here leaves
         # nothing behind; what follows waits for nothing, so that none can come between.
-        self._hold(await in_thread(self._look_up))
+        self._hold(await run_in_thread(self._look_up))
         return self
 
     async def __aexit__(

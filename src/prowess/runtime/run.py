@@ -29,8 +29,8 @@ from prowess.runtime.environment import (
     Value,
     Variables,
     child_environment,
-    in_thread,
-    without,
+    drop_variables,
+    run_in_thread,
 )
 from prowess.runtime.ports import AuditLog, SecretSource
 from prowess.runtime.service import SkillsService
@@ -152,7 +152,7 @@ def for_children(tools: EnvironmentPorts, own: Iterable[str]) -> Variables:
     """Return the environment of this process for a run's children: without other runs' secrets."""
     mine = {comparable(name) for name in own}
     others = [name for name in tools.overlay.active if comparable(name) not in mine]
-    return without(tools.base, others)
+    return drop_variables(tools.base, others)
 
 
 def with_tools(values: Variables, folder: str) -> Variables:
@@ -415,7 +415,7 @@ class AsyncRun:
         history: Messages = (),
     ) -> "tuple[Proposal, ...]":
         """Tell learning what happened in a turn, and return what it proposes."""
-        return await in_thread(self.sync.turn, messages, tool_calls, ok=ok, history=history)
+        return await run_in_thread(self.sync.turn, messages, tool_calls, ok=ok, history=history)
 
 
 class RunContext:
@@ -456,7 +456,7 @@ class RunContext:
         snapshot, variables = self._pinned()
         if not self._asked.process_wide:
             # To look a secret up may take seconds.
-            return AsyncRun(Run(await in_thread(self._apart, snapshot, variables)))
+            return AsyncRun(Run(await run_in_thread(self._apart, snapshot, variables)))
         overlay = self._tools.environment.overlay.run(*variables)
         await overlay.__aenter__()
         self._overlay = overlay

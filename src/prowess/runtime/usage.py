@@ -410,7 +410,7 @@ class UsageLog:
         self._is_failing = True
 
 
-def names_known(skills: SkillsService) -> Callable[[str], Collection[str]]:
+def know_names(skills: SkillsService) -> Callable[[str], Collection[str]]:
     """Return what tells the names of all skills of an agent, for `UsageLog`."""
 
     def known(agent_id: str) -> Collection[str]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 from prowess.errors import EncoderError
 from prowess.hooks.answers import answer
 from prowess.hooks.harness import HookCall, Moment
-from prowess.hooks.payloads import Incoming, packed, read
+from prowess.hooks.payloads import Incoming, pack_call, read
 from prowess.host.harness.call_records import HookLog, HookMarks
 from prowess.host.sources.harness_folders import find_home, find_workspace
-from prowess.runtime.harness.hook import HookService, typed
+from prowess.runtime.harness.hook import HookService, read_typed
 from prowess.wiring.library import Runtime, open_runtime
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def answer_alone(
 def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:
     folder = folder_of(incoming, current, find_home(environ))
     # Not closed: the process ends at once, and what it opened is on the disk.
-    message = typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
+    message = read_typed(incoming.prompt) if incoming.moment is Moment.PROMPT else ""
     runtime = _Ahead(open_runtime(folder, environ=environ), message)
     if message:
         _be_quiet()
@@ -146,7 +146,7 @@ def _hand_over(incoming: Incoming, runtime: Runtime, folder: str) -> None:
 
     start_detached(
         argv,
-        stdin=packed(incoming),
+        stdin=pack_call(incoming),
         environment=runtime.environ,
         folder=folder,
     )

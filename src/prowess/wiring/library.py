@@ -153,11 +153,11 @@ class Runtime:
         """The log of what became of skills, opened by the first use."""
         if self._usage is None:
             from prowess.host.store.usage import SqliteUsage, local_day
-            from prowess.runtime.usage import UsageLog, names_known
+            from prowess.runtime.usage import UsageLog, know_names
 
             self._usage = UsageLog(
                 SqliteUsage(os.path.join(self.folders.state, USAGE_FILE)),
-                known=names_known(self.skills),
+                known=know_names(self.skills),
                 now_ms=lambda: time.time_ns() // 1_000_000,
                 day_of=local_day,
             )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import PathError
 from prowess.hooks.answers import answer
-from prowess.hooks.payloads import Incoming, read, unpacked
+from prowess.hooks.payloads import Incoming, read, unpack_call
 from prowess.host.harness.call_records import HookMarks
 from prowess.host.harness.hook_socket import HookQuestion, HookSocket
 from prowess.host.harness.transcripts import read_transcript
@@ -64,7 +64,7 @@ def learn_alone(raw: bytes, folder: str) -> None:
         ProwessError: the session or the store cannot be used.
         ValueError: `raw` is no call.
     """
-    incoming = unpacked(raw)
+    incoming = unpack_call(raw)
     with open_runtime(folder) as runtime:
         open_turn_learning(runtime).learn(incoming)
 

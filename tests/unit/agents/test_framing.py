@@ -3,18 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agents.conversation import framed, skill_block, words_of
+from prowess.agents.conversation import extract_words, frame_message, skill_block
 
 
 def test_without_skills_the_model_gets_the_words_alone() -> None:
-    assert framed([], "hello") == "hello"
+    assert frame_message([], "hello") == "hello"
 
 
 @given(st.lists(st.text()), st.text())
 def test_the_words_are_found_again(texts: list[str], words: str) -> None:
     blocks = [skill_block("a", text) for text in texts]
 
-    assert words_of(framed(blocks, words)) == words or not blocks
+    assert extract_words(frame_message(blocks, words)) == words or not blocks
 
 
 @given(st.text())
@@ -25,7 +25,7 @@ def test_a_skill_cannot_close_its_own_block(text: str) -> None:
 
     assert block.count("</skill_instructions>") == 1
     assert "<message>" not in block
-    assert words_of(framed([block], "mine")) == "mine"
+    assert extract_words(frame_message([block], "mine")) == "mine"
 
 
 def test_a_name_cannot_leave_its_quotes() -> None:

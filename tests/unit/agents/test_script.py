@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai import Agent
 from tests.rows import each_row
 
-from prowess.agents.conversation import framed, skill_block
+from prowess.agents.conversation import frame_message, skill_block
 from prowess.agents.models import scripted_model
 from prowess.errors import ModelError
 
@@ -43,7 +43,7 @@ def test_an_answer_waits_for_the_message_that_it_is_for() -> None:
 
 def test_the_text_of_a_skill_is_not_the_persons_message() -> None:
     script = [{"when": "deploy", "text": "wrong"}, {"text": "right"}]
-    prompt = framed([skill_block("x", "how to deploy")], "hello")
+    prompt = frame_message([skill_block("x", "how to deploy")], "hello")
 
     assert _said(script, prompt) == ["right"]
 

@@ -9,9 +9,9 @@ from prowess.agents.approval import (
     COLUMNS,
     ROWS,
     NotShown,
+    fold_change,
+    fold_command,
     rows,
-    shown_change,
-    shown_command,
     unseen,
 )
 
@@ -19,23 +19,23 @@ from prowess.agents.approval import (
 def test_a_plain_command_is_shown_as_it_is() -> None:
     command = "cd src\n  ls -l | grep 'x'"
 
-    assert shown_command(command) == command
+    assert fold_command(command) == command
 
 
 def test_gaps_are_folded_so_that_nothing_is_pushed_off_the_screen() -> None:
-    shown = shown_command("touch a" + "\n" * 301 + "ls" + " " * 500 + "; rm b")
+    shown = fold_command("touch a" + "\n" * 301 + "ls" + " " * 500 + "; rm b")
 
     assert shown == "touch a\n⟦300 blank lines⟧\nls⟦500 spaces⟧; rm b"
 
 
 def test_gaps_at_both_ends_are_folded() -> None:
-    assert shown_command("\n" * 99 + "ls" + "\n" * 99) == "⟦99 blank lines⟧\nls\n⟦99 blank lines⟧"
+    assert fold_command("\n" * 99 + "ls" + "\n" * 99) == "⟦99 blank lines⟧\nls\n⟦99 blank lines⟧"
 
 
 @pytest.mark.parametrize("command", ["x" * 2_001, "ls\n" * 21, "a b " * 499, "字" * 900])
 def test_a_command_that_fills_more_than_a_screen_is_refused(command: str) -> None:
     with pytest.raises(NotShown, match="too long to be judged"):
-        shown_command(command)
+        fold_command(command)
 
 
 @each_row(
@@ -53,7 +53,7 @@ def test_a_command_that_fills_more_than_a_screen_is_refused(command: str) -> Non
 )
 def test_a_command_with_what_cannot_be_seen_is_refused_by_name(hidden: str, name: str) -> None:
     with pytest.raises(NotShown) as caught:
-        shown_command(f"ls {hidden} x")
+        fold_command(f"ls {hidden} x")
 
     assert name in str(caught.value)
 
@@ -61,7 +61,7 @@ def test_a_command_with_what_cannot_be_seen_is_refused_by_name(hidden: str, name
 @given(st.text(max_size=300))
 def test_what_is_shown_fits_and_hides_nothing(command: str) -> None:
     try:
-        shown = shown_command(command)
+        shown = fold_command(command)
     except NotShown:
         return
 
@@ -72,7 +72,7 @@ def test_what_is_shown_fits_and_hides_nothing(command: str) -> None:
 
 
 def test_a_change_spells_out_what_cannot_be_seen() -> None:
-    shown = shown_change(["+a\u202eb", *["+"] * 50, "+c\x1b"])
+    shown = fold_change(["+a\u202eb", *["+"] * 50, "+c\x1b"])
 
     assert shown == "+a⟦U+202E RIGHT-TO-LEFT OVERRIDE⟧b\n+⟦50 blank lines⟧\n+c⟦U+001B⟧"
 
@@ -80,4 +80,4 @@ def test_a_change_spells_out_what_cannot_be_seen() -> None:
 @pytest.mark.parametrize("lines", [["+x"] * 251, ["+" + "x" * 17_000]])
 def test_a_change_without_an_end_is_refused(lines: list[str]) -> None:
     with pytest.raises(NotShown, match="too long to be judged"):
-        shown_change(lines)
+        fold_change(lines)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, packed, read, unpacked
+from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, pack_call, read, unpack_call
 from prowess.hooks.samples import SAMPLES, PayloadSample
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "1", "cwd": "/w", "prompt": "hi"}
@@ -193,4 +193,4 @@ def test_a_call_comes_back_from_its_bytes_as_it_was() -> None:
     found = _read({**CLAUDE, "hook_event_name": "Stop"}, CLAUDE_PROJECT_DIR="/w")
 
     assert found is not None
-    assert unpacked(packed(found)) == found
+    assert unpack_call(pack_call(found)) == found

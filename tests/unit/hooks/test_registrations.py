@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.edits import applied
+from prowess.hooks.edits import apply_edits
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
     MODULE,
@@ -15,13 +15,13 @@ from prowess.hooks.registrations import (
     Program,
     SettingsTarget,
     ShapeError,
+    find_registered,
     is_hook_command,
     is_mcp_entry,
     is_misled,
+    plan_registration,
+    plan_removal,
     program_of,
-    registered,
-    registering,
-    unregistering,
 )
 from prowess.hooks.targets import HarnessHomes, default_scope, home_of, targets
 
@@ -45,7 +45,7 @@ THEIRS = {"type": "command", "command": "notify-send 'prowess hook' done"}
 
 
 def _connected(document: dict[str, Any], target: SettingsTarget) -> dict[str, Any]:
-    return applied(document, registering(document, target, PROGRAM))
+    return apply_edits(document, plan_registration(document, target, PROGRAM))
 
 
 def _claude() -> SettingsTarget:
@@ -118,11 +118,11 @@ def test_connecting_twice_is_connecting_once_and_removing_leaves_nothing(
     target: SettingsTarget,
 ) -> None:
     there = _connected({}, target)
-    back = applied(there, unregistering(there, target, PROGRAM))
+    back = apply_edits(there, plan_removal(there, target, PROGRAM))
 
-    assert registering(there, target, PROGRAM) == []
+    assert plan_registration(there, target, PROGRAM) == []
     assert back == dict(target.head)
-    found = registered(there, target, PROGRAM)
+    found = find_registered(there, target, PROGRAM)
     assert found.events == tuple(target.hooks)
     assert found.server == bool(target.servers)
 
@@ -159,9 +159,9 @@ def test_what_others_registered_is_the_same_after_connecting_and_removing(
     document: dict[str, Any], target: SettingsTarget
 ) -> None:
     there = _connected(document, target)
-    back = applied(there, unregistering(there, target, PROGRAM))
+    back = apply_edits(there, plan_removal(there, target, PROGRAM))
 
-    assert registering(there, target, PROGRAM) == []
+    assert plan_registration(there, target, PROGRAM) == []
     assert back == {**document, **({} if not target.hooks else target.head)}
 
 
@@ -171,7 +171,7 @@ def test_a_person_may_change_our_entry_and_it_stays_so() -> None:
     there["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 60
     there["hooks"]["SessionStart"][0]["matcher"] = "startup"
 
-    assert registering(there, target, PROGRAM) == []
+    assert plan_registration(there, target, PROGRAM) == []
 
 
 def test_a_command_of_another_installation_is_put_right_and_nothing_else() -> None:
@@ -194,7 +194,7 @@ def test_what_shares_a_list_with_us_stays_where_it_is() -> None:
         }
     }
 
-    back = applied(document, unregistering(document, _claude(), PROGRAM))
+    back = apply_edits(document, plan_removal(document, _claude(), PROGRAM))
 
     # We never register at PreToolUse: whoever did meant something by it.
     assert back["hooks"] == {
@@ -215,7 +215,7 @@ def test_what_shares_a_list_with_us_stays_where_it_is() -> None:
 def test_another_shape_than_the_harness_reads_is_not_edited(
     document: dict[str, Any], words: str
 ) -> None:
-    for edits in (registering, unregistering):
+    for edits in (plan_registration, plan_removal):
         with pytest.raises(ShapeError, match=words):
             edits(document, _claude(), PROGRAM)
 
@@ -224,9 +224,9 @@ def test_a_server_of_our_name_that_is_not_ours_stays() -> None:
     target = targets(Harness.CURSOR, ConnectScope.USER, PLACES, PROGRAM)[1]
     document = {"mcpServers": {"prowess": {"url": "https://example.invalid"}}}
 
-    assert registering(document, target, PROGRAM) == []
-    assert unregistering(document, target, PROGRAM) == []
-    assert registered(document, target, PROGRAM).foreign_server
+    assert plan_registration(document, target, PROGRAM) == []
+    assert plan_removal(document, target, PROGRAM) == []
+    assert find_registered(document, target, PROGRAM).foreign_server
 
 
 def test_a_server_that_was_started_as_a_module_gets_its_arguments_right_too() -> None:
@@ -271,9 +271,9 @@ def test_a_module_that_a_project_could_replace_is_made_safe_by_connecting_again(
         },
     }
 
-    after = applied(document, registering(document, hooks, program))
-    after = applied(after, registering(after, servers, program))
+    after = apply_edits(document, plan_registration(document, hooks, program))
+    after = apply_edits(after, plan_registration(after, servers, program))
 
     assert after["hooks"]["stop"] == [{"command": "/usr/bin/python3 -P -m prowess hook"}]
     assert after["mcpServers"]["prowess"]["args"] == ["-P", "-m", "prowess", "mcp", "--agent", "x"]
-    assert registering(after, servers, program) == []
+    assert plan_registration(after, servers, program) == []

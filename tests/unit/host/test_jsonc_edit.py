@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
 from prowess.host.harness.jsonc import DocumentError, JsoncText, edit_jsonc
 
 GAPS = (
@@ -87,7 +87,7 @@ def test_what_is_put_in_and_taken_out_again_leaves_every_byte_as_it_was(
     there = edit_jsonc(text, [edit])
     back = edit_jsonc(there, [Remove(path=place)])
 
-    assert JsoncText(there).document == applied(source.document, [edit])
+    assert JsoncText(there).document == apply_edits(source.document, [edit])
     assert JsoncText(there).comment_texts() == source.comment_texts()
     assert back == text
 
@@ -105,7 +105,7 @@ def test_in_empty_places_too_the_document_and_every_comment_come_back(
     there = edit_jsonc(text, [edit])
     back = JsoncText(edit_jsonc(there, [Remove(path=place)]))
 
-    assert JsoncText(there).document == applied(source.document, [edit])
+    assert JsoncText(there).document == apply_edits(source.document, [edit])
     assert back.document == source.document
     assert back.comment_texts() == source.comment_texts()
 
@@ -125,7 +125,7 @@ def test_whatever_is_removed_or_replaced_the_rest_says_the_same(
 
     after = edit_jsonc(text, edits)
 
-    assert JsoncText(after).document == applied(source.document, edits)
+    assert JsoncText(after).document == apply_edits(source.document, edits)
     assert after.startswith("\ufeff") == text.startswith("\ufeff")
     assert "\r\n" not in text or "\n" not in after.replace("\r\n", "")
 

@@ -21,7 +21,7 @@ from prowess.runtime.usage import (
     UsageQuery,
     UsageTotal,
     Use,
-    names_known,
+    know_names,
     utc_day,
 )
 from prowess.settings import AgentSettings, Settings
@@ -257,7 +257,7 @@ def test_an_agent_that_is_not_there_any_more_notes_nothing() -> None:
 
 def test_the_service_says_which_names_are_known() -> None:
     settings = Settings(agents=(AgentSettings(id="main"),))
-    known = names_known(open_memory([make_skill("deploy", bins=("none",))], settings=settings))
+    known = know_names(open_memory([make_skill("deploy", bins=("none",))], settings=settings))
 
     assert set(known("main")) == {"deploy"}
     with pytest.raises(UnknownAgentError):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from prowess.hooks.edits import Edit, Insert, Path, Remove, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, apply_edits
 
 MARK = "\ufeff"
 _SPACE = " \t\r\n"
@@ -184,7 +184,7 @@ def edit_jsonc(text: str, edits: Sequence[Edit]) -> str:
         DocumentError: the text is not JSON, or would not say afterwards what was asked for.
     """
     found = JsoncText(_begun(text))
-    wanted = applied(found.document, edits)
+    wanted = apply_edits(found.document, edits)
     for edit in edits:
         found = JsoncText(_splice(found.text, _cuts(found, edit)))
     if found.document != wanted:

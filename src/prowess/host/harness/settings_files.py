@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits
 from prowess.hooks.registrations import MODULE, NAME, Format, Program
 from prowess.host.files.read import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private, writing_beside
@@ -164,7 +164,7 @@ def edit_toml(text: str, edits: Sequence[Edit]) -> str:
         DocumentError: the text is not TOML, or would not say afterwards what was asked for.
     """
     for edit in edits:
-        wanted = _without_empty(applied(read_toml(text), [edit]))
+        wanted = _without_empty(apply_edits(read_toml(text), [edit]))
         text = next((one for one in _candidates(text, edit) if _says(one, wanted)), "")
         if not text and wanted:
             raise DocumentError(_by_hand(edit))

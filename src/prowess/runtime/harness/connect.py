@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from prowess.errors import PathError
-from prowess.hooks.edits import Edit, Insert, Path, Remove, applied
+from prowess.hooks.edits import Edit, Insert, Path, Remove, apply_edits
 from prowess.hooks.harness import Harness
 from prowess.hooks.registrations import (
     HOOKS,
@@ -27,10 +27,10 @@ from prowess.hooks.registrations import (
     SettingsTarget,
     ShapeError,
     emptied,
+    find_registered,
     own_places,
-    registered,
-    registering,
-    unregistering,
+    plan_registration,
+    plan_removal,
 )
 from prowess.hooks.targets import ALSO_READ_BY, HarnessHomes, default_scope, hint, targets
 
@@ -133,7 +133,7 @@ class Removal:
             PathError: it cannot be edited.
             ShapeError: it holds something else where ours would be.
         """
-        if not unregistering(self.document, self.target, self.program):
+        if not plan_removal(self.document, self.target, self.program):
             return self.before, ()
         for earlier in self._earlier():
             if self._explains(earlier):
@@ -152,10 +152,10 @@ class Removal:
         """Return whether connecting makes of `earlier` exactly what is there now."""
         try:
             document = self._document(earlier)
-            if unregistering(document, self.target, self.program):
+            if plan_removal(document, self.target, self.program):
                 return False
             for wanted in (self.target, self.target.without_server()):
-                edits = registering(document, wanted, self.program)
+                edits = plan_registration(document, wanted, self.program)
                 if self._edit(earlier, edits) == self.before:
                     return True
         except (PathError, ShapeError):
@@ -169,7 +169,7 @@ class Removal:
         made = None if self.record is None else self.record.made | self._former()
         # Last first: what comes after a removed item moves up.
         for path in reversed(own_places(self.document, self.target, self.program)):
-            options = emptied(applied(self.document, edits), path, made)
+            options = emptied(apply_edits(self.document, edits), path, made)
             edits.append(self._widest(edits, options))
         for key, value in self.target.head.items():
             is_made = self.record is not None and (key,) in self.record.made
@@ -397,7 +397,7 @@ class Connecting:
         program, states = self._program(), dict[str, Registered | str]()
         for target in targets(harness, scope, self._places, program):
             try:
-                states[target.path] = registered(self._document(target), target, program)
+                states[target.path] = find_registered(self._document(target), target, program)
             except PathError as error:
                 states[target.path] = error.problem
             except ShapeError as error:
@@ -438,7 +438,7 @@ class Connecting:
                 continue
             try:
                 document = self._document(target)
-                events = registered(document, target, program).events
+                events = find_registered(document, target, program).events
             except (PathError, ShapeError):
                 # What is wrong with it is said where it is edited.
                 continue
@@ -476,11 +476,11 @@ class Connecting:
 
     def _with(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:
         target = one.target
-        edits = registering(one.document, target, one.program)
+        edits = plan_registration(one.document, target, one.program)
         after = one.before
         if edits:
             after = self._files.edited(target.path, target.format, one.before, edits)
-        notes = _conflicts(registered(one.document, target, one.program), target)
+        notes = _conflicts(find_registered(one.document, target, one.program), target)
         return self._changed(one, after, self._recorded(one, edits)), notes
 
     def _without(self, one: "_Open") -> tuple[FileChange, Sequence[str]]:

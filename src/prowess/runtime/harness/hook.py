@@ -74,7 +74,7 @@ class HookService:
         return self._reminders.take(incoming.harness, incoming.session)
 
     def _hints(self, incoming: Incoming) -> str:
-        message = typed(incoming.prompt)
+        message = read_typed(incoming.prompt)
         if not message:
             return ""
         # Late: it brings along numbers and vectors, which no other moment needs.
@@ -92,7 +92,7 @@ class HookService:
         return index_context(block.text, listed=len(block.included), total=total)
 
 
-def typed(prompt: str) -> str:
+def read_typed(prompt: str) -> str:
     """Return what a person typed; nothing for commands and for what a program put in between."""
     said = read_turns([{"role": "user", "content": prompt}])
     text = "\n".join(turn.text for turn in said).strip()
