@@ -8,7 +8,7 @@ import { Resource } from "../resource.js";
 import { complain } from "../toasts.js";
 import { HARNESSES, ago, count } from "../words.js";
 import { Button, Chip, Empty, Loaded } from "./basics.js";
-import { scoreText } from "./score_bar.js";
+import { scoreText } from "../charts/score_bar.js";
 
 const READING_MS = 180_000;
 const MOST_DAYS = 90;

@@ -6,7 +6,7 @@ import { h } from "../dom.js";
 import { Resource } from "../resource.js";
 import { count } from "../words.js";
 import { Chip, Command, Loaded } from "./basics.js";
-import { ShareBar } from "./plots.js";
+import { ShareBar } from "../charts/plots.js";
 
 const has = (method) => gateway.hello?.features?.methods?.includes(method) ?? false;
 // About so many characters are one token of English.

@@ -7,7 +7,7 @@ import { LiveAnswer } from "../live_answer.js";
 import { Failed, Skeleton } from "./basics.js";
 import { canSetUp, reasons, sentence } from "../words.js";
 import { Icon } from "./icon.js";
-import { heldBack, ScoreBar, scoreText } from "./score_bar.js";
+import { heldBack, ScoreBar, scoreText } from "../charts/score_bar.js";
 
 const why = new LiveAnswer(({ agent, name, message }) => gateway.request("skills.why", { agentId: agent, name, ...(message ? { message } : {}) }));
 const STAGES = { found: "Found", parsed: "Readable", eligible: "Ready", ready: "Ready", allowed: "Allowed", model: "Shown to the model", score: "Score", rank: "Rank" };

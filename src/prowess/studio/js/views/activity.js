@@ -4,9 +4,9 @@
 import { agentId, agentName, comesLater, follow, gateway } from "../app.js";
 import { h } from "../dom.js";
 import { Button, Empty, Loaded, PageHead } from "../parts/basics.js";
-import { fetchLearning, forgetLearning, Learning, reloadLearning } from "../parts/learning_plot.js";
+import { fetchLearning, forgetLearning, Learning, reloadLearning } from "../charts/learning_plot.js";
 import { fetchMissed, Missed } from "../parts/missed.js";
-import { DayTable, lastDays, ShareBar, SmallPlot } from "../parts/plots.js";
+import { DayTable, lastDays, ShareBar, SmallPlot } from "../charts/plots.js";
 import { Costs, fetchCosts, forgetCosts, reloadCosts } from "../parts/prompt_costs.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";

@@ -10,7 +10,7 @@ import { LiveAnswer } from "../live_answer.js";
 import { Button, copy, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
 import { canTest, fetchTests, proposeTest, SaveTest, skillOptions, TestList } from "../parts/routing_tests.js";
-import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../parts/score_bar.js";
+import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../charts/score_bar.js";
 import { askWhyAgain, focusBack, WhyNot } from "../parts/why_not.js";
 import { go, link, place, viewLink } from "../place.js";
 import { forgetMessages, keepDraft, recentMessages, remember, storedDraft } from "../recent_messages.js";

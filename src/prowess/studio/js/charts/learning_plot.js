@@ -6,7 +6,7 @@ import { h } from "../dom.js";
 import { viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { count } from "../words.js";
-import { Empty, Loaded } from "./basics.js";
+import { Empty, Loaded } from "../parts/basics.js";
 import { DayPlot, DayTable, PlotLegend } from "./plots.js";
 
 const PAGE = 200;
