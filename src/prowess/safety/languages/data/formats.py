@@ -19,6 +19,7 @@ from prowess.safety.languages.data.tree import (
     Collector,
     Entry,
     JsonReader,
+    TreeBuilder,
     align,
     documents,
     put_field,
@@ -235,17 +236,17 @@ def _by_lines(view: View) -> Entry:
     return Entry(items=found)
 
 
-class _Build:
+class _Build(TreeBuilder):
     """Turns events into entries; what is nested too deeply is left out and said so."""
 
     def __init__(self, collector: Collector) -> None:
+        super().__init__(collector.view)
         self.collector = collector
         self._documents: list[Entry] = []
         self.root = Entry(items=self._documents)
-        self.count = 0
-        self._stack: list[Entry] = []
-        self._keys: list[View | None] = []
-        self._skipped = 0
+
+    def add_root(self, entry: Entry) -> None:
+        self._documents.append(entry)
 
     def take(self, event: yaml.Event) -> None:
         """Add one event."""
@@ -259,7 +260,7 @@ class _Build:
             self._close()
         elif isinstance(event, yaml.AliasEvent):
             # The anchor's value was read where it stands; an alias adds nothing but size.
-            self._put(Entry())
+            self.put(Entry())
 
     def _span(self, event: yaml.Event) -> tuple[int, int]:
         start, end = event.start_mark, event.end_mark
@@ -271,65 +272,42 @@ class _Build:
             return
         if _CODE_TAG.search(tag.removeprefix(_PLAIN_TAG)):
             start, end = self._span(event)
-            spot = Spot(self.collector.view, start, max(end, start + 1))
+            spot = Spot(self.view, start, max(end, start + 1))
             self.collector.emit(Act.DESERIALISE, spot, "yaml-tag", tag[:200])
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        if self._skipped:
+        if self.skipped:
             return
         start, end = self._span(event)
-        view = align(self.collector.view, event.value, start, end)
-        if self._expects_key():
-            self._keys[-1] = view
+        view = align(self.view, event.value, start, end)
+        if self.expects_key():
+            self.keys[-1] = view
             return
-        self._put(Entry(scalar=view, quoted=event.style is not None))
+        self.put(Entry(scalar=view, quoted=event.style is not None))
 
     def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        if self._skipped or len(self._stack) >= MAX_DEPTH:
-            self._skipped += 1
+        if self.skipped or len(self.stack) >= MAX_DEPTH:
+            self.skipped += 1
             self.collector.unread = "nested too deeply"
             return
         start, _end = self._span(event)
         entry = Entry(fields={}) if isinstance(event, yaml.MappingStartEvent) else Entry(items=[])
-        entry.spot = Spot(self.collector.view, start, start + 1)
-        if self._expects_key():
-            self._keys[-1] = self.collector.view.cut(start, start)
-            self._stack.append(entry)
-            self._keys.append(None)
-            return
-        self._put(entry)
-        self._stack.append(entry)
-        self._keys.append(None)
+        entry.spot = Spot(self.view, start, start + 1)
+        if self.expects_key():
+            self.keys[-1] = self.view.cut(start, start)
+        else:
+            self.put(entry)
+        self.push(entry)
 
     def _close(self) -> None:
-        if self._skipped:
-            self._skipped -= 1
-            if not self._skipped and self._expects_value():
-                self._put(Entry())
+        if self.skipped:
+            self.skipped -= 1
+            in_map = bool(self.stack) and self.stack[-1].fields is not None
+            if not self.skipped and in_map and not self.expects_key():
+                self.put(Entry())
             return
-        self._stack.pop()
-        self._keys.pop()
-
-    def _expects_key(self) -> bool:
-        return bool(self._stack) and self._stack[-1].fields is not None and self._keys[-1] is None
-
-    def _expects_value(self) -> bool:
-        return bool(self._stack) and self._stack[-1].fields is not None and not self._expects_key()
-
-    def _put(self, entry: Entry) -> None:
-        self.count += 1
-        if not self._stack:
-            self._documents.append(entry)
-            return
-        holder, key = self._stack[-1], self._keys[-1]
-        if holder.items is not None:
-            holder.items.append(entry)
-        elif holder.fields is not None:
-            if key is not None and entry.spot is not None:
-                entry.spot = Spot(key, 0, len(key.text))
-            name = key.text if key is not None else ""
-            put_field(holder.fields, name, entry)
-            self._keys[-1] = None
+        self.stack.pop()
+        self.keys.pop()
 
 
 def _format(path: str, text: str) -> str:

@@ -6,6 +6,7 @@ gives up at the first error; and which strings are commands is told from their k
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -355,17 +356,54 @@ def _decode(match: re.Match[str]) -> str:
     return LETTERS.get(match[6], match[6])
 
 
-class JsonReader:
-    """Builds entries from tokens, with a stack instead of recursion."""
+class TreeBuilder(ABC):
+    """Builds entries one inside the other, with a stack instead of recursion."""
 
     def __init__(self, view: View) -> None:
         self.view = view
+        self.count = 0
+        self.stack: list[Entry] = []
+        # For each open map the key that waits for its value.
+        self.keys: list[View | None] = []
+        # How many entries are open that are nested too deeply to be read.
+        self.skipped = 0
+
+    @abstractmethod
+    def add_root(self, entry: Entry) -> None:
+        """Keep an entry that lies in no other."""
+
+    def expects_key(self) -> bool:
+        """Whether what comes next is the key of a map."""
+        return bool(self.stack) and self.stack[-1].fields is not None and self.keys[-1] is None
+
+    def push(self, entry: Entry) -> None:
+        """Open an entry: what follows lies in it."""
+        self.stack.append(entry)
+        self.keys.append(None)
+
+    def put(self, entry: Entry) -> None:
+        """Add an entry to the innermost that is open."""
+        self.count += 1
+        if not self.stack:
+            self.add_root(entry)
+            return
+        holder, key = self.stack[-1], self.keys[-1]
+        if holder.items is not None:
+            holder.items.append(entry)
+        elif holder.fields is not None:
+            if key is not None and entry.spot is not None:
+                entry.spot = Spot(key, 0, len(key.text))
+            put_field(holder.fields, key.text if key is not None else "", entry)
+            self.keys[-1] = None
+
+
+class JsonReader(TreeBuilder):
+    """Builds entries from tokens."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
         self.comments: list[View] = []
         self.unread = ""
-        self._stack: list[Entry] = []
-        self._keys: list[View | None] = []
-        self._skipped = 0
-        self._count = 0
         self.root: Entry | None = None
 
     def read(self) -> Entry:
@@ -378,14 +416,14 @@ class JsonReader:
     def read_one(self, start: int) -> int:
         """Read one value, and return where it ends."""
         at, end = start, len(self.view.text)
-        before = self._count
-        while at < end and (self._stack or self._skipped or self._count == before):
+        before = self.count
+        while at < end and (self.stack or self.skipped or self.count == before):
             match = _TOKEN.match(self.view.text, at)
             if match is None:
                 at += 1
                 continue
             at = self._take(match)
-            if self._count > MAX_ENTRIES:
+            if self.count > MAX_ENTRIES:
                 self.unread = "too many values"
                 return end
         return at
@@ -410,7 +448,8 @@ class JsonReader:
         if (
             closed
             and size == 1
-            and self._in_value()
+            and self.stack
+            and not self.expects_key()
             and not _AFTER_VALUE.match(self.view.text, end)
         ):
             # A quote that was not escaped: the text goes on to the last one of the line.
@@ -425,53 +464,34 @@ class JsonReader:
         self._scalar(value, quoted=True)
         return end
 
-    def _in_value(self) -> bool:
-        return bool(self._stack) and (self._stack[-1].fields is None or self._keys[-1] is not None)
-
     def _mark(self, mark: str, start: int) -> None:
         if mark in "{[":
-            if len(self._stack) >= MAX_DEPTH:
-                self._skipped += 1
+            if len(self.stack) >= MAX_DEPTH:
+                self.skipped += 1
                 self.unread = "nested too deeply"
                 return
             entry = Entry(fields={}) if mark == "{" else Entry(items=[])
             entry.spot = Spot(self.view, start, start + 1)
-            self._put(entry)
-            self._stack.append(entry)
-            self._keys.append(None)
+            self.put(entry)
+            self.push(entry)
         elif mark in "}]":
-            if self._skipped:
-                self._skipped -= 1
-            elif self._stack:
-                self._stack.pop()
-                self._keys.pop()
+            if self.skipped:
+                self.skipped -= 1
+            elif self.stack:
+                self.stack.pop()
+                self.keys.pop()
 
     def _scalar(self, value: View, *, quoted: bool) -> None:
-        if self._stack and self._stack[-1].fields is not None and self._keys[-1] is None:
-            self._keys[-1] = value
+        if self.expects_key():
+            self.keys[-1] = value
             return
-        self._put(Entry(scalar=value, quoted=quoted))
+        self.put(Entry(scalar=value, quoted=quoted))
 
-    def _put(self, entry: Entry) -> None:
-        self._count += 1
-        if not self._stack:
-            self._root(entry)
-            return
-        holder, key = self._stack[-1], self._keys[-1]
-        if holder.items is not None:
-            holder.items.append(entry)
-        elif holder.fields is not None:
-            name = key.text if key is not None else ""
-            if key is not None and entry.spot is not None:
-                entry.spot = Spot(key, 0, len(key.text))
-            put_field(holder.fields, name, entry)
-            self._keys[-1] = None
-
-    def _root(self, entry: Entry) -> None:
+    def add_root(self, entry: Entry) -> None:
+        """Keep a value of the file; several, as in JSON lines, are a list."""
         if self.root is None:
             self.root = entry
         elif self.root.items is not None and self.root.spot is None:
             self.root.items.append(entry)
         else:
-            # Several values in one file, as in JSON lines.
             self.root = Entry(items=[self.root, entry])
