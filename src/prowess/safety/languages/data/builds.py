@@ -10,14 +10,14 @@ from prowess.safety.languages.data.tree import (
     Collector,
     Entry,
     JsonReader,
-    command_line,
-    first_url,
+    find_place,
+    find_url,
     language_of,
-    place,
+    make_line,
+    make_spot,
     rewrite,
     run,
     set_variables,
-    spot_of,
     words,
 )
 from prowess.safety.languages.tables import load_pattern, load_table
@@ -62,7 +62,7 @@ def read_workflow(collector: Collector, root: Entry) -> None:
             )
             head = next((item for item in ref.scalars() if _HEAD.search(item.text)), None)
             if outside and runs and head is not None:
-                collector.emit(Act.EXEC, place(head), "ci-injection", head.text, "input")
+                collector.emit(Act.EXEC, find_place(head), "ci-injection", head.text, "input")
         for step in runs:
             environments = (root.get("env"), job.get("env"), step.get("env"))
             _read_step(collector, step, environments)
@@ -122,7 +122,7 @@ def _read_sending(collector: Collector, line: View, holders: dict[str, str]) -> 
         for match in _SECRET.finditer(text):
             flow.update(("env:SECRETS", f"env:{match[1]}") if match[1] else ("env:SECRETS",))
     if flow:
-        collector.emit(Act.SEND, spot_of(line), first_url(line.text), "http", *sorted(flow))
+        collector.emit(Act.SEND, make_spot(line), find_url(line.text), "http", *sorted(flow))
 
 
 def read_containers(collector: Collector, root: Entry) -> None:
@@ -135,14 +135,14 @@ def read_containers(collector: Collector, root: Entry) -> None:
         host = key in {"pid", "ipc", "userns_mode"} and text == "host"
         if (key in {"privileged", "hostPID", "hostIPC"} and entry.on) or host:
             collector.emit(
-                Act.PRIVILEGE, spot_of(entry.scalar), "privileged-container", f"{key}: {text}"
+                Act.PRIVILEGE, make_spot(entry.scalar), "privileged-container", f"{key}: {text}"
             )
         elif _mounts_host(keys, text):
-            collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "privileged-container", text)
+            collector.emit(Act.PRIVILEGE, make_spot(entry.scalar), "privileged-container", text)
         elif key in {"cap_add", "add"} and text.upper().removeprefix("CAP_") in words(
             "capabilities"
         ):
-            collector.emit(Act.PRIVILEGE, spot_of(entry.scalar), "capability", text)
+            collector.emit(Act.PRIVILEGE, make_spot(entry.scalar), "capability", text)
 
 
 _MAX_HOLDERS = 50
@@ -164,7 +164,7 @@ def read_compose(collector: Collector, root: Entry) -> None:
     read_containers(collector, root)
     for _name, service in root.get("services").pairs():
         for key in ("command", "entrypoint"):
-            line = command_line(service.get(key).scalars())
+            line = make_line(service.get(key).scalars())
             if line is not None:
                 collector.command(line)
         set_variables(collector, service.get("environment"))
@@ -216,12 +216,12 @@ def _read_instruction(collector: Collector, name: str, view: View) -> None:
             body = body.cut(4 if body.text.startswith("CMD ") else 0, len(body.text))
         line: View | None = body
         if body.text.lstrip().startswith("["):
-            line = command_line(JsonReader(body).read().scalars())
+            line = make_line(JsonReader(body).read().scalars())
         if line is not None:
             collector.command(line, language_of(line.text) if name == "RUN" else "shell")
-    elif name == "ADD" and first_url(text):
+    elif name == "ADD" and find_url(text):
         target = text.split()[-1]
-        collector.emit(Act.FETCH, spot_of(view), first_url(text), target)
+        collector.emit(Act.FETCH, make_spot(view), find_url(text), target)
     elif name == "ENV":
         for match in _PAIR.finditer(view.text):
             spot = Spot(view, match.start(), match.end())
@@ -265,7 +265,7 @@ def _note_recipe(collector: Collector, view: View, recipe: list[tuple[int, int]]
 def read_tasks(collector: Collector, root: Entry) -> None:
     """Note tasks of an editor; those that start by themselves are noted with the agents."""
     for task in root.get("tasks").items or ():
-        line = command_line([*task.get("command").scalars(), *task.get("args").scalars()])
+        line = make_line([*task.get("command").scalars(), *task.get("args").scalars()])
         if line is not None and task.get("runOptions", "runOn").text != "folderOpen":
             collector.command(line)
 
@@ -288,7 +288,7 @@ def _own_registries() -> re.Pattern[str]:
     return re.compile(rf"https://(?:[\w.-]+\.)?(?:{hosts})(?:[:/]|$)")
 
 
-def registry(collector: Collector, spot: Spot | None, manager: str, url: str) -> None:
+def note_registry(collector: Collector, spot: Spot | None, manager: str, url: str) -> None:
     """Note an index that is not the manager's own, or is asked without encryption."""
     if not _own_registries().match(url):
         collector.emit(Act.REGISTRY, spot, manager, url)
@@ -306,7 +306,7 @@ def read_package_json(collector: Collector, root: Entry) -> None:
     for group in load_table(NAMES, "names", "npm_groups").split():
         for name, spec in root.get(group).pairs():
             if spec.scalar is not None:
-                collector.emit(Act.INSTALL, spot_of(spec.scalar), "npm", f"{name}@{spec.text}")
+                collector.emit(Act.INSTALL, make_spot(spec.scalar), "npm", f"{name}@{spec.text}")
 
 
 def read_pyproject(collector: Collector, root: Entry) -> None:
@@ -317,7 +317,7 @@ def read_pyproject(collector: Collector, root: Entry) -> None:
     groups += [group for _name, group in root.get("dependency-groups").pairs()]
     for group in groups:
         for item in group.scalars():
-            collector.emit(Act.INSTALL, place(item), "pip", item.text)
+            collector.emit(Act.INSTALL, find_place(item), "pip", item.text)
     tool = root.get("tool")
     _read_poetry(collector, tool.get("poetry"))
     for holder in (
@@ -327,10 +327,10 @@ def read_pyproject(collector: Collector, root: Entry) -> None:
     ):
         for row in holder.items or ():
             if row.get("url").text:
-                registry(collector, place(row.get("url")), "pip", row.get("url").text)
+                note_registry(collector, find_place(row.get("url")), "pip", row.get("url").text)
     for key in ("index-url", "extra-index-url", "find-links"):
         for item in tool.get("uv", key).scalars():
-            registry(collector, place(item), "pip", item.text)
+            note_registry(collector, find_place(item), "pip", item.text)
     _read_build_hooks(collector, root)
 
 
@@ -340,7 +340,7 @@ def _read_poetry(collector: Collector, poetry: Entry) -> None:
     for group in groups:
         for name, spec in group.pairs():
             if name != "python":
-                collector.emit(Act.INSTALL, place(spec), "pip", _spec(name, spec))
+                collector.emit(Act.INSTALL, find_place(spec), "pip", _spec(name, spec))
 
 
 def _spec(name: str, spec: Entry) -> str:
@@ -364,7 +364,7 @@ def _read_build_hooks(collector: Collector, root: Entry) -> None:
     if custom.fields is not None and not custom.get("path").text:
         collector.emit(Act.EXEC, custom.spot, "install-hook", "hatch_build.py")
     for hook in hooks:
-        collector.emit(Act.EXEC, place(hook), "install-hook", hook.text)
+        collector.emit(Act.EXEC, find_place(hook), "install-hook", hook.text)
 
 
 def read_cargo(collector: Collector, root: Entry) -> None:
@@ -375,16 +375,16 @@ def read_cargo(collector: Collector, root: Entry) -> None:
     ]
     for script in scripts:
         if script.text and script.text != "false":
-            collector.emit(Act.EXEC, place(script), "install-hook", script.text)
+            collector.emit(Act.EXEC, find_place(script), "install-hook", script.text)
     for group in ("dependencies", "dev-dependencies", "build-dependencies"):
         for name, spec in root.get(group).pairs():
             choices = (spec, spec.get("git"), spec.get("path"), spec.get("version"))
             version = next((choice.text for choice in choices if choice.text), "")
-            collector.emit(Act.INSTALL, place(spec), "cargo", f"{name}@{version}")
+            collector.emit(Act.INSTALL, find_place(spec), "cargo", f"{name}@{version}")
     for _name, source in (*root.get("source").pairs(), *root.get("registries").pairs()):
         for address in (source.get("registry"), source.get("index")):
             if address.text:
-                registry(collector, place(address), "cargo", address.text)
+                note_registry(collector, find_place(address), "cargo", address.text)
 
 
 def read_requirements(collector: Collector, view: View) -> None:
@@ -398,7 +398,7 @@ def read_requirements(collector: Collector, view: View) -> None:
         if option is not None and option[1] == "--trusted-host":
             collector.emit(Act.DISABLE, spot, "tls", option[2])
         elif option is not None:
-            registry(collector, spot, "pip", option[2])
+            note_registry(collector, spot, "pip", option[2])
         else:
             _read_requirement(collector, spot, _EDITABLE.sub("", body, count=1))
 
@@ -416,18 +416,18 @@ def read_gemfile(collector: Collector, view: View) -> None:
         spot = Spot(view, match.start(), match.end())
         collector.emit(Act.INSTALL, spot, "gem", f"{match[1]} {spec}".strip())
     for match in _GEM_SOURCE.finditer(view.text):
-        registry(collector, Spot(view, match.start(1), match.end(1)), "gem", match[1])
+        note_registry(collector, Spot(view, match.start(1), match.end(1)), "gem", match[1])
 
 
 def read_setup_cfg(collector: Collector, root: Entry) -> None:
     """Note requirements and command classes of a setup.cfg."""
     for item in root.get("options", "install_requires").scalars():
-        collector.emit(Act.INSTALL, place(item), "pip", item.text)
+        collector.emit(Act.INSTALL, find_place(item), "pip", item.text)
     for section in ("options", "global"):
         for item in root.get(section, "cmdclass").scalars():
-            collector.emit(Act.EXEC, place(item), "install-hook", item.text)
+            collector.emit(Act.EXEC, find_place(item), "install-hook", item.text)
     for item in root.get("easy_install", "index_url").scalars():
-        registry(collector, place(item), "pip", item.text)
+        note_registry(collector, find_place(item), "pip", item.text)
 
 
 def read_manager_settings(collector: Collector, root: Entry) -> None:
@@ -445,10 +445,10 @@ def read_manager_settings(collector: Collector, root: Entry) -> None:
 
 def _read_setting(collector: Collector, manager: str, key: str, item: Entry) -> None:
     if key.endswith(("registry", "index-url", "index_url", "npmregistryserver", "find-links")):
-        registry(collector, place(item), manager, item.text)
+        note_registry(collector, find_place(item), manager, item.text)
     elif key == "trusted-host" or (key in words("tls_switches") and item.text.lower() == "false"):
-        collector.emit(Act.DISABLE, place(item), "tls", item.text)
+        collector.emit(Act.DISABLE, find_place(item), "tls", item.text)
     elif key in {"node-options", "nodeoptions"}:
-        collector.emit(Act.SETENV, place(item), "NODE_OPTIONS", item.text)
+        collector.emit(Act.SETENV, find_place(item), "NODE_OPTIONS", item.text)
     elif key in {"script-shell", "yarnpath", "yarn-path", "git"} and "/" in item.text:
-        collector.emit(Act.EXEC, place(item), "install-hook", item.text)
+        collector.emit(Act.EXEC, find_place(item), "install-hook", item.text)

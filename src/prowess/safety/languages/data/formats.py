@@ -21,7 +21,7 @@ from prowess.safety.languages.data.tree import (
     JsonReader,
     TreeBuilder,
     align,
-    documents,
+    list_documents,
     put_field,
     read_scalar,
 )
@@ -378,7 +378,7 @@ def _read_toml(collector: Collector) -> None:
 
 
 def _read_tree(collector: Collector, root: Entry) -> None:
-    for document in documents(root)[:1_000]:
+    for document in list_documents(root)[:1_000]:
         _read_special(collector, document)
     startup.read_agents(collector, root)
     for keys, entry in root.walk():

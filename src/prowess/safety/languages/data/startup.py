@@ -11,14 +11,14 @@ from prowess.safety.languages.data.tree import (
     Collector,
     Entry,
     Found,
-    command_line,
+    find_place,
     language_of,
     looks_like_command,
-    place,
+    make_line,
+    make_spot,
     rewrite,
     run,
     set_variables,
-    spot_of,
     words,
 )
 from prowess.safety.languages.tables import load_pattern, load_table
@@ -30,7 +30,7 @@ _MODEL_KEY = re.compile(
 )
 
 
-def flat(key: str) -> str:
+def flatten_key(key: str) -> str:
     """Return a key without case, dots, dashes and underscores."""
     return re.sub(r"[._\s-]", "", key).lower()
 
@@ -45,14 +45,16 @@ def read_agents(collector: Collector, root: Entry) -> None:
         key = keys[-1] if keys else ""
         if entry.fields is not None:
             _read_map(collector, found)
-        if flat(key) in words("environment_keys") or key.startswith("terminal.integrated.env."):
+        if flatten_key(key) in words("environment_keys") or key.startswith(
+            "terminal.integrated.env."
+        ):
             set_variables(collector, entry)
         elif _MODEL_KEY.fullmatch(key) and entry.scalar is not None:
-            collector.emit(Act.SETENV, place(entry), key, entry.text)
+            collector.emit(Act.SETENV, find_place(entry), key, entry.text)
         _read_switch(collector, found)
         if entry.scalar is not None and key in words("hook_commands"):
             _read_hook(collector, found, is_agent_file=is_agent_file)
-        elif flat(key) in words("folder_commands") and entry.spot is None:
+        elif flatten_key(key) in words("folder_commands") and entry.spot is None:
             run(collector, entry, "folder-open")
 
 
@@ -62,7 +64,7 @@ def _read_map(collector: Collector, found: Found) -> None:
     if key in words("servers") or (key == "servers" and _is_servers(entry)):
         for _name, server in entry.pairs():
             _read_server(collector, server)
-    elif flat(key) in words("folder_commands"):
+    elif flatten_key(key) in words("folder_commands"):
         run(collector, entry, "folder-open")
     elif not _inside_servers(keys) and entry.get("command").scalar and entry.get("args").scalars():
         _read_started(collector, entry)
@@ -80,7 +82,7 @@ def _read_started(collector: Collector, entry: Entry) -> None:
     if "mcp" in collector.view.path.lower():
         _read_server(collector, entry)
         return
-    line = command_line([*entry.get("command").scalars(), *entry.get("args").scalars()])
+    line = make_line([*entry.get("command").scalars(), *entry.get("args").scalars()])
     if line is not None:
         collector.command(line, language_of(line.text))
 
@@ -94,45 +96,45 @@ def _is_servers(entry: Entry) -> bool:
 def _read_server(collector: Collector, server: Entry) -> None:
     command, args = server.get("command"), server.get("args")
     parts = [*command.scalars(), *args.scalars()]
-    line = command_line(parts) if command.scalars() else None
+    line = make_line(parts) if command.scalars() else None
     if line is not None:
-        collector.emit(Act.EXEC, place(parts[0]), "mcp-server", line.text)
+        collector.emit(Act.EXEC, find_place(parts[0]), "mcp-server", line.text)
         collector.command(line, language_of(line.text))
     for key in ("url", "serverUrl", "httpUrl", "endpoint"):
         url = server.get(key)
         if url.scalar is not None:
-            collector.emit(Act.FETCH, spot_of(url.scalar), url.text)
+            collector.emit(Act.FETCH, make_spot(url.scalar), url.text)
     if server.get("trust").on:
-        collector.emit(Act.DISABLE, place(server.get("trust")), "agent-approval", "trust")
+        collector.emit(Act.DISABLE, find_place(server.get("trust")), "agent-approval", "trust")
 
 
 def _read_hook(collector: Collector, found: Found, *, is_agent_file: bool) -> None:
     keys, entry = found
     if entry.scalar is None or "hooks" not in keys:
         return
-    known = any(flat(key) in words("events") for key in keys)
+    known = any(flatten_key(key) in words("events") for key in keys)
     if known or is_agent_file:
-        collector.emit(Act.EXEC, spot_of(entry.scalar), "agent-hook", entry.text)
+        collector.emit(Act.EXEC, make_spot(entry.scalar), "agent-hook", entry.text)
         collector.command(entry.scalar, language_of(entry.text))
 
 
 def _read_switch(collector: Collector, found: Found) -> None:
     keys, entry = found
-    key = flat(keys[-1]) if keys else ""
+    key = flatten_key(keys[-1]) if keys else ""
     if key in words("switches"):
         granted = [item.text for item in entry.items or () if item.text]
         if entry.on or granted:
             collector.emit(
-                Act.DISABLE, place(entry), "agent-approval", ",".join(granted) or keys[-1]
+                Act.DISABLE, find_place(entry), "agent-approval", ",".join(granted) or keys[-1]
             )
     elif entry.text and entry.text.lower() in load_table(NAMES, "modes").get(key, "").split():
-        collector.emit(Act.DISABLE, place(entry), "agent-approval", entry.text)
+        collector.emit(Act.DISABLE, find_place(entry), "agent-approval", entry.text)
     elif key == "taskallowautomatictasks" and entry.on:
-        collector.emit(Act.DISABLE, place(entry), "task-approval", entry.text)
+        collector.emit(Act.DISABLE, find_place(entry), "task-approval", entry.text)
     elif key in words("grants") and entry.scalar is not None:
         _read_grant(collector, keys, entry)
     elif key == "ask" and entry.text == "off" and "exec" in keys:
-        collector.emit(Act.DISABLE, place(entry), "agent-approval", "exec.ask=off")
+        collector.emit(Act.DISABLE, find_place(entry), "agent-approval", "exec.ask=off")
 
 
 def _wide_grants() -> re.Pattern[str]:
@@ -140,9 +142,9 @@ def _wide_grants() -> re.Pattern[str]:
 
 
 def _read_grant(collector: Collector, keys: tuple[str, ...], entry: Entry) -> None:
-    permissions = flat(keys[-1]) != "allow" or "permissions" in keys or "tools" in keys
+    permissions = flatten_key(keys[-1]) != "allow" or "permissions" in keys or "tools" in keys
     if permissions and _wide_grants().fullmatch(entry.text.strip()):
-        collector.emit(Act.DISABLE, place(entry), "agent-approval", entry.text)
+        collector.emit(Act.DISABLE, find_place(entry), "agent-approval", entry.text)
 
 
 _TAG = re.compile(
@@ -251,11 +253,11 @@ def _read_plist(collector: Collector, elements: list[tuple[str, View]]) -> None:
             if block == "EnvironmentVariables" and key != block:
                 pairs[key] = entry
     parts = [*values.get("ProgramArguments", ())] or [*values.get("Program", ())]
-    line = command_line(parts)
+    line = make_line(parts)
     if line is None:
         return
     if words("launchd_starts") & values.keys() or "Label" in values:
-        collector.emit(Act.PERSIST, place(parts[0]), "launchd", line.text)
+        collector.emit(Act.PERSIST, find_place(parts[0]), "launchd", line.text)
     collector.command(line)
     set_variables(collector, Entry(fields=pairs))
 
@@ -270,11 +272,11 @@ def _read_scheduled(collector: Collector, elements: list[tuple[str, View]]) -> N
     ):
         return
     parts = [Entry(scalar=text) for name, text in elements if name in {"Command", "Arguments"}]
-    line = command_line(parts[:1])
+    line = make_line(parts[:1])
     if line is not None:
         arguments = parts[1].text if len(parts) > 1 else ""
         collector.emit(
-            Act.PERSIST, place(parts[0]), "scheduled-task", f"{line.text} {arguments}".strip()
+            Act.PERSIST, find_place(parts[0]), "scheduled-task", f"{line.text} {arguments}".strip()
         )
         for part in parts:
             if part.scalar is not None:
@@ -291,11 +293,11 @@ def read_unit(collector: Collector, root: Entry) -> None:
                         len(item.text) - len(item.text.lstrip("@-:+!")), len(item.text)
                     )
                     if key.startswith("execstart"):
-                        collector.emit(Act.PERSIST, place(item), "systemd", command.text)
+                        collector.emit(Act.PERSIST, find_place(item), "systemd", command.text)
                     collector.command(command)
                 elif key == "environment":
                     name, _equals, text = item.text.strip("\"'").partition("=")
-                    collector.emit(Act.SETENV, place(item), name, text)
+                    collector.emit(Act.SETENV, find_place(item), name, text)
 
 
 def read_crontab(collector: Collector, view: View) -> None:
@@ -306,7 +308,7 @@ def read_crontab(collector: Collector, view: View) -> None:
         user = _CRON_USER.match(command.text) if system else None
         if user is not None:
             command = command.cut(user.end(), len(command.text))
-        collector.emit(Act.PERSIST, spot_of(command), "cron", command.text)
+        collector.emit(Act.PERSIST, make_spot(command), "cron", command.text)
         collector.command(command)
 
 
@@ -327,7 +329,7 @@ def read_desktop(collector: Collector, root: Entry) -> None:
     )
     for item in entry.get("exec").scalars():
         if automatic:
-            collector.emit(Act.PERSIST, place(item), "autostart", item.text)
+            collector.emit(Act.PERSIST, find_place(item), "autostart", item.text)
         if item.scalar is not None:
             collector.command(item.scalar)
 
@@ -344,7 +346,7 @@ def read_registry(collector: Collector, view: View) -> None:
         for match in _REG_VALUE.finditer(view.text, start, end):
             command = view.cut(match.start(1), match.end(1))
             text = command.text.replace('\\"', '"').replace("\\\\", "\\")
-            collector.emit(Act.PERSIST, spot_of(command), "registry-run", text)
+            collector.emit(Act.PERSIST, make_spot(command), "registry-run", text)
             collector.command(command, "powershell")
 
 
@@ -363,7 +365,7 @@ def _read_git(collector: Collector, section: str, key: str, item: Entry) -> None
         section.startswith("credential") and key == "helper" and item.text.startswith(("!", "/"))
     )
     if runs or shell or helper:
-        collector.emit(Act.PERSIST, place(item), "git-hook", item.text)
+        collector.emit(Act.PERSIST, find_place(item), "git-hook", item.text)
         run(
             collector,
             Entry(
@@ -373,6 +375,6 @@ def _read_git(collector: Collector, section: str, key: str, item: Entry) -> None
         )
     elif key == "insteadof" and section.startswith("url"):
         address = section.partition('"')[2].rstrip('"')
-        collector.emit(Act.REGISTRY, place(item), "git", address)
+        collector.emit(Act.REGISTRY, find_place(item), "git", address)
     elif key == "sslverify" and item.text.lower() == "false":
-        collector.emit(Act.DISABLE, place(item), "tls")
+        collector.emit(Act.DISABLE, find_place(item), "tls")

@@ -97,7 +97,7 @@ def put_field(fields: dict[str, Entry], name: str, entry: Entry) -> None:
     fields[name] = entry
 
 
-def documents(root: Entry) -> list[Entry]:
+def list_documents(root: Entry) -> list[Entry]:
     """Return the documents of a file that may hold several."""
     return root.items if root.items is not None and root.spot is None else [root]
 
@@ -141,17 +141,17 @@ class Collector:
         )
 
 
-def spot_of(view: View) -> Spot:
+def make_spot(view: View) -> Spot:
     """Return the place of a whole view."""
     return Spot(view, 0, len(view.text))
 
 
-def place(entry: Entry) -> Spot | None:
+def find_place(entry: Entry) -> Spot | None:
     """Return where an entry stands: its own text, or its key."""
-    return spot_of(entry.scalar) if entry.scalar is not None else entry.spot
+    return make_spot(entry.scalar) if entry.scalar is not None else entry.spot
 
 
-def command_line(parts: list[Entry]) -> View | None:
+def make_line(parts: list[Entry]) -> View | None:
     """Return a list of arguments as one line of shell, each part where it stands."""
     texts: list[str] = []
     origins: list[int] = []
@@ -200,7 +200,7 @@ def align(view: View, value: str, start: int, end: int) -> View:
 _URL = re.compile(r"(?:https?|wss?|ftp)://[^\s'\"`<>)\]}]{1,500}", re.IGNORECASE)
 
 
-def first_url(text: str) -> str:
+def find_url(text: str) -> str:
     """Return the first address in a text, or an empty text."""
     match = _URL.search(text)
     return match[0] if match else ""
@@ -278,13 +278,13 @@ def read_scalar(collector: Collector, keys: tuple[str, ...], entry: Entry) -> No
         and _matcher("endpoint_keys", r"(?:{})\d{{0,3}}$").search(key)
         and key not in words("schema_keys")
     ):
-        collector.emit(Act.FETCH, spot_of(view), text, "endpoint")
+        collector.emit(Act.FETCH, make_spot(view), text, "endpoint")
     collector.prose(view)
 
 
 def _is_run(key: str, text: str) -> bool:
     shaped = (" " in text or "/" in text) and len(text) < _MAX_COMMAND
-    return shaped and is_command_key(key) and first_url(text) != text
+    return shaped and is_command_key(key) and find_url(text) != text
 
 
 def run(collector: Collector, entry: Entry, subject: str) -> None:
@@ -294,10 +294,10 @@ def run(collector: Collector, entry: Entry, subject: str) -> None:
             run(collector, Entry(items=inner.scalars()), subject)
         return
     parts = entry.scalars()
-    line = command_line(parts)
+    line = make_line(parts)
     if line is None or not line.text.strip():
         return
-    collector.emit(Act.EXEC, place(parts[0]), subject, line.text)
+    collector.emit(Act.EXEC, find_place(parts[0]), subject, line.text)
     collector.command(line, language_of(line.text))
 
 
@@ -305,11 +305,11 @@ def set_variables(collector: Collector, entry: Entry) -> None:
     """Note the variables of an environment block: a map, or a list of `NAME=value`."""
     for name, value in entry.pairs():
         if value.scalar is not None:
-            collector.emit(Act.SETENV, spot_of(value.scalar), name, value.text)
+            collector.emit(Act.SETENV, make_spot(value.scalar), name, value.text)
     for item in entry.items or ():
         name, equals, value_text = item.text.partition("=")
         if equals and name.replace("_", "").isalnum() and item.scalar is not None:
-            collector.emit(Act.SETENV, spot_of(item.scalar), name, value_text)
+            collector.emit(Act.SETENV, make_spot(item.scalar), name, value_text)
 
 
 _TOKEN = re.compile(

@@ -23,8 +23,8 @@ from prowess.safety.languages.javascript.members import (
     HARMLESS,
     INPUT,
     SOCKET,
+    find_host,
     get_member,
-    host_of,
     set_variable,
     words,
 )
@@ -67,7 +67,7 @@ def run_process(state: Walker, site: Site) -> Value:
     if calls.find_language(parts[0].text) in {"shell", "powershell"} and len(parts) == 1:
         for end in site.keywords.get("stdio", UNKNOWN).items or ():
             if end.name == SOCKET:
-                state.emit(Act.REVERSE_SHELL, site.node, "net", host_of(end))
+                state.emit(Act.REVERSE_SHELL, site.node, "net", find_host(end))
         return labelled(labels, "shell()")
     return labelled(labels, "process()")
 
@@ -195,10 +195,10 @@ def inflate(state: Walker, site: Site) -> Value:
 
 def unquote_text(_state: Walker, site: Site) -> Value:
     """Read `unescape` and `decodeURIComponent`."""
-    return unquoted(site.arg(0))
+    return unquote_value(site.arg(0))
 
 
-def unquoted(value: Value) -> Value:
+def unquote_value(value: Value) -> Value:
     """Return a text without its percent signs."""
     if not isinstance(value.constant, str):
         return value

@@ -30,12 +30,12 @@ from prowess.safety.languages.javascript import network
 from prowess.safety.languages.javascript.members import (
     SOCKET,
     TABLE,
-    canonical,
     find_name,
     get_member,
     hand,
     name_thing,
     set_member,
+    spell,
     words,
 )
 from prowess.safety.languages.tables import load_table
@@ -86,14 +86,14 @@ def _from_module(state: Walker, site: Site, module: str) -> Value:
         if head.endswith(";base64"):
             code = unpack(state, site, "base64", code)
         else:
-            code = machine.unquoted(code)
+            code = machine.unquote_value(code)
         state.emit(Act.EXEC, site.node, "eval", code.text[:500], code.labels)
         state.embed("javascript", code, code.labels)
         return UNKNOWN
     if module.startswith("."):
         state.imports[module] = None
         return labelled(state.outside)
-    return name_thing(state, canonical(module), None)
+    return name_thing(state, spell(module), None)
 
 
 def _known(state: Walker, site: Site, method: str) -> Value | None:
@@ -240,7 +240,7 @@ def _other(state: Walker, site: Site, method: str) -> Value:
         update(state, target.value, site.receiver.named(given))
     if method in words("passing"):
         return site.receiver
-    return Value(name=canonical(site.name + "()") if site.name else "", labels=labels)
+    return Value(name=spell(site.name + "()") if site.name else "", labels=labels)
 
 
 _EFFECTS: dict[str, Effect] = {

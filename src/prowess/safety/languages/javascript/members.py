@@ -33,7 +33,7 @@ def words(key: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def canonical(name: str) -> str:
+def spell(name: str) -> str:
     """Return the one name under which the tables know what `name` is."""
     if len(name) > _MAX_NAME:
         return ""
@@ -64,7 +64,7 @@ def find_name(state: Walker, name: str) -> Value | None:
     if bare is not None:
         return Value(name=bare)
     if name in words("globals"):
-        return name_thing(state, canonical(name), None)
+        return name_thing(state, spell(name), None)
     return None
 
 
@@ -135,7 +135,7 @@ def _constructor(base: Value) -> Value:
 
 
 def _named_member(state: Walker, base: Value, node: ast.expr, key: Value) -> Value:
-    name = canonical(f"{base.name}.{key.constant!s}")
+    name = spell(f"{base.name}.{key.constant!s}")
     if name in {"process.execPath", "process.argv0"}:
         return Value(sketch="node", node=node)
     if isinstance(node, ast.Subscript) and not key.plain and name in words("dangerous"):
@@ -151,7 +151,7 @@ def set_member(state: Walker, base: Value, node: ast.expr, key: Value, value: Va
     if base.name == ENVIRONMENT:
         set_variable(state, node, key.text, value)
         return True
-    name = canonical(f"{base.name}.{key.text}") if base.name else key.text
+    name = spell(f"{base.name}.{key.text}") if base.name else key.text
     image = base.name in {"Image()", "document.createElement()"} and key.text in {"src", "href"}
     if value.labels and (image or name in words("locations")):
         state.emit(Act.SEND, node, value.text, "http", value.labels)
@@ -190,6 +190,6 @@ def hand(state: Walker, values: tuple[Value, ...], given: Value) -> Value | None
     return found
 
 
-def host_of(value: Value) -> str:
+def find_host(value: Value) -> str:
     """Return the host that a connection was made to."""
     return value.made_of.text if value.made_of is not None else ""

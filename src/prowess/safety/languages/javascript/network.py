@@ -17,8 +17,8 @@ from prowess.safety.languages.code.values import (
 from prowess.safety.languages.javascript.members import (
     HARMLESS,
     SOCKET,
+    find_host,
     hand,
-    host_of,
     words,
 )
 
@@ -61,7 +61,7 @@ def send_http(state: Walker, site: Site) -> Value:
     """Read data that is written to an open request."""
     data = site.arg(0)
     if site.args and data.function is None:
-        state.emit(Act.SEND, site.node, host_of(site.receiver), "http", data.labels)
+        state.emit(Act.SEND, site.node, find_host(site.receiver), "http", data.labels)
     return site.receiver
 
 
@@ -81,7 +81,7 @@ def open_socket(state: Walker, site: Site) -> Value:
 
 def send_socket(state: Walker, site: Site) -> Value:
     """Read data that is sent over a web socket."""
-    state.emit(Act.SEND, site.node, host_of(site.receiver), "ws", site.labels())
+    state.emit(Act.SEND, site.node, find_host(site.receiver), "ws", site.labels())
     return UNKNOWN
 
 
@@ -155,12 +155,12 @@ def pipe(state: Walker, site: Site) -> Value:
     target = site.args[-1] if site.args else UNKNOWN
     source = site.receiver if site.name != "stream.pipeline" else site.arg(0)
     if {source.name, target.name} == {"shell()", SOCKET}:
-        host = host_of(source if source.name == SOCKET else target)
+        host = find_host(source if source.name == SOCKET else target)
         state.emit(Act.REVERSE_SHELL, site.node, "net", host)
     elif target.name == "open()" and target.made_of is not None:
         io.store(state, site.node, target.made_of, labelled(source.labels))
     elif target.name == SOCKET:
-        state.emit(Act.SEND, site.node, host_of(target), "tcp", source.labels)
+        state.emit(Act.SEND, site.node, find_host(target), "tcp", source.labels)
     elif target.name in {"http.request()", "superagent.post()"}:
-        state.emit(Act.SEND, site.node, host_of(target), "http", source.labels)
+        state.emit(Act.SEND, site.node, find_host(target), "http", source.labels)
     return target.named(source.labels)

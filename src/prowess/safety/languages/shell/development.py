@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from prowess.safety.facts import Act
-from prowess.safety.languages.shell.network import default_name, fetched, send
+from prowess.safety.languages.shell.network import fetch, guess_name, send
 from prowess.safety.languages.shell.state import (
     EMPTY,
     PROGRAMS,
@@ -14,7 +14,7 @@ from prowess.safety.languages.shell.state import (
     Options,
     load_matcher,
     load_names,
-    options,
+    split_options,
     unknown,
     write_file,
 )
@@ -41,14 +41,12 @@ def _git(call: Argv) -> Datum:
 
 
 def _git_clone(call: Argv) -> Datum:
-    given = options(call.args, program="git_clone")
+    given = split_options(call.args, program="git_clone")
     if not given.operands:
         return EMPTY
     url = given.operands[0]
     folder = (
-        given.operands[1].text
-        if given.operands[1:]
-        else default_name(url.text).removesuffix(".git")
+        given.operands[1].text if given.operands[1:] else guess_name(url.text).removesuffix(".git")
     )
     call.tell(Act.FETCH, url.text, folder, url.labels)
     call.shell.unpacked[call.shell.place(folder)] = unknown("remote", source=url.text)
@@ -56,7 +54,7 @@ def _git_clone(call: Argv) -> Datum:
 
 
 def _git_push(call: Argv) -> Datum:
-    given = options(call.args, "o --repo --push-option --receive-pack")
+    given = split_options(call.args, "o --repo --push-option --receive-pack")
     operands = [value.text for value in given.operands]
     refs = operands[1:]
     if given.has("-f --force --mirror --delete -d") or any(
@@ -69,7 +67,7 @@ def _git_push(call: Argv) -> Datum:
 
 
 def _git_clean(call: Argv) -> Datum:
-    given = options(call.args, "e --exclude")
+    given = split_options(call.args, "e --exclude")
     if given.has("-f --force") and not given.has("-n --dry-run"):
         paths = given.operands or [Datum(".")]
         for path in paths:
@@ -78,7 +76,7 @@ def _git_clean(call: Argv) -> Datum:
 
 
 def _git_config(call: Argv) -> Datum:
-    given = options(call.args, "f --file --type --get --get-all --unset")
+    given = split_options(call.args, "f --file --type --get --get-all --unset")
     operands = [
         value.text for value in given.operands if value.text not in ("set", "get", "--global")
     ]
@@ -140,7 +138,7 @@ def _gh(call: Argv) -> Datum:
     secret = _secret_of_tool(call, text)
     if secret is not None:
         return secret
-    given = options(call.args, program="gh")
+    given = split_options(call.args, program="gh")
     if texts[:2] == ["release", "download"] or texts[:2] == ["repo", "clone"]:
         return _gh_download(call, texts)
     if texts[:2] == ["gist", "create"] or texts[:1] == ["api"]:
@@ -159,7 +157,7 @@ def _gh(call: Argv) -> Datum:
 
 
 def _gh_download(call: Argv, texts: list[str]) -> Datum:
-    given = options(call.args[2:], "RpDOA --repo --pattern --dir --output --archive")
+    given = split_options(call.args[2:], "RpDOA --repo --pattern --dir --output --archive")
     repository = given.first("-R --repo") or (given.operands[0] if given.operands else EMPTY)
     source = unknown("remote", source=f"https://github.com/{repository.text}")
     named = given.first("-O --output") or given.first("-p --pattern")
@@ -173,7 +171,7 @@ def _gh_download(call: Argv, texts: list[str]) -> Datum:
         call.tell(Act.FETCH, source.source)
         return source
     else:
-        fetched(call, Datum(source.source), named.text if named else ".")
+        fetch(call, Datum(source.source), named.text if named else ".")
     return EMPTY
 
 
@@ -192,7 +190,7 @@ def _cloud(call: Argv) -> Datum:
         call.tell(Act.WIPE, "bucket", text)
     if at < 0:
         return unknown("host") if "get-caller-identity" in text else unknown()
-    given = options(call.args[at + 1 :], program="cloud")
+    given = split_options(call.args[at + 1 :], program="cloud")
     paths = [*given.operands, *given.values("--file -f")]
     if not paths:
         return EMPTY
@@ -204,8 +202,8 @@ def _cloud_copy(call: Argv, paths: list[Datum]) -> Datum:
     if _CLOUD_COPY.match(source.text):
         place = "" if target.text in ("-", source.text) else target.text
         if place.endswith(("/", ".")):
-            place = f"{place.rstrip('/')}/{default_name(source.text)}"
-        return fetched(call, source, place)
+            place = f"{place.rstrip('/')}/{guess_name(source.text)}"
+        return fetch(call, source, place)
     labels = call.incoming.labels if source.text == "-" else call.read(source).labels
     send(call, target.text, "cloud", labels | target.labels)
     return EMPTY
@@ -217,7 +215,9 @@ def _database(call: Argv) -> Datum:
     dropping = load_matcher("dropping", re.IGNORECASE)
     if call.name == "dropdb" or dropping.search(code):
         call.tell(Act.WIPE, "database", code)
-    operands = options(call.args, "cefhUpdu --command --eval --file --host --username").operands
+    operands = split_options(
+        call.args, "cefhUpdu --command --eval --file --host --username"
+    ).operands
     if call.name == "sqlite3" and operands:
         content = call.read(operands[0])
         return unknown(*content.labels, source=content.source)
@@ -239,7 +239,7 @@ def _agent(call: Argv) -> Datum:
 
 def _settings_editor(call: Argv) -> None:
     """`crudini --set FILE`, `plutil -replace … FILE`: the last file is changed."""
-    operands = options(call.args).operands
+    operands = split_options(call.args).operands
     for path in operands[:1] if call.name == "crudini" else operands[-1:]:
         write = "/" in path.text or "." in path.text
         if write:
@@ -265,14 +265,14 @@ def install(call: Argv, manager: str, package: Datum) -> None:
         call.tell(Act.EXEC, manager, package.text, labels)
 
 
-def registry(call: Argv, manager: str, given: Options, names: str) -> None:
+def tell_registry(call: Argv, manager: str, given: Options, names: str) -> None:
     """Note the indexes that options name."""
     for value in given.values(names):
         call.tell(Act.REGISTRY, manager, value.text)
 
 
 def _pip(call: Argv) -> Datum:
-    given = options(call.args, program="pip")
+    given = split_options(call.args, program="pip")
     _python_options(call, "pip", given)
     operands = given.operands
     if operands and operands[0].text == "config":
@@ -284,7 +284,7 @@ def _pip(call: Argv) -> Datum:
 
 
 def _python_options(call: Argv, manager: str, given: Options) -> None:
-    registry(
+    tell_registry(
         call,
         manager,
         given,
@@ -314,7 +314,7 @@ def _uv(call: Argv) -> Datum:
     own = (
         call.args[: texts.index("run")] if "run" in texts[:8] and texts[0] != "tool" else call.args
     )
-    given = options(own, program="uv")
+    given = split_options(own, program="uv")
     _python_options(call, "uv", given)
     for package in given.values("--with --from"):
         install(call, "uv", package)
@@ -349,8 +349,8 @@ def _run_in_environment(call: Argv, verb: str) -> Datum:
 
 def _runner(call: Argv) -> Datum:
     """`poetry`, `pipenv`, `hatch`, `pdm`, `rye`: add packages or run a command."""
-    given = options(call.args, "--index --source --pypi-mirror")
-    registry(call, call.name, given, "--index --pypi-mirror")
+    given = split_options(call.args, "--index --source --pypi-mirror")
+    tell_registry(call, call.name, given, "--index --pypi-mirror")
     words = [value.text for value in given.operands]
     if words[:1] in (["add"], ["install"]):
         for package in given.operands[1:]:
@@ -362,8 +362,8 @@ def _runner(call: Argv) -> Datum:
 
 def _first_package(call: Argv) -> Datum:
     """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
-    given = options(call.args, program="first_package")
-    registry(
+    given = split_options(call.args, program="first_package")
+    tell_registry(
         call,
         call.name,
         given,
@@ -386,10 +386,10 @@ def _first_package(call: Argv) -> Datum:
     return call.shell.run(code) if code else EMPTY
 
 
-def npm(call: Argv) -> Datum:
+def read_npm(call: Argv) -> Datum:
     """Note what `npm` and its kin install or set."""
-    given = options(call.args, program="npm")
-    registry(call, call.name, given, "--registry")
+    given = split_options(call.args, program="npm")
+    tell_registry(call, call.name, given, "--registry")
     if given.values("--strict-ssl")[:1] and given.values("--strict-ssl")[0].text == "false":
         call.tell(Act.DISABLE, "tls", call.name)
     words = [value.text for value in given.operands]
@@ -411,10 +411,10 @@ def npm(call: Argv) -> Datum:
 def _system(call: Argv) -> None:
     special = load_table(PROGRAMS, "install_verbs")
     verbs = special.get(call.name, special["usual"]).split()
-    given = options(call.args, program="system")
-    registry(call, call.name, given, "--registry --index")
+    given = split_options(call.args, program="system")
+    tell_registry(call, call.name, given, "--registry --index")
     if call.name == "gem":
-        registry(call, "gem", given, "--source -s")
+        tell_registry(call, "gem", given, "--source -s")
     words = call.texts
     start = next((at for at, text in enumerate(words) if text in verbs), -1)
     if verbs and start < 0:
@@ -437,7 +437,7 @@ def _local_package(call: Argv) -> None:
             install(call, call.name, path)
 
 
-def module(call: Argv) -> Datum:
+def run_module(call: Argv) -> Datum:
     """Run `python -m NAME …`."""
     texts = call.texts
     at = texts.index("-m")
@@ -449,7 +449,7 @@ def module(call: Argv) -> Datum:
 
 
 def _easy(call: Argv) -> None:
-    for package in options(call.args, "if").operands:
+    for package in split_options(call.args, "if").operands:
         install(call, call.name, package)
 
 
@@ -466,7 +466,7 @@ HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "easy": _easy,
     "runner": _runner,
     "first_package": _first_package,
-    "npm": npm,
+    "npm": read_npm,
     "system": _system,
     "local_package": _local_package,
 }

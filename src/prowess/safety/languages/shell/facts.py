@@ -28,8 +28,8 @@ from prowess.safety.languages.shell.state import (
     join,
     load_matcher,
     load_names,
-    options,
     set_environment,
+    split_options,
     unknown,
 )
 from prowess.safety.languages.shell.syntax import parse
@@ -101,7 +101,7 @@ def _other(call: Argv, first: Datum, name: str) -> Datum:
         call.tell(Act.EXEC, "shell", first.source or first.text, first.labels)
         return unknown(*call.incoming.labels)
     system.tell_miner(call, name)
-    program = first if "/" in name and can_run(name) else interpreters.fetched_program(call, first)
+    program = first if "/" in name and can_run(name) else interpreters.find_fetched(call, first)
     if program is not None:
         return interpreters.run_file(call, "shell", program, call.args[1:])
     system.tell_agent_flags(call)
@@ -151,8 +151,8 @@ def _sudo(call: Argv) -> Datum:
 def _env(call: Argv) -> Datum:
     rest = _strip_assignments(call)
     if not rest:
-        return texts.environment(call)
-    split = options(rest, "uCS --unset --chdir --split-string")
+        return texts.read_environment(call)
+    split = split_options(rest, "uCS --unset --chdir --split-string")
     text = split.first("-S --split-string")
     if text is not None:
         return call.shell.run(text, call.stdin)
@@ -232,7 +232,7 @@ def _fill(call: Argv, rest: list[Datum], mark: str, items: list[Datum]) -> list[
 
 def _shell_text(call: Argv) -> Datum:
     """Commands whose operand is shell code: `su -c`, `script -c`, `watch`, `parallel`."""
-    given = options(call.args, "cstgu --command --session-command")
+    given = split_options(call.args, "cstgu --command --session-command")
     code = given.first("-c --command --session-command")
     if code is not None:
         return call.shell.run(code, call.stdin)

@@ -19,7 +19,7 @@ from prowess.safety.languages.shell.state import (
     language_of,
     load_matcher,
     load_names,
-    options,
+    split_options,
     unknown,
 )
 from prowess.safety.languages.tables import load_index, load_table
@@ -42,10 +42,10 @@ def _interpreter(call: Argv) -> Datum:
     if language == "powershell":
         return _powershell(call)
     if call.name == "bun" and call.texts[:1] and call.texts[0] in ("add", "install", "i", "create"):
-        return shell_packages.npm(call)
+        return shell_packages.read_npm(call)
     code, script, rest = _split(call, language)
     if call.name in ("python", "pypy", "py") and code is None and "-m" in call.texts[:4]:
-        return shell_packages.module(call)
+        return shell_packages.run_module(call)
     if script is not None and language == "shell" and script.text.startswith("command:"):
         # The way in which some agents write a call of their own tool.
         code, rest = script.cut(len("command:")), []
@@ -59,7 +59,7 @@ def _interpreter(call: Argv) -> Datum:
 def _split(call: Argv, language: str) -> tuple[Datum | None, Datum | None, list[Datum]]:
     """Return the code, the script and the arguments after it."""
     if call.name == "osascript" and "-e" in call.texts:
-        lines = options(call.args, "els").values("-e")
+        lines = split_options(call.args, "els").values("-e")
         return (join(lines, "\n") if lines else EMPTY), None, []
     args = call.args
     at = 0
@@ -106,7 +106,7 @@ def _verbs(
             args[0] if known or args[0].text == "-" or call.name not in ("deno", "bun") else None,
             args[1:],
         )
-    rest = options(args[1:], "cLA --config --import-map").operands
+    rest = split_options(args[1:], "cLA --config --import-map").operands
     if not rest:
         return None, None, []
     return (rest[0], None, rest[1:]) if args[0].text == "eval" else (None, rest[0], rest[1:])
@@ -211,7 +211,7 @@ def _note_import(call: Argv, path: str) -> None:
 _MAX_NAME = 200
 
 
-def fetched_program(call: Argv, first: Datum) -> Datum | None:
+def find_fetched(call: Argv, first: Datum) -> Datum | None:
     """Return the path of a command that this text has put into a folder of programs."""
     if not call.shell.files or "/" in first.text:
         return None
@@ -237,7 +237,7 @@ def _eval(call: Argv) -> Datum:
 
 
 def _trap(call: Argv) -> None:
-    operands = options(call.args).operands
+    operands = split_options(call.args).operands
     if len(operands) > 1:
         call.shell.run(operands[0])
 
@@ -287,18 +287,18 @@ def _awk(call: Argv) -> Datum:
         for found in _AWK_SYSTEM.finditer(program.text):
             group = 1 if found[1] is not None else 2
             call.shell.run(program.cut(*found.span(group)), call.stdin)
-    return shell_data.program(call)
+    return shell_data.read_program(call)
 
 
 def _open(call: Argv) -> None:
-    for path in options(call.args, "ab").operands:
+    for path in split_options(call.args, "ab").operands:
         content = call.shell.read_file(path.text)
         if "remote" in content.labels and not path.text.startswith("http"):
             call.tell(Act.EXEC, call.name, path.text, content.labels)
 
 
 def _mount(call: Argv) -> None:
-    operands = options(call.args).operands
+    operands = split_options(call.args).operands
     if operands[:1] and operands[0].text in ("attach", "mount"):
         for path in operands[1:]:
             content = call.shell.read_file(path.text)

@@ -14,7 +14,7 @@ from prowess.safety.languages.shell.state import (
     Argv,
     Datum,
     Options,
-    options,
+    split_options,
     tell_secrets,
     unknown,
     write_file,
@@ -30,13 +30,13 @@ def _names(key: str) -> str:
     return str(load_table(PROGRAMS, "names", key))
 
 
-def default_name(url: str) -> str:
+def guess_name(url: str) -> str:
     """Return the name under which a fetched URL is saved when none is given."""
     path = urlsplit(url).path if len(url) < _MAX_URL and "[" not in url else url
     return path.rstrip("/").rpartition("/")[2] or "index.html"
 
 
-def fetched(call: Argv, url: Datum, target: str = "") -> Datum:
+def fetch(call: Argv, url: Datum, target: str = "") -> Datum:
     """Note a fetch, and return what comes back."""
     call.tell(Act.FETCH, url.text, target)
     content = unknown("remote", source=url.text)
@@ -52,7 +52,7 @@ def send(call: Argv, url: str, how: str, labels: frozenset[str]) -> None:
 
 
 def _curl(call: Argv) -> Datum:
-    given = options(call.args, program="curl")
+    given = split_options(call.args, program="curl")
     urls = [*given.operands, *given.values("--url")]
     if given.has("-k --insecure --proxy-insecure"):
         call.tell(Act.DISABLE, "tls", "curl")
@@ -82,17 +82,17 @@ def _curl_output(call: Argv, given: Options, url: Datum, index: int) -> Datum:
     names = given.values("-o --output")
     if given.has("-O --remote-name --remote-name-all"):
         folder = given.first("--output-dir")
-        name = default_name(url.text)
-        return fetched(call, url, f"{folder.text.rstrip('/')}/{name}" if folder else name)
+        name = guess_name(url.text)
+        return fetch(call, url, f"{folder.text.rstrip('/')}/{name}" if folder else name)
     if not names:
-        return fetched(call, url)
+        return fetch(call, url)
     target = names[min(index, len(names) - 1)].text
     if target == "-" or target.startswith("/dev/std"):
-        return fetched(call, url)
+        return fetch(call, url)
     if target.startswith("/dev/null"):
-        fetched(call, url)
+        fetch(call, url)
         return EMPTY
-    return fetched(call, url, target)
+    return fetch(call, url, target)
 
 
 def _curl_body(call: Argv, given: Options) -> frozenset[str] | None:
@@ -101,17 +101,17 @@ def _curl_body(call: Argv, given: Options) -> frozenset[str] | None:
     data = given.values(_names("curl_data"))
     for value in data:
         raw = value.text.startswith("@")
-        labels |= file_labels(call, value.cut(1)) if raw else value.labels
+        labels |= label_file(call, value.cut(1)) if raw else value.labels
     encoded = given.values("--data-urlencode")
     for value in encoded:
         name, at, path = value.text.partition("@")
         if at and "=" not in name:
-            labels |= file_labels(call, Datum(path))
+            labels |= label_file(call, Datum(path))
     forms, files = given.values("-F --form"), given.values("-T --upload-file")
     plain = given.values("--form-string")
     labels = labels.union(
         *(_form_labels(call, value) for value in forms),
-        *(file_labels(call, value) for value in files),
+        *(label_file(call, value) for value in files),
         *(value.labels for value in [*encoded, *forms, *plain]),
     )
     return labels if data or encoded or forms or files or plain else None
@@ -122,10 +122,10 @@ def _form_labels(call: Argv, value: Datum) -> frozenset[str]:
     if not equals or rest[:1] not in ("@", "<"):
         return NOTHING
     paths = rest[1:].partition(";")[0].split(",")
-    return frozenset().union(*(file_labels(call, Datum(path.strip("\"'"))) for path in paths[:8]))
+    return frozenset().union(*(label_file(call, Datum(path.strip("\"'"))) for path in paths[:8]))
 
 
-def file_labels(call: Argv, path: Datum) -> frozenset[str]:
+def label_file(call: Argv, path: Datum) -> frozenset[str]:
     """Return the labels of a file that is sent; `-` is what comes in, `.` likewise for curl."""
     if path.source and not path.text:
         return path.labels
@@ -137,20 +137,20 @@ def file_labels(call: Argv, path: Datum) -> frozenset[str]:
 
 
 def _wget(call: Argv) -> Datum:
-    given = options(call.args, program="wget")
+    given = split_options(call.args, program="wget")
     if given.has("--no-check-certificate"):
         call.tell(Act.DISABLE, "tls", "wget")
     labels: frozenset[str] = NOTHING
     for value in given.values("--post-data --body-data --header --user --password --user-agent"):
         labels |= value.labels
     for value in given.values("--post-file --body-file"):
-        labels |= file_labels(call, value)
+        labels |= label_file(call, value)
     posts = given.has("--post-data --post-file --body-data --body-file")
     output = EMPTY
     for url in given.operands[:16]:
         if posts or labels or url.labels:
             send(call, url.text, "http", labels | url.labels)
-        output = fetched(call, url, _wget_target(given, url.text))
+        output = fetch(call, url, _wget_target(given, url.text))
     return output
 
 
@@ -159,29 +159,29 @@ def _wget_target(given: Options, url: str) -> str:
     if named is not None:
         return "" if named.text in ("-", "/dev/stdout", "/dev/null") else named.text
     folder = given.first("-P --directory-prefix")
-    name = default_name(url)
+    name = guess_name(url)
     return f"{folder.text.rstrip('/')}/{name}" if folder else name
 
 
 def _fetcher(call: Argv) -> Datum:
     """Other programs that fetch a URL: to standard output, or to a file of its name."""
-    given = options(call.args, "odOxsHmT --output --out --dir --header")
+    given = split_options(call.args, "odOxsHmT --output --out --dir --header")
     urls = [value for value in given.operands if _URL.match(value.text) or value.labels]
     named = given.first("-o --output --out -O")
     output = EMPTY
     for url in urls[:16]:
         if url.labels:
             send(call, url.text, "http", url.labels)
-        target = named.text if named else default_name(url.text)
+        target = named.text if named else guess_name(url.text)
         prints = call.name in _names("printing_fetchers").split() or (
             named is not None and named.text == "-"
         )
-        output = fetched(call, url, "" if prints else target)
+        output = fetch(call, url, "" if prints else target)
     return output
 
 
 def _httpie(call: Argv) -> Datum:
-    given = options(
+    given = split_options(
         call.args,
         "apoAs --auth --output --session --auth-type --timeout",
     )
@@ -199,16 +199,16 @@ def _httpie(call: Argv) -> Datum:
     for value in items:
         item = _HTTPIE_ITEM.match(value.text)
         if item and item[0].endswith("@"):
-            labels |= file_labels(call, value.cut(item.end()))
+            labels |= label_file(call, value.cut(item.end()))
     labels |= call.incoming.labels
     if labels or items:
         send(call, url.text, "http", labels)
     target = given.first("-o --output")
-    return fetched(call, url, target.text if target else "")
+    return fetch(call, url, target.text if target else "")
 
 
 def _netcat(call: Argv) -> Datum:
-    given = options(call.args, "ecpswiqXxGgo --exec --sh-exec --source-port --wait")
+    given = split_options(call.args, "ecpswiqXxGgo --exec --sh-exec --source-port --wait")
     operands = [value.text for value in given.operands]
     host = ":".join(operands[:2])
     program = given.first("-e --exec -c --sh-exec --lua-exec")
@@ -241,7 +241,9 @@ def _socat(call: Argv) -> Datum:
 
 def _dns(call: Argv) -> Datum:
     names = [
-        value for value in options(call.args, "cpstiIWM").operands if not value.text.startswith("@")
+        value
+        for value in split_options(call.args, "cpstiIWM").operands
+        if not value.text.startswith("@")
     ]
     labels = frozenset().union(*(value.labels for value in call.args))
     if labels:
@@ -255,13 +257,13 @@ def _dns(call: Argv) -> Datum:
 
 
 def _mail(call: Argv) -> None:
-    given = options(
+    given = split_options(
         call.args,
         "sacbrt --to --from --server --attach --body --header",
     )
     labels = call.incoming.labels.union(*(value.labels for value in call.args))
     for path in given.values("-a -A --attach"):
-        labels |= file_labels(call, replace(path, text=path.text.lstrip("@")))
+        labels |= label_file(call, replace(path, text=path.text.lstrip("@")))
     to = given.first("--to -t") or (given.operands[0] if given.operands else EMPTY)
     if labels or call.stdin is not None:
         send(call, to.text, "smtp", labels)
@@ -276,13 +278,13 @@ def _is_remote(text: str) -> bool:
 
 
 def _copy_over(call: Argv) -> None:
-    given = options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
+    given = split_options(call.args, "iPoFeclSJ --rsh --exclude --include --password-file")
     tell_host_key(call)
     *sources, target = given.operands or [EMPTY]
     if given.has("--delete --delete-before --delete-after --delete-excluded"):
         call.tell(Act.DELETE, target.text, "recursive")
     if _is_remote(target.text):
-        labels = frozenset().union(*(file_labels(call, path) for path in sources), target.labels)
+        labels = frozenset().union(*(label_file(call, path) for path in sources), target.labels)
         send(call, target.text, "copy", labels)
         return
     for source in sources:
@@ -293,9 +295,9 @@ def _copy_over(call: Argv) -> None:
                 if target.text.endswith(("/", "."))
                 else target.text
             )
-            fetched(call, source, place)
+            fetch(call, source, place)
         else:
-            content = file_labels(call, source)
+            content = label_file(call, source)
             write_file(call.shell, target, Datum("", content, source.text, known=False))
 
 
@@ -305,7 +307,7 @@ def _ftp(call: Argv) -> Datum:
         r"(?:^|\n|;)\s*(?:m?put|send)\s+(\S+)", call.incoming.text + " " + " ".join(call.texts)
     )
     for path in paths[:8]:
-        labels |= file_labels(call, Datum(path))
+        labels |= label_file(call, Datum(path))
     host = next((value.text for value in call.args if not value.text.startswith("-")), "")
     tell_host_key(call)
     if labels or paths:

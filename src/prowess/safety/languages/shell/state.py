@@ -378,7 +378,7 @@ def _valued(written: str) -> tuple[str, frozenset[str]]:
     return letters, frozenset(word for word in words if word.startswith("-"))
 
 
-def options(args: list[Datum], valued: str = "", *, program: str = "") -> Options:
+def split_options(args: list[Datum], valued: str = "", *, program: str = "") -> Options:
     """Split arguments by the options that take a value: `ab --long`, or those of a program."""
     short, long = _valued(load_table(PROGRAMS, "options", program) if program else valued)
     found = Options({}, [])
@@ -471,7 +471,9 @@ def tell_place(shell: Shell, name: str, content: Datum) -> None:
     full = shell.place(name) if shell.folder else name
     kind = persist_kind(full)
     if kind:
-        shell.tell(Act.PERSIST, kind, started(kind, content) or name, content.labels, piped=True)
+        shell.tell(
+            Act.PERSIST, kind, find_started(kind, content) or name, content.labels, piped=True
+        )
     if is_agent_path(full):
         shell.tell(Act.TAMPER, name, "", content.labels, piped=True)
     if _DISK.match(name):
@@ -495,7 +497,7 @@ def _tell_script(shell: Shell, name: str, content: Datum) -> None:
         return
     kind = persist_kind(name)
     if kind in ("cron", "systemd"):
-        for line in lines_run(kind, content):
+        for line in find_lines(kind, content):
             shell.snippet("shell", line)
         return
     language = "shell" if kind in _SHELL_KINDS else language_of(name, content.text)
@@ -505,7 +507,7 @@ def _tell_script(shell: Shell, name: str, content: Datum) -> None:
         shell.snippet("", content, content.labels)
 
 
-def lines_run(kind: str, content: Datum) -> list[Datum]:
+def find_lines(kind: str, content: Datum) -> list[Datum]:
     """Return the commands that a crontab or a unit makes run."""
     pattern = _CRON_LINE if kind == "cron" else _UNIT_LINE
     found = []
@@ -516,10 +518,10 @@ def lines_run(kind: str, content: Datum) -> list[Datum]:
     return found
 
 
-def started(kind: str, content: Datum) -> str:
+def find_started(kind: str, content: Datum) -> str:
     """Return what a file of that kind makes run, "" where it cannot be told."""
     if kind in ("cron", "systemd"):
-        return "; ".join(line.text for line in lines_run(kind, content)[:3]) or _only(content)
+        return "; ".join(line.text for line in find_lines(kind, content)[:3]) or _only(content)
     if kind == "launchd" and "<string>" in content.text:
         strings = _PLIST_STRING.findall(content.text[:20_000])
         return " ".join(strings[1:] or strings)

@@ -15,11 +15,11 @@ from prowess.safety.languages.shell.state import (
     Options,
     copy_file,
     fill,
+    find_lines,
     join,
-    lines_run,
     load_matcher,
     load_names,
-    options,
+    split_options,
     tell_erased,
     tell_place,
     unknown,
@@ -37,7 +37,7 @@ _MAX_FOLDER = 200
 
 
 def _copy(call: Argv) -> None:
-    given = options(call.args, "tSmog --target-directory --suffix --mode --owner")
+    given = split_options(call.args, "tSmog --target-directory --suffix --mode --owner")
     paths = list(given.operands)
     folder = given.first("-t --target-directory")
     if call.name == "install" and given.has("-d"):
@@ -59,7 +59,7 @@ def _copy(call: Argv) -> None:
 
 
 def _link(call: Argv) -> None:
-    given = options(call.args, "tS")
+    given = split_options(call.args, "tS")
     paths = given.operands
     if len(paths) > 1:
         if path_label(paths[-1].text) == "history" and paths[0].text == "/dev/null":
@@ -68,7 +68,7 @@ def _link(call: Argv) -> None:
 
 
 def _remove(call: Argv) -> None:
-    given = options(call.args)
+    given = split_options(call.args)
     recursive = given.has("-r -R --recursive -d") or call.name in (
         "rimraf",
         "trash",
@@ -80,7 +80,7 @@ def _remove(call: Argv) -> None:
 
 
 def _shred(call: Argv) -> None:
-    for path in options(call.args, "ns --iterations --size").operands:
+    for path in split_options(call.args, "ns --iterations --size").operands:
         if path.text.startswith("/dev/"):
             call.tell(Act.WIPE, "disk", path.text)
         else:
@@ -89,7 +89,7 @@ def _shred(call: Argv) -> None:
 
 
 def _truncate(call: Argv) -> None:
-    for path in options(call.args, "sr").operands:
+    for path in split_options(call.args, "sr").operands:
         write_file(call.shell, path, EMPTY)
 
 
@@ -185,7 +185,7 @@ def tell_setuid(call: Argv, mode: str, path: str) -> None:
 
 
 def _chown(call: Argv) -> None:
-    operands = options(call.args, "--from --reference").operands
+    operands = split_options(call.args, "--from --reference").operands
     for path in operands[1:]:
         call.tell(Act.PERMISSION, f"{call.name} {operands[0].text}", path.text)
 
@@ -218,8 +218,8 @@ def _archive_options(call: Argv) -> Options:
         # `tar xzf f` and `tar -xzf f` are the same.
         if args and re.fullmatch(r"[A-Za-z]{1,8}", args[0].text):
             args = [replace(args[0], text=f"-{args[0].text}"), *args[1:]]
-        return options(args, program="archive_options")
-    return options(args, "dPo" if call.name == "unzip" else "")
+        return split_options(args, program="archive_options")
+    return split_options(args, "dPo" if call.name == "unzip" else "")
 
 
 def _is_packing(call: Argv) -> bool:
@@ -241,14 +241,14 @@ def _pack(call: Argv, archive: Datum | None, paths: list[Datum]) -> Datum:
 
 
 def _cd(call: Argv) -> None:
-    operands = options(call.args).operands
+    operands = split_options(call.args).operands
     if operands and operands[0].text and operands[0].text != "-":
         folder = call.shell.place(operands[0].text)
         call.shell.folder = folder if len(folder) <= _MAX_FOLDER else ""
 
 
 def _patch(call: Argv) -> None:
-    for path in options(call.args, "pidDo").operands[:1]:
+    for path in split_options(call.args, "pidDo").operands[:1]:
         tell_place(call.shell, path.text, call.incoming)
 
 
@@ -313,7 +313,7 @@ def _disabling(call: Argv) -> Datum:
 
 
 def _crontab(call: Argv) -> Datum:
-    given = options(call.args, "ui")
+    given = split_options(call.args, "ui")
     if given.has("-l -e -r"):
         return unknown("file:crontab", source="crontab") if given.has("-l") else EMPTY
     path = given.operands[0] if given.operands else None
@@ -324,7 +324,7 @@ def _crontab(call: Argv) -> Datum:
         if path is None or path.text in ("-", "/dev/stdin")
         else call.shell.read_file(path.text)
     )
-    lines = lines_run("cron", content)
+    lines = find_lines("cron", content)
     target = (
         "; ".join(line.text for line in lines[:3])
         or content.text.strip()
@@ -337,7 +337,7 @@ def _crontab(call: Argv) -> Datum:
 
 
 def _at(call: Argv) -> None:
-    given = options(call.args, "fqt")
+    given = split_options(call.args, "fqt")
     path = given.first("-f")
     if given.has("-l -r -c") or (path is None and call.stdin is None):
         return

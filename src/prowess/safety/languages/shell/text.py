@@ -16,8 +16,8 @@ from prowess.safety.languages.shell.state import (
     Options,
     join,
     load_names,
-    options,
     set_environment,
+    split_options,
     tell_place,
     unknown,
     write_file,
@@ -45,10 +45,10 @@ def _echo(call: Argv) -> Datum:
     while args and re.fullmatch(r"-[neE]{1,3}", args[0].text):
         escapes = escapes or "e" in args.pop(0).text
     value = join(args, " ") if args else EMPTY
-    return rewritten(value, unescape(value.text)) if escapes else value
+    return rewrite(value, unescape(value.text)) if escapes else value
 
 
-def rewritten(value: Datum, text: str, *steps: str) -> Datum:
+def rewrite(value: Datum, text: str, *steps: str) -> Datum:
     """Return `value` with another text at the same place; with `steps` it was hidden before."""
     if text == value.text:
         return value
@@ -74,13 +74,13 @@ def _format(args: list[Datum]) -> Datum:
     pattern, rest = args[0], args[1:]
     if len(rest) == 1 and pattern.text.strip() in ("%s", "%s\\n", "%b", "%b\\n", "%s\\n\\n"):
         text = rest[0].text
-        return rewritten(rest[0], unescape(text) if "%b" in pattern.text else text)
+        return rewrite(rest[0], unescape(text) if "%b" in pattern.text else text)
     escaped = unescape(pattern.text)
     whole = join([pattern, *rest])
     # Text written as character codes is hidden as much as text in base64.
     coded = "\\x" in pattern.text or re.search(r"\\0?[0-7]{3}", pattern.text)
     if "%" not in escaped:
-        return rewritten(
+        return rewrite(
             replace(pattern, labels=whole.labels), escaped, *(["escapes"] if coded else [])
         )
     escapes = "%b" in pattern.text
@@ -90,7 +90,7 @@ def _format(args: list[Datum]) -> Datum:
         text += _FORMAT.sub(lambda found: _next_argument(found, queue), escaped)
         if not queue or not _FORMAT.search(escaped.replace("%%", "")):
             break
-    return rewritten(replace(whole, text=""), text)
+    return rewrite(replace(whole, text=""), text)
 
 
 def _next_argument(found: re.Match[str], queue: deque[str]) -> str:
@@ -99,41 +99,41 @@ def _next_argument(found: re.Match[str], queue: deque[str]) -> str:
     return queue.popleft() if queue else ""
 
 
-def files_or_input(call: Argv, operands: list[Datum]) -> Datum:
+def read_operands(call: Argv, operands: list[Datum]) -> Datum:
     """Return what the operands hold, or what comes in where there are none."""
     values = [call.incoming if path.text == "-" else call.read(path) for path in operands]
     return join(values) if values else call.incoming
 
 
 def _cat(call: Argv) -> Datum:
-    return files_or_input(call, options(call.args, "ncLbs").operands)
+    return read_operands(call, split_options(call.args, "ncLbs").operands)
 
 
 def _passing(call: Argv, operands: list[Datum]) -> Datum:
-    data = files_or_input(call, operands)
+    data = read_operands(call, operands)
     return unknown(*data.labels, source=data.source)
 
 
 def _filter(call: Argv) -> Datum:
     """A command that reads files or input and prints some of it."""
-    return _passing(call, options(call.args, "ktnFfdw").operands)
+    return _passing(call, split_options(call.args, "ktnFfdw").operands)
 
 
 def _searcher(call: Argv) -> Datum:
     """`grep` and kin: a pattern first, then files."""
-    given = options(call.args, "efmABCdDgt --regexp --file --glob --type")
+    given = split_options(call.args, "efmABCdDgt --regexp --file --glob --type")
     files = given.operands if given.has("-e -f --regexp") else given.operands[1:]
     if given.has("-q --quiet -c --count -l --files-with-matches -L"):
         return unknown()
     return _passing(call, files)
 
 
-def program(call: Argv) -> Datum:
+def read_program(call: Argv) -> Datum:
     """Read `sed`, `awk`, `jq`: a program first, then files."""
     args, extra = _jq_arguments(call.args) if call.name == "jq" else (call.args, NOTHING)
     letters = {"jq": "", "sed": "ef"}.get(call.name, "efFvi")
     named = "--arg --argjson --slurpfile --rawfile --expression --file --args"
-    given = options(args, f"{letters} {named}")
+    given = split_options(args, f"{letters} {named}")
     files = given.operands if given.has("-e -f --expression --file") else given.operands[1:]
     if call.name in ("sed", "gsed", "perl") and given.has("-i --in-place"):
         _edit_in_place(call, given, files)
@@ -167,14 +167,14 @@ def _edit_in_place(call: Argv, given: Options, files: list[Datum]) -> None:
 
 
 def _tee(call: Argv) -> Datum:
-    given = options(call.args)
+    given = split_options(call.args)
     for path in given.operands:
         write_file(call.shell, path, call.incoming, append=given.has("-a --append"))
     return call.incoming
 
 
 def _read(call: Argv) -> None:
-    given = options(call.args, "pdnNtuia")
+    given = split_options(call.args, "pdnNtuia")
     data = call.stdin if call.stdin is not None else unknown("input")
     for value in given.operands or [Datum("REPLY")]:
         call.shell.variables[value.text] = replace(
@@ -182,7 +182,7 @@ def _read(call: Argv) -> None:
         )
 
 
-def environment(call: Argv) -> Datum:
+def read_environment(call: Argv) -> Datum:
     """Return the whole environment, and note that it is read."""
     if not call.alone:
         call.tell(Act.READ, "env", call.name)
@@ -191,7 +191,7 @@ def environment(call: Argv) -> Datum:
 
 def _printenv(call: Argv) -> Datum:
     if not call.args:
-        return environment(call)
+        return read_environment(call)
     labels = [f"env:{text}" for text in call.texts if not text.startswith("-")]
     for label in labels:
         call.tell(Act.READ, label, label.partition(":")[2])
@@ -201,7 +201,7 @@ def _printenv(call: Argv) -> Datum:
 def _set_text(call: Argv) -> Datum:
     texts = call.texts
     if not texts:
-        return environment(call)
+        return read_environment(call)
     if texts[:2] == ["+o", "history"]:
         call.tell(Act.DISABLE, "history")
     elif texts[0] == "--":
@@ -212,7 +212,7 @@ def _set_text(call: Argv) -> Datum:
 def _declare(call: Argv) -> Datum:
     exported = call.name == "export" or any(t.startswith("-") and "x" in t for t in call.texts[:1])
     if not call.args or call.texts[0] == "-p":
-        return environment(call) if call.name in ("export", "declare", "typeset") else EMPTY
+        return read_environment(call) if call.name in ("export", "declare", "typeset") else EMPTY
     for value in call.args:
         name, equals, text = value.text.partition("=")
         if not equals or not name.rstrip("+").isidentifier():
@@ -234,13 +234,13 @@ def _unset(call: Argv) -> None:
 
 
 def _mktemp(call: Argv) -> Datum:
-    operands = options(call.args, "pt").operands
+    operands = split_options(call.args, "pt").operands
     name = operands[0].text if operands else _TEMPORARY
     return unknown(text=name)
 
 
 def _path_part(call: Argv) -> Datum:
-    operands = options(call.args, "s").operands
+    operands = split_options(call.args, "s").operands
     if not operands:
         return EMPTY
     head, _, tail = operands[0].text.rstrip("/").rpartition("/")
@@ -286,7 +286,7 @@ def _alias(call: Argv) -> None:
 
 
 def _list(call: Argv) -> Datum:
-    operands = options(call.args, "IwT").operands
+    operands = split_options(call.args, "IwT").operands
     labels = [
         f"file:{path.text}" if not is_agent_path(path.text) else "memory" for path in operands[:8]
     ]
@@ -310,8 +310,8 @@ def _decoded(call: Argv, data: Datum, encoding: str, text: str | None) -> Datum:
 
 
 def _base64(call: Argv) -> Datum:
-    given = options(call.args, "iwbo --wrap --break --input --output")
-    data = files_or_input(call, given.values("-i --input") or given.operands)
+    given = split_options(call.args, "iwbo --wrap --break --input --output")
+    data = read_operands(call, given.values("-i --input") or given.operands)
     if not given.has("-d -D --decode"):
         return unknown(*data.labels, source=data.source)
     return _decoded(
@@ -357,15 +357,15 @@ def _tell_connection(call: Argv, host: str) -> None:
 
 
 def _xxd(call: Argv) -> Datum:
-    given = options(call.args, "lscgo")
-    data = files_or_input(call, given.operands)
+    given = split_options(call.args, "lscgo")
+    data = read_operands(call, given.operands)
     if not any(text.startswith(("-r", "-pr", "-ps -r")) for text in call.texts):
         return unknown(*data.labels, source=data.source)
     return _decoded(call, data, "hex", decode_hex(data.text) if data.known else None)
 
 
 def _rev(call: Argv) -> Datum:
-    data = files_or_input(call, options(call.args).operands)
+    data = read_operands(call, split_options(call.args).operands)
     if not data.known or not data.text:
         return unknown(*data.labels, source=data.source)
     return _decoded(call, data, "reversed", "\n".join(line[::-1] for line in data.text.split("\n")))
@@ -373,20 +373,20 @@ def _rev(call: Argv) -> Datum:
 
 def _tr(call: Argv) -> Datum:
     data = call.incoming
-    given = options(call.args)
+    given = split_options(call.args)
     if given.has("-s -c -C") or not data.known or not data.text or not given.operands:
         return unknown(*data.labels, source=data.source)
     sets = [value.text for value in given.operands[:2]]
     if given.has("-d"):
-        return rewritten(data, translate(data.text, sets[0], None))
+        return rewrite(data, translate(data.text, sets[0], None))
     text = translate(data.text, sets[0], sets[1]) if len(sets) > 1 else data.text
     return _decoded(call, data, "characters", text) if text != data.text else data
 
 
 def _unpacker(call: Argv) -> Datum:
     """`gunzip`, `xz -d`, `uudecode`: what comes out was packed."""
-    given = options(call.args, "oSr --output --recipient --passphrase")
-    data = files_or_input(call, given.operands)
+    given = split_options(call.args, "oSr --output --recipient --passphrase")
+    data = read_operands(call, given.operands)
     if call.name in load_names("packers") and not given.has(
         "-d --decompress --decode --decrypt --uncompress"
     ):
@@ -418,7 +418,7 @@ HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
     "quiet": _quiet,
     "filter": _filter,
     "searcher": _searcher,
-    "program": program,
+    "program": read_program,
     "host": _host,
     "path_part": _path_part,
     "clipboard": _clipboard,
