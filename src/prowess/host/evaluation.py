@@ -28,6 +28,7 @@ from prowess.skills.model import SKIPPED_FOLDERS
 from prowess.skills.notation import RepeatedKeyError, relax, strict_loads
 from prowess.skills.text import plain_name
 
+# What `xz -9` needs to unpack; a file may ask for gigabytes.
 _MAX_MEMORY = 100_000_000
 
 
@@ -58,7 +59,6 @@ def unpack(path: str, packed: bytes, limit: int) -> bytes:
 _MAX_SUITE_BYTES = 16_000_000
 _MAX_PACKED_BYTES = 128_000_000
 _MAX_BENCH_BYTES = 512_000_000
-# What `xz -9` needs to unpack; a file may ask for gigabytes.
 _MAX_FILES = 2_000
 _DEEPEST = 6
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
@@ -149,11 +149,7 @@ def read_bench_folder(path: str, *, most_bytes: int = _MAX_BENCH_BYTES) -> Bench
         found = _bench_file(path, part)
         if found is None:
             raise SuiteError(path, f"has no {part}.jsonl, plain or .xz.")
-        content = (
-            unpack(found, _named_bytes(found, _MAX_PACKED_BYTES), left)
-            if found.endswith(".xz")
-            else _named_bytes(found, left)
-        )
+        content = _read_packed(found, left)
         left -= len(content)
         parts[part] = _json_lines(_text(content, found), os.path.basename(found))
     name = os.path.basename(os.path.abspath(path))
@@ -247,6 +243,13 @@ def _bytes(path: str, shown: str, limit: int) -> bytes:
     raise SuiteError(shown, "is gone." if content is None else f"{content.message}.")
 
 
+def _read_packed(path: str, limit: int) -> bytes:
+    """Read a file of lines, packed with xz where its name says so; at most `limit` bytes."""
+    if path.endswith(".xz"):
+        return unpack(path, _named_bytes(path, _MAX_PACKED_BYTES), limit)
+    return _named_bytes(path, limit)
+
+
 def _named_bytes(path: str, limit: int) -> bytes:
     """Read a file that a person named: it may be a link, unlike one that was come across."""
     return _bytes(os.path.realpath(path), path, limit)
@@ -318,8 +321,6 @@ def _bench_file(folder: str, part: str) -> str | None:
     return next(filter(os.path.isfile, paths), None)
 
 
-_MAX_BYTES = 512_000_000
-# What `xz -9` needs to unpack; a file may ask for gigabytes.
 _SHAPE = 'wants {"id", "label", "category", "files": {path: text}}'
 
 
@@ -331,14 +332,9 @@ def read_set(path: str) -> SampleSet:
     """
     if not path or not is_path(path) or not os.path.isfile(path):
         raise SuiteError(path or "''", "is not a file: give a .jsonl or .jsonl.xz of samples.")
-    packed = path.endswith(".xz")
-    content = read_bounded(os.path.realpath(path), _MAX_PACKED_BYTES if packed else _MAX_BYTES)
-    if not isinstance(content, Content):
-        raise SuiteError(path, "is gone." if content is None else f"{content.message}.")
-    lines = unpack(path, content.data, _MAX_BYTES) if packed else content.data
     samples = tuple(
         _sample(line, f"{path}:{number}")
-        for number, line in enumerate(lines.split(b"\n"), start=1)
+        for number, line in enumerate(_read_packed(path, _MAX_BENCH_BYTES).split(b"\n"), start=1)
         if line.strip()
     )
     if not samples:
