@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from prowess.host.files.read import Content, is_path, read_bounded
+from prowess.host.sources.symlinks import LinkRule, is_inside, refuse_link
 from prowess.settings import Limits, SpecMode
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import SKIPPED_FOLDERS, Diagnostic, RootKind, Source, Tier
@@ -103,45 +104,6 @@ def reads_standalone(source: Source, mode: SpecMode) -> bool:
     return mode is SpecMode.LEGACY or source.tier in _STANDALONE_TIERS
 
 
-def is_inside(path: str, root: str) -> bool:
-    """Return whether the resolved `path` is `root` or lies below it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def find_boundaries(source: Source, allowed_targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the real folders in which a skill of `source` may lie."""
-    root = os.path.realpath(source.root)
-    plugin = os.path.realpath(source.boundary) if source.boundary else root
-    return (root, plugin, *allowed_targets)
-
-
-def find_escape(source: Source, found: FoundFile, allowed_targets: Sequence[str]) -> str | None:
-    """Return where a file really is, if a link has carried it out of where it may be.
-
-    Asked again at each reading: what was a file when it was found may be a link by now.
-    """
-    if not _has_link(source.root, found.path):
-        return None
-    real = os.path.realpath(found.path)
-    if found.is_skill_file:
-        if not is_inside(real, os.path.realpath(found.folder)):
-            return real
-        if source.links_allowed:
-            return None
-    allowed = find_boundaries(source, allowed_targets)
-    return None if any(is_inside(real, boundary) for boundary in allowed) else real
-
-
-def _has_link(root: str, path: str) -> bool:
-    """Return whether a link stands between `root` and `path`, the last step included."""
-    step = path
-    while len(step) > len(root):
-        if os.path.islink(step):
-            return True
-        step = os.path.dirname(step)
-    return False
-
-
 class RootWalker:
     """Walks one root once."""
 
@@ -155,13 +117,11 @@ class RootWalker:
     ) -> None:
         self._source, self._limits = source, limits
         self._cache = cache or FolderCache()
-        self._real_root = os.path.realpath(source.root)
-        self._boundaries = find_boundaries(source, allowed_targets)
+        self._links = LinkRule(source, allowed_targets)
         self._endings = _file_endings(source, mode)
         self._queue: deque[tuple[str, int]] = deque()
         self._candidates = 0
         self._truncated = False
-        self._linked: set[str] = set()
         self._walk = Walk()
 
     @property
@@ -273,7 +233,7 @@ class RootWalker:
             if not entry.is_symlink() and not entry.is_dir():
                 self._report("not-a-file", "is not a regular file", entry.path)
             return
-        if entry.is_symlink() and not self._is_allowed(os.path.realpath(entry.path)):
+        if entry.is_symlink() and not self._links.is_allowed(os.path.realpath(entry.path)):
             self._refuse(entry.path)
             return
         self._walk.found.append(FoundFile(path=entry.path, folder=folder, is_skill_file=False))
@@ -311,21 +271,15 @@ class RootWalker:
 
     def _may_follow(self, path: str) -> bool:
         target = os.path.realpath(path)
-        if not self._source.links_allowed and not self._is_allowed(target):
+        if not self._links.may_lead_to(target):
             self._refuse(path, target)
             return False
-        # Each target once, and never an ancestor: links can go in circles.
-        if target in self._linked or is_inside(os.path.realpath(os.path.dirname(path)), target):
-            return False
-        self._linked.add(target)
-        return True
-
-    def _is_allowed(self, target: str) -> bool:
-        return any(is_inside(target, boundary) for boundary in self._boundaries)
+        return self._links.enter(path, target)
 
     def _refuse(self, path: str, target: str = "") -> None:
-        code = "bundled-symlink-escape" if self._source.tier is Tier.BUNDLED else "symlink-escape"
-        self._report(code, f"leads to {target or os.path.realpath(path)}", path)
+        self._walk.diagnostics.append(
+            refuse_link(self._source.tier, path, target or os.path.realpath(path))
+        )
 
     def _report(self, code: str, message: str, path: str) -> None:
         self._walk.diagnostics.append(diagnose(code, message, path=path))

@@ -20,13 +20,12 @@ from prowess.host.sources.discovery import (
     RootWalker,
     SourceRoots,
     Walk,
-    find_escape,
     find_plugin_sources,
-    is_inside,
     is_settled,
     read_sidecar,
 )
 from prowess.host.sources.harness_folders import PERSONAL, PROJECT, HarnessFolder
+from prowess.host.sources.symlinks import find_escape, is_inside, refuse_link
 from prowess.runtime.ports import Scan
 from prowess.settings import Limits, Settings, SpecMode
 from prowess.skills.diagnostics import diagnose
@@ -375,7 +374,7 @@ class FolderSources:
         settled = bool(stamp) and is_settled(stamp[0])
         target = find_escape(source, found, self._targets)
         if target is not None:
-            refused = _refusal(source.tier, found.path, target)
+            refused = refuse_link(source.tier, found.path, target)
             return _Read(stamp, settled, found, Parsed(skill=None, diagnostics=(refused,)))
         path = os.path.realpath(found.path) if os.path.islink(found.path) else found.path
         limit = settings.skills.limits.max_skill_file_bytes
@@ -437,11 +436,6 @@ def _diagnose_dangling(source: Source) -> Diagnostic:
 def _diagnose_link(source: Source) -> Diagnostic:
     message = f"leads to {os.path.realpath(source.root)}"
     return diagnose("root-linked", message, path=source.root)
-
-
-def _refusal(tier: Tier, path: str, target: str) -> Diagnostic:
-    code = "bundled-symlink-escape" if tier is Tier.BUNDLED else "symlink-escape"
-    return diagnose(code, f"leads to {target}", path=path)
 
 
 def _is_edit(old: _RootScan, path: str) -> bool:
