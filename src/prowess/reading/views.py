@@ -1,9 +1,8 @@
 """Texts derived from a file, each character of which knows where it came from.
 
 A scanner reads a file in many ways (folded, decoded, unquoted); a person wants the line in the file
-as it is. A `View` carries both: its text, and for each character the offset in the raw text.
-
-Write a view anew, piece by piece, without losing where each character came from.
+as it is. A `View` carries both: its text, and for each character the offset in the raw text. A
+`Rewriter` writes a view anew, piece by piece, without losing that.
 """
 
 from array import array

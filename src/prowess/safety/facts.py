@@ -1,9 +1,7 @@
 """What code and data are seen to do, in one vocabulary for every language.
 
 A reader of a language says what happens (`Fact`); it never judges. What several facts mean together
-is decided in one place, by correlation.
-
-What was gathered from a whole skill before anybody judges it.
+is decided by the judges, once a whole skill was gathered in a `Scene`.
 """
 
 from bisect import bisect_right

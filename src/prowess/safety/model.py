@@ -1,8 +1,7 @@
-"""Findings, reports and the table row of a rule: the words of the scanner.
+"""The words of the scanner: findings, reports, the row of a rule, and what a reader saw.
 
-The hash of a whole skill: what acceptances, changes and copies know it by.
-
-What a reader saw, before anybody decides what it weighs.
+A sighting has no weight yet; a finding has one. The hash of a whole skill is what acceptances,
+changes and copies know it by.
 """
 
 import hashlib

@@ -1,8 +1,6 @@
-"""Find what looks encoded in a text, and decode it: one finder for each way of writing bytes.
+"""Find what a text carries in code, and decode it, again where code holds code.
 
-Whether bytes are a text, and which: what every decoder asks of what it has decoded.
-
-Decode what a text carries in code, again and again where code holds code.
+One finder for each way of writing bytes. What was decoded counts only where it is a text.
 """
 
 import base64

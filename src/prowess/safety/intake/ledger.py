@@ -1,11 +1,9 @@
 """Take in the files of a skill: each is read, known to be harmless, or named as unread.
 
 What is not scanned is the cheapest place to hide, so nothing is passed over in silence: no
-extension, no folder, no ignore file and no size takes a file out of the ledger.
-
-What the names of a skill's files give away, before any of them is read.
-
-Read bytes as text as an editor would, and mark what an editor or a terminal does not show.
+extension, no folder, no ignore file and no size takes a file out of the ledger. Names are checked
+before anything is read, and bytes are read as an editor would, with a mark on what an editor or a
+terminal does not show.
 """
 
 import re

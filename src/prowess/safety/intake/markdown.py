@@ -2,9 +2,8 @@
 
 The blocks come from the CommonMark parser with their line numbers; what stands inside a block
 (code spans, comments, alternative texts) is found by bounded patterns on the raw text, so that
-each part is a cut of the file with exact positions.
-
-Commands that stand in plain prose, without any mark that they are code.
+each part is a cut of the file with exact positions. Commands that stand in plain prose, without any
+mark that they are code, are found here too.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""Characters that hide, reverse or disguise text: where they stand and what they hide.
+"""Characters that hide, reverse or disguise text: where they stand and what they spell.
 
 Emoji, flags, right-to-left prose, Persian and Indic joiners, soft hyphens and icon fonts use some
 of the same characters honestly; each check says what sets the disguise apart.
-
-Turn runs of characters that nobody sees back into the bytes they stand for.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Facts that weigh by themselves: what is deleted, opened, switched off or taken over.
-
-Facts about what outlives the task to sightings: start-up entries and agents' settings.
-"""
+"""Facts that weigh by themselves: what is deleted, opened, switched off, or stays behind."""
 
 import re
 from collections.abc import Callable, Iterator
