@@ -129,9 +129,9 @@ READERS = {
     "read_python": "run.py",
     "read_javascript": "run.js",
     "read_data": "data.json",
-    "marks": "SKILL.md",
-    "decoded_views": "SKILL.md",
-    "literal_secrets": "SKILL.md",
+    "find_marks": "SKILL.md",
+    "decode_views": "SKILL.md",
+    "find_secrets": "SKILL.md",
 }
 CONTENT = {
     "SKILL.md": page("Read the table.\n"),
@@ -175,7 +175,7 @@ def test_a_reader_that_fails_makes_the_scan_an_error(
     steady(report, files)
 
 
-@pytest.mark.parametrize("step", ["take", "judge_execution", "judge_lasting", "evidence_of"])
+@pytest.mark.parametrize("step", ["take", "judge_execution", "judge_lasting", "show_evidence"])
 def test_a_step_of_the_scan_that_fails_makes_it_an_error(
     monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
