@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from prowess.settings import Settings
     from prowess.skills.eligibility import Verdict
     from prowess.skills.model import Diagnostic, Skill
-    from prowess.skills.prompt import PromptBlock, Snapshot
+    from prowess.skills.prompt import PromptBlock
+    from prowess.skills.snapshot import Snapshot
     from prowess.wiring import Runtime
 
     # `prowess.open` reads best; the built-in is not used here.
@@ -47,11 +48,11 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name in __all__:
         from prowess import errors, settings, wiring
         from prowess.runtime import service
-        from prowess.skills import eligibility, model, prompt
+        from prowess.skills import eligibility, model, prompt, snapshot
 
         if name == "open":
             return wiring.open_runtime
-        homes = (errors, settings, service, eligibility, model, prompt, wiring)
+        homes = (errors, settings, service, eligibility, model, prompt, snapshot, wiring)
         return next(getattr(home, name) for home in homes if hasattr(home, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from prowess.settings import Settings
 from prowess.skills.eligibility import HostFacts
 from prowess.skills.model import Diagnostic, Skill, Source
-from prowess.skills.prompt import SnapshotSkill
+from prowess.skills.snapshot import SnapshotSkill
 
 if TYPE_CHECKING:
     # Most commands never touch a vector, and numpy takes longer to load than they take to run.

@@ -40,7 +40,7 @@ from prowess.settings import EntrySettings
 from prowess.skills.catalog import find, owners
 from prowess.skills.invocation import InvocationPlace, Invoked, References, references, run_command
 from prowess.skills.model import Skill
-from prowess.skills.prompt import Snapshot
+from prowess.skills.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from prowess.routing.model import Route

@@ -26,17 +26,8 @@ from prowess.skills.catalog import Catalog, Shadowed, find, merge, owners
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import HostFacts, Verdict
 from prowess.skills.model import Diagnostic, Skill
-from prowess.skills.prompt import (
-    AgentFilter,
-    MatchedBy,
-    PromptBlock,
-    Snapshot,
-    Worth,
-    can_read,
-    escape,
-    fingerprint,
-    render,
-)
+from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
+from prowess.skills.snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
 from prowess.skills.text import one_line
 
 

@@ -30,7 +30,7 @@ from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.secrets.mask import hide_secrets
 from prowess.skills.model import Skill
-from prowess.skills.prompt import Snapshot
+from prowess.skills.snapshot import Snapshot
 from prowess.skills.text import one_line
 from prowess.transcripts.sessions import Session, SessionTurn, corrects
 from prowess.transcripts.turns import ChatTurn, Role

@@ -14,7 +14,8 @@ from prowess.settings import SettingProblem
 from prowess.skills.catalog import Shadowed
 from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Diagnostic, Requirements, Skill, Tier
-from prowess.skills.prompt import PromptBlock, Snapshot, SnapshotSkill
+from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import Snapshot, SnapshotSkill
 from prowess.skills.text import clean
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from prowess.host.processes.facts import LocalFacts
 from prowess.host.sources.roots import Folders, FolderSources, expand_path
 from prowess.runtime.service import Places, Sessions, SkillsService, Workspace
 from prowess.skills.model import Tier
-from prowess.skills.prompt import VersionClock
+from prowess.skills.snapshot import VersionClock
 
 if TYPE_CHECKING:
     from prowess.runtime.ports import (

@@ -12,7 +12,7 @@ from prowess.host.harness.sessions import SessionFolders, lies_in_folders, proje
 from prowess.routing.model import Route
 from prowess.runtime.route.answer import Asked
 from prowess.runtime.sessions import SessionPorts, SessionReports
-from prowess.skills.prompt import Snapshot
+from prowess.skills.snapshot import Snapshot
 from prowess.wiring.library import Runtime, open_runtime
 
 

@@ -15,7 +15,7 @@ from prowess.settings import (
 )
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Tier
-from prowess.skills.prompt import MatchedBy
+from prowess.skills.snapshot import MatchedBy
 from prowess.testing import (
     FixedFacts,
     FixedSettings,

@@ -16,7 +16,8 @@ from prowess.skills.explanation import (
 )
 from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Invocation, Requirements, Source, Tier
-from prowess.skills.prompt import AgentFilter, PromptBlock
+from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")

@@ -3,7 +3,8 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.skills.model import Metadata, Requirements, Skill, Tier
-from prowess.skills.prompt import AgentFilter, PromptBlock, Snapshot, SnapshotSkill, fingerprint
+from prowess.skills.prompt import PromptBlock
+from prowess.skills.snapshot import AgentFilter, Snapshot, SnapshotSkill, fingerprint
 from prowess.testing import make_skill
 
 WORDS = st.text(alphabet=st.characters(codec=None), max_size=8)

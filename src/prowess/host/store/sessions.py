@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from prowess.errors import StoreError
 from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.ports import StoredSnapshot
-from prowess.skills.prompt import SnapshotSkill
+from prowess.skills.snapshot import SnapshotSkill
 
 _INLINE_PROMPT_CHARS = 512
 _SCHEMA_VERSION = 1

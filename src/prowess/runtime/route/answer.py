@@ -44,7 +44,7 @@ from prowess.runtime.service import SkillsService
 from prowess.settings import EncoderSettings, RoutingSettings
 from prowess.skills.explanation import ALLOWED, ExplanationStep
 from prowess.skills.model import Skill
-from prowess.skills.prompt import Snapshot
+from prowess.skills.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from prowess.runtime.usage import UsageLog

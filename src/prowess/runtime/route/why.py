@@ -13,7 +13,7 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity
-from prowess.skills.prompt import AgentFilter
+from prowess.skills.snapshot import AgentFilter
 
 
 def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explanation:
