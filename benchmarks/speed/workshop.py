@@ -24,7 +24,7 @@ from prowess.host.store.proposals import SqliteProposals
 from prowess.runtime.workshop.service import TurnSeen
 from prowess.wiring import Runtime
 from prowess.workshop.edit import Create
-from prowess.workshop.proposal import Change, Proposal, Source, State, change_hash
+from prowess.workshop.proposal import Change, Proposal, ProposalSource, State, change_hash
 
 _CAPS = {State.PENDING: 100_000}
 _WORKSPACE = "/work"
@@ -46,7 +46,7 @@ def make(number: int) -> Proposal:
         reason="A reason",
         payload=f"payload {number}",
         workspace=_WORKSPACE,
-        source=Source.TOOL,
+        source=ProposalSource.TOOL,
         change=change,
         edit=Create(description="d", body=f"# Notes {number}\n" * 100),
     )

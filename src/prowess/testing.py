@@ -30,9 +30,9 @@ from prowess.workshop.proposal import (
     NOBODY,
     Begun,
     By,
-    Event,
     EventKind,
     Proposal,
+    ProposalEvent,
     State,
     Subject,
     admission,
@@ -166,7 +166,7 @@ class MemoryProposals:
     """Proposals that are forgotten with the process, under the rules of the real store."""
 
     kept: dict[str, Proposal] = field(default_factory=dict)
-    log: list[Event] = field(default_factory=list)
+    log: list[ProposalEvent] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
 
     def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
@@ -233,7 +233,7 @@ class MemoryProposals:
 
     def events(
         self, workspace: str, after: int = 0, most: int = 200, about: Subject | None = None
-    ) -> tuple[Event, ...]:
+    ) -> tuple[ProposalEvent, ...]:
         """Return what happened after event number `after`, oldest first."""
         about = about or Subject()
         found = [
@@ -250,7 +250,7 @@ class MemoryProposals:
         self, about: Proposal | Begun, kind: EventKind, note: str = "", by: By = NOBODY
     ) -> None:
         self.log.append(
-            Event(
+            ProposalEvent(
                 sequence=len(self.log) + 1,
                 workspace=about.workspace,
                 proposal_id=about.proposal_id if isinstance(about, Begun) else about.id,

@@ -15,7 +15,7 @@ from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Create
-from prowess.workshop.proposal import Evidence, Source
+from prowess.workshop.proposal import Evidence, ProposalSource
 
 BAD = "<img src=x onerror=\"window.owned='{}'\"><script>window.owned='{}'</script>"
 LINK = "javascript:window.owned='link'"
@@ -97,7 +97,7 @@ def propose(world: StudioWorld) -> str:
         title=bad("proposal"),
         reason=bad("reason"),
         edit=Create(description="From afar.", body=f"# {bad('heading')}\n\n{bad('text')}\n"),
-        source=Source.TOOL,
+        source=ProposalSource.TOOL,
         session_id=bad("session"),
         evidence=(Evidence(place=1, role="user", quote=bad("evidence")),),
     )

@@ -16,7 +16,7 @@ from prowess.skills import frontmatter
 from prowess.wiring.library import open_runtime
 from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Create, Edit, Replace
-from prowess.workshop.proposal import Source
+from prowess.workshop.proposal import ProposalSource
 
 HEAD = """---
 name: pressing-flowers
@@ -62,7 +62,8 @@ def proposed(world: StudioWorld, edit: Edit, skill: str = "pressing-flowers") ->
         page_of(world).parent.mkdir()
         page_of(world).write_text(HEAD + BODY, encoding="utf-8")
     draft = Draft(
-        skill=skill, title="Flowers: a lesson", reason="It was said.", source=Source.AGENT_END,
+        skill=skill, title="Flowers: a lesson", reason="It was said.",
+        source=ProposalSource.AGENT_END,
         edit=edit, compare=False,
     )  # fmt: skip
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(world.home)}

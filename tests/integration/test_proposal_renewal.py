@@ -12,7 +12,7 @@ from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Edit, Replace
-from prowess.workshop.proposal import Source
+from prowess.workshop.proposal import ProposalSource
 
 BODY = "## Steps\n\n- Weigh it.\n\n## Pitfalls\n\n- Tape."
 ADD = Append(section="Pitfalls", body="- Wet boxes.")
@@ -37,7 +37,9 @@ class Lesson:
 
     def __init__(self, house: House, peer: Peer, skill: str, edit: Edit) -> None:
         self.peer, self.page = peer, house.skill(skill, BODY)
-        draft = Draft(skill=skill, title="t", reason="r", source=Source.AGENT_END, edit=edit)
+        draft = Draft(
+            skill=skill, title="t", reason="r", source=ProposalSource.AGENT_END, edit=edit
+        )
         desk = Proposals(workshop_ports(house.gateway.runtime))
         self.id = desk.propose(str(house.work), draft).proposal.id
         self.revision = self.seen()["revisionHash"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.workshop.proposal import Source, State
+from prowess.workshop.proposal import ProposalSource, State
 
 REPLY = {
     "action": "create",
@@ -75,7 +75,7 @@ def test_after_enough_turns_the_reviewer_sees_the_conversation_and_proposes(worl
     assert "user: hello there" in world.asked
     assert "assistant: It has twelve frames." in world.asked
     [proposal] = world.runtime.workshop.list("pending")
-    assert (proposal.source, proposal.state) == (Source.REVIEWER, State.PENDING)
+    assert (proposal.source, proposal.state) == (ProposalSource.REVIEWER, State.PENDING)
     assert world.turn() == []
 
 
@@ -121,7 +121,7 @@ def test_a_suggestion_that_the_scanner_refuses_is_quarantined(world: World) -> N
     assert world.turn() == ["media-checks"]
 
     [proposal] = world.runtime.workshop.list("quarantined")
-    assert proposal.source is Source.REVIEWER
+    assert proposal.source is ProposalSource.REVIEWER
 
 
 def test_a_suggestion_that_cannot_be_made_is_said(world: World) -> None:

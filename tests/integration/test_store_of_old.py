@@ -20,7 +20,7 @@ from prowess.workshop.proposal import (
     Change,
     EventKind,
     Proposal,
-    Source,
+    ProposalSource,
     State,
 )
 
@@ -35,7 +35,7 @@ def _made(**changes: object) -> Proposal:
         created_at=1.0,
         updated_at=1.0,
         workspace="/work",
-        source=Source.EXPERIENCE,
+        source=ProposalSource.EXPERIENCE,
         change=Change("alpha", {"SKILL.md": b"x"}),
         edit=Replace(old_text="a", new_text="b"),
         session_id="experience-0123",
@@ -93,7 +93,7 @@ def test_who_did_it_cannot_be_rewritten(path: Path) -> None:
 
 def test_a_session_of_another_source_stays_one(tmp_path: Path) -> None:
     path = tmp_path / "prowess.db"
-    SqliteProposals(str(path)).add(_made(source=Source.TOOL), DEFAULT_CAPS)
+    SqliteProposals(str(path)).add(_made(source=ProposalSource.TOOL), DEFAULT_CAPS)
 
     found = SqliteProposals(str(path)).get("/work", "alpha-1")
 
@@ -104,9 +104,9 @@ def test_a_session_of_another_source_stays_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_every_store_tells_who_made_and_who_dropped(tmp_path: Path, *, in_memory: bool) -> None:
     store = MemoryProposals() if in_memory else SqliteProposals(str(tmp_path / "prowess.db"))
-    goal = _made(goal="Do it", source=Source.TOOL, edit=Replace(old_text="a", new_text="b"))
+    goal = _made(goal="Do it", source=ProposalSource.TOOL, edit=Replace(old_text="a", new_text="b"))
     store.add(goal, {State.PENDING: 1})
-    store.add(_made(id="beta-1", revision="r2", source=Source.STUDIO), {State.PENDING: 1})
+    store.add(_made(id="beta-1", revision="r2", source=ProposalSource.STUDIO), {State.PENDING: 1})
 
     told = [(one.kind, one.by) for one in store.events("/work")]
 

@@ -30,7 +30,7 @@ from prowess.runtime.workshop.ports import WorkshopPorts
 from prowess.runtime.workshop.service import WorkshopService
 from prowess.safety.model import ScanReport, ScanVerdict
 from prowess.settings import WorkshopSettings
-from prowess.workshop.proposal import Event, EventKind, Proposal, State
+from prowess.workshop.proposal import EventKind, Proposal, ProposalEvent, State
 
 Hook = Callable[[str], None]
 PAGE = b"---\nname: notes\ndescription: d\n---\n# Notes\r\n\r\n## Workflow\n\n- One.\n"
@@ -93,7 +93,7 @@ class Place:
             if path.is_file()
         }
 
-    def last(self, proposal: Proposal) -> Event:
+    def last(self, proposal: Proposal) -> ProposalEvent:
         """Return the last thing that happened to a proposal, whatever else did."""
         found = self.workshop.history(proposal.id).events
         return next(event for event in reversed(found) if event.kind in ENDS)

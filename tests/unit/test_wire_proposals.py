@@ -13,12 +13,12 @@ from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import (
     Change,
-    Event,
     EventKind,
     Evidence,
     Proposal,
+    ProposalEvent,
+    ProposalSource,
     Similar,
-    Source,
     State,
 )
 
@@ -39,7 +39,7 @@ def _proposal() -> Proposal:
         session_id="s1",
         agent_id="main",
         workspace="/work",
-        source=Source.STUDIO,
+        source=ProposalSource.STUDIO,
         change=Change("packing", {"SKILL.md": PAGE, "references/a.md": HELP, "gone.md": None}),
         edit=Create(description="Packs.", body="- Weigh it."),
         base_hash=content_hash({}),
@@ -186,7 +186,7 @@ def test_a_manifest_lists_proposals_and_skills_and_when_anything_happened() -> N
 @pytest.mark.parametrize(("note", "payload"), [("", None), ("no\x07t now", {"note": "not now"})])
 def test_an_event_carries_its_number_and_its_note(note: str, payload: object) -> None:
     shown = wire_proposals.event(
-        Event(
+        ProposalEvent(
             sequence=7, workspace="/work", proposal_id="packing-1", skill="packing",
             kind=EventKind.REJECTED, revision="r", at=2.0, note=note,
         )

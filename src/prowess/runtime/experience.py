@@ -53,7 +53,7 @@ from prowess.skills.model import Source as SkillSource
 from prowess.skills.validation import validate
 from prowess.transcripts.traces import Trace
 from prowess.workshop.edit import Create, Edit, Replace, new_skill
-from prowess.workshop.proposal import ITSELF, LESSON, Proposal, Source, State, skill_name
+from prowess.workshop.proposal import ITSELF, LESSON, Proposal, ProposalSource, State, skill_name
 
 _MOST_NAMES = 20
 _OFF = "the workshop is off: `prowess workshop enable`, then build again"
@@ -89,7 +89,7 @@ class Lessons:
         applied = {
             one.payload: one.skill
             for one in self._ports.proposed(workspace)
-            if one.state is State.APPLIED and one.source is Source.EXPERIENCE
+            if one.state is State.APPLIED and one.source is ProposalSource.EXPERIENCE
         }
         return {
             trace.id: applied[skill.payload]
@@ -113,7 +113,11 @@ class Lessons:
             aligned=aligned, skill=skill, status=LessonStatus.OFF, name=skill.name
         )
         workspace = self._ports.workspace(agent_id)
-        others = [one for one in self._ports.proposed(workspace) if one.source is Source.EXPERIENCE]
+        others = [
+            one
+            for one in self._ports.proposed(workspace)
+            if one.source is ProposalSource.EXPERIENCE
+        ]
         known = _find_known(skill, others)
         if known is not None:
             return _conclude(lesson, LessonStatus.KNOWN, known, f"it is {known.state} already")
@@ -139,7 +143,7 @@ class Lessons:
             skill=name,
             title=skill.title,
             reason=skill.reason,
-            source=Source.EXPERIENCE,
+            source=ProposalSource.EXPERIENCE,
             edit=edit,
             evidence=skill.evidence,
             agent_id=agent_id,
@@ -357,7 +361,7 @@ class ExperienceService:
             skill=skill,
             title=f"Promoted: {task}"[:_MOST_TITLE],
             reason=f"A person promoted the draft {found.stem}",
-            source=Source.EXPERIENCE,
+            source=ProposalSource.EXPERIENCE,
             edit=Create(description=description, body=body),
             files={replay: found.script_text.encode()} if replay else {},
             agent_id=agent_id,

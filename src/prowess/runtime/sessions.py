@@ -37,7 +37,7 @@ from prowess.transcripts.turns import ChatTurn, Role
 from prowess.workshop.capture import Capture, capture, topic_of
 from prowess.workshop.edit import Append, Create
 from prowess.workshop.missed_activations import Missed, MissKind, Sure, lesson, missed, plain_name
-from prowess.workshop.proposal import Evidence, Proposal, Source, State
+from prowess.workshop.proposal import Evidence, Proposal, ProposalSource, State
 
 MOST_FILES, MOST_ROUTED = 400, 3_000
 GONE = "a session whose folder is gone: what it missed is not known"
@@ -395,7 +395,7 @@ class MissedCorrections:
             skill=skill,
             title=f"Skill update: {skill}",
             reason=reason,
-            source=Source.AGENT_END,
+            source=ProposalSource.AGENT_END,
             edit=Append(section=SECTION, body=one.found.bullet),
             evidence=_evidence(one),
             agent_id=self._agent_id,

@@ -17,7 +17,7 @@ from prowess.runtime.usage import Activity, Sums, Use
 from prowess.skills.model import RootKind, Source, Tier
 from prowess.skills.text import clean
 from prowess.wire.skills import SCOPES, Json, diagnostic
-from prowess.workshop.proposal import Event, EventKind, Proposal
+from prowess.workshop.proposal import EventKind, Proposal, ProposalEvent
 
 # Where people may take skills away; in all others somebody else keeps them.
 _LABELS = {
@@ -104,7 +104,7 @@ def skill_file(value: SkillFile) -> Json:
     }
 
 
-def history(name: str, events: Iterable[Event], versions: Iterable[Proposal]) -> Json:
+def history(name: str, events: Iterable[ProposalEvent], versions: Iterable[Proposal]) -> Json:
     """Show what was done to a skill, the newest first, and what of it still holds."""
     return {
         "name": clean(name),
@@ -124,7 +124,7 @@ def history(name: str, events: Iterable[Event], versions: Iterable[Proposal]) ->
     }
 
 
-def _change(event: Event) -> Json:
+def _change(event: ProposalEvent) -> Json:
     return {
         "sequence": event.sequence,
         "type": event.kind.value,

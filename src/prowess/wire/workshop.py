@@ -14,7 +14,14 @@ from prowess.runtime.workshop.proposals import Outlook
 from prowess.safety.model import Finding, Level, content_hash
 from prowess.skills.text import clean
 from prowess.wire.skills import Json
-from prowess.workshop.proposal import Actor, Event, EventKind, Proposal, Source, State
+from prowess.workshop.proposal import (
+    Actor,
+    EventKind,
+    Proposal,
+    ProposalEvent,
+    ProposalSource,
+    State,
+)
 
 if TYPE_CHECKING:
     from prowess.runtime.workshop.explain import Situation
@@ -89,7 +96,7 @@ def _scan_finding(value: "Finding") -> Json:
     }
 
 
-def proposal_event(value: "Event") -> Json:
+def proposal_event(value: "ProposalEvent") -> Json:
     """Show one line of the log of proposals; `sequence` is the cursor."""
     return {
         "sequence": value.sequence,
@@ -192,7 +199,7 @@ _MANIFEST = "openclaw.skill-workshop.proposals-manifest.v1"
 _RECORD = "openclaw.skill-workshop.proposal.v1"
 _SKILL_FILE = "SKILL.md"
 _NOTHING = content_hash({})
-_AUTHORS = {Source.CLI: "cli", Source.STUDIO: "gateway"}
+_AUTHORS = {ProposalSource.CLI: "cli", ProposalSource.STUDIO: "gateway"}
 _BY_ITSELF = frozenset((EventKind.STALE, EventKind.PRUNED, EventKind.INTERRUPTED))
 
 
@@ -332,7 +339,7 @@ def _text(body: bytes | None) -> str | None:
     return None if body is None else clean(body.decode(errors="replace"))
 
 
-def event(value: Event, version: int = 1, source: Source | None = None) -> Json:
+def event(value: ProposalEvent, version: int = 1, source: ProposalSource | None = None) -> Json:
     """Show one line of the log; `sequence` is the cursor.
 
     Who acted is said where it is known. Logs of old do not say it: there it is known of who made a

@@ -22,7 +22,7 @@ from prowess.runtime.workshop.service import versions
 from prowess.wire import skills as wire
 from prowess.wire.workshop import event as shown_event
 from prowess.wiring.library import STORE_FILE, Runtime
-from prowess.workshop.proposal import Event
+from prowess.workshop.proposal import ProposalEvent
 
 log = logging.getLogger(__name__)
 
@@ -244,7 +244,7 @@ class News:
                         self._publish("skills.proposal", payload)
             self._cursors[workspace] = cursor
 
-    def _events(self, agent_id: str, cursor: int) -> tuple[Event, ...]:
+    def _events(self, agent_id: str, cursor: int) -> tuple[ProposalEvent, ...]:
         # Nothing was ever proposed: to look must not make the file.
         if not os.path.exists(os.path.join(self._runtime.folders.state, STORE_FILE)):
             return ()

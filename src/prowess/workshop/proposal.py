@@ -62,7 +62,7 @@ class State(StrEnum):
     STALE = "stale"
 
 
-class Source(StrEnum):
+class ProposalSource(StrEnum):
     """Who proposed it."""
 
     TOOL = "tool"
@@ -78,12 +78,12 @@ class Source(StrEnum):
         return _ACTORS.get(self, Actor.SYSTEM)
 
 
-_ACTORS: Mapping[Source, Actor] = MappingProxyType(
+_ACTORS: Mapping[ProposalSource, Actor] = MappingProxyType(
     {
-        Source.TOOL: Actor.AGENT,
-        Source.AGENT_END: Actor.AGENT,
-        Source.REVIEWER: Actor.PLUGIN,
-        Source.STUDIO: Actor.GATEWAY,
+        ProposalSource.TOOL: Actor.AGENT,
+        ProposalSource.AGENT_END: Actor.AGENT,
+        ProposalSource.REVIEWER: Actor.PLUGIN,
+        ProposalSource.STUDIO: Actor.GATEWAY,
     }
 )
 
@@ -172,7 +172,7 @@ class Proposal(Record):
     """A change that somebody proposed for one skill of a workspace."""
 
     workspace: str
-    source: Source
+    source: ProposalSource
     # Exactly what would be written.
     change: Change
     # What was asked for; None where only support files were.
@@ -234,7 +234,7 @@ def digest_files(files: Mapping[str, bytes | None]) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ProposalEvent:
     """One line of the log of proposals, which only grows."""
 
     # Counts up over all workspaces; the last one seen is a cursor.

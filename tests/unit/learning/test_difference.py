@@ -1,6 +1,6 @@
 """The difference that a proposal makes: against the files as they are now."""
 
-from prowess.workshop.proposal import Change, Proposal, Source, State, difference
+from prowess.workshop.proposal import Change, Proposal, ProposalSource, State, difference
 
 
 def _proposal(files: dict[str, bytes | None]) -> Proposal:
@@ -10,7 +10,7 @@ def _proposal(files: dict[str, bytes | None]) -> Proposal:
         state=State.PENDING,
         created_at=0.0,
         workspace="/w",
-        source=Source.TOOL,
+        source=ProposalSource.TOOL,
         change=Change("a", files),
     )
 

@@ -8,7 +8,7 @@ from tests.rows import each_row
 from prowess.errors import ProposalInputError
 from prowess.runtime.workshop.drafts import Wording, WordingPart, reword, wording_of
 from prowess.workshop.edit import Append, Create, Edit, Replace, make_edit
-from prowess.workshop.proposal import Change, Proposal, Source, State
+from prowess.workshop.proposal import Change, Proposal, ProposalSource, State
 
 HEAD = b"---\nname: packing\ndescription: Packs boxes.\nlicense: MIT\n---\n"
 BODY = "# Packing\n\n## Steps\n\n- Weigh it.\n- Close it.\n\n## Pitfalls\n\n- Tape.\n"
@@ -24,7 +24,8 @@ def _proposal(edit: Edit | None, page: bytes | None) -> Proposal:
     new = b"" if edit is None else make_edit("packing", page, edit, "A lesson")
     return Proposal(
         id="p", revision="r", state=State.PENDING, created_at=0.0, workspace="/work",
-        title="A lesson", source=Source.CLI, change=Change("packing", {"SKILL.md": new}), edit=edit,
+        title="A lesson", source=ProposalSource.CLI,
+        change=Change("packing", {"SKILL.md": new}), edit=edit,
     )  # fmt: skip
 
 

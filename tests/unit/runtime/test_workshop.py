@@ -21,7 +21,7 @@ from prowess.runtime.workshop.ports import Counted, ListedProposals, Written
 from prowess.runtime.workshop.service import TurnSeen
 from prowess.settings import ApprovalPolicy, WorkshopSettings
 from prowess.workshop.edit import Append
-from prowess.workshop.proposal import EventKind, Proposal, Source, State
+from prowess.workshop.proposal import EventKind, Proposal, ProposalSource, State
 
 CORRECTION = "Next time, verify that the GIF has several frames."
 TOKEN = "ghp_" + "aZ3kQ9xW7vB5nM1cR8tY6uI4oP2sD0fGhJkL"
@@ -51,7 +51,7 @@ def test_a_correction_becomes_a_pending_proposal_for_the_skill_of_its_topic(worl
     assert (found.skill, found.state, found.source) == (
         "animated-gif-workflow",
         State.PENDING,
-        Source.AGENT_END,
+        ProposalSource.AGENT_END,
     )
     assert (found.title, found.reason) == (
         "Animated GIF Workflow",

@@ -14,7 +14,7 @@ from prowess.runtime.workshop.explain import (
 )
 from prowess.runtime.workshop.review import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
-from prowess.workshop.proposal import Event, EventKind, State
+from prowess.workshop.proposal import EventKind, ProposalEvent, State
 
 ON = WorkshopSettings(selected=True)
 WELL = Situation(settings=ON, counts={})
@@ -25,8 +25,8 @@ def _answer(seen: Situation, word: str) -> SymptomAnswer:
     return found
 
 
-def _pruned(skill: str) -> Event:
-    return Event(
+def _pruned(skill: str) -> ProposalEvent:
+    return ProposalEvent(
         workspace="/w", proposal_id=f"{skill}-1", skill=skill, kind=EventKind.PRUNED,
         revision="r", at=1.0,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from prowess.cli.workshop.proposals import (
 from prowess.errors import ProposalNotFoundError
 from prowess.wire import workshop as wire_workshop
 from prowess.wiring import open_runtime
-from prowess.workshop.proposal import Event, EventKind, Proposal, Subject
+from prowess.workshop.proposal import EventKind, Proposal, ProposalEvent, Subject
 
 if TYPE_CHECKING:
     from prowess.runtime.workshop.ports import History
@@ -83,7 +83,9 @@ def _about(service: "WorkshopService", word: str, agent: str) -> Subject:
         return Subject(proposal_id=word)
 
 
-def _events(service: "WorkshopService", about: Subject, after: int, agent: str) -> Iterator[Event]:
+def _events(
+    service: "WorkshopService", about: Subject, after: int, agent: str
+) -> Iterator[ProposalEvent]:
     more = True
     while more:
         page = _page(service, about, after, agent)
@@ -95,7 +97,7 @@ def _page(service: "WorkshopService", about: Subject, after: int, agent: str) ->
     return service.history(about.proposal_id, skill=about.skill, after=after, agent_id=agent)
 
 
-def _print_events(events: list[Event]) -> None:
+def _print_events(events: list[ProposalEvent]) -> None:
     if not events:
         print_text("Nothing happened yet.")
         return

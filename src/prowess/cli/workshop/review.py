@@ -36,7 +36,7 @@ from prowess.skills.model import Diagnostic
 from prowess.wire import workshop as wire_workshop
 from prowess.wire.safety import visible
 from prowess.wiring import open_runtime
-from prowess.workshop.proposal import Live, Proposal, Source, State, difference, skill_name
+from prowess.workshop.proposal import Live, Proposal, ProposalSource, State, difference, skill_name
 
 _LEVELS = {Level.CRITICAL: "red", Level.WARN: "yellow", Level.INFO: "dim"}
 _MOST_BYTES = 1_000_000
@@ -193,7 +193,7 @@ def suggest_command(
         service = runtime.workshop
         call = {"action": "suggest", "skillName": skill, **asked}
         answer: dict[str, Any] = service.call(
-            call, agent_id=agent or "", source=Source.CLI, by_person=True
+            call, agent_id=agent or "", source=ProposalSource.CLI, by_person=True
         )
         done = service.inspect(answer["proposal"]["id"], agent_id=agent or "")
     code = _told(done, answer, as_json=as_json)

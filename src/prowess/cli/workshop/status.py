@@ -24,7 +24,7 @@ from prowess.settings import SettingProblem, WorkshopSettings
 from prowess.wire import workshop as wire_workshop
 from prowess.wire.skills import setting_problem
 from prowess.wiring import Runtime, open_runtime
-from prowess.workshop.proposal import Event, State
+from prowess.workshop.proposal import ProposalEvent, State
 
 if TYPE_CHECKING:
     from prowess.runtime.workshop.review import Note
@@ -90,8 +90,8 @@ def _situation(runtime: Runtime, agent: str, *, explain: bool) -> Situation:
     )
 
 
-def _all_events(runtime: Runtime, agent: str) -> list[Event]:
-    events: list[Event] = []
+def _all_events(runtime: Runtime, agent: str) -> list[ProposalEvent]:
+    events: list[ProposalEvent] = []
     while page := runtime.workshop.events(events[-1].sequence if events else 0, agent_id=agent):
         events += page
     return events

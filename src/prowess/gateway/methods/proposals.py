@@ -14,7 +14,7 @@ from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Create, Edit, Replace
-from prowess.workshop.proposal import Actor, By, Evidence, Proposal, Source, skill_name
+from prowess.workshop.proposal import Actor, By, Evidence, Proposal, ProposalSource, skill_name
 
 
 class ProposalMethods:
@@ -155,7 +155,7 @@ class ProposalMethods:
             skill=name,
             title=title,
             reason=reason_of(asked.goal or ""),
-            source=Source.STUDIO,
+            source=ProposalSource.STUDIO,
             edit=edit,
             files=_support(asked.support_files),
             evidence=_evidence(asked.evidence or ""),

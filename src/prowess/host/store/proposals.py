@@ -29,13 +29,13 @@ from prowess.workshop.proposal import (
     Begun,
     By,
     Change,
-    Event,
     EventKind,
     Evidence,
     Proposal,
+    ProposalEvent,
+    ProposalSource,
     Record,
     Similar,
-    Source,
     State,
     Subject,
     admission,
@@ -102,7 +102,7 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         **same,
         state=State(row["state"]),
         change=Change(row["skill"], files),
-        source=Source(rest["source"]),
+        source=ProposalSource(rest["source"]),
         edit=_edit_of(rest["edit"]),
         findings=tuple(_finding_of(finding) for finding in rest["findings"]),
         evidence=tuple(Evidence(**one) for one in rest["evidence"]),
@@ -110,7 +110,7 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
     )
 
 
-def event_of(row: RowMapping) -> Event:
+def event_of(row: RowMapping) -> ProposalEvent:
     """Return the event of a row of the log and of who did it, where that is told.
 
     Raises:
@@ -119,7 +119,7 @@ def event_of(row: RowMapping) -> Event:
     parts = {**row, "kind": EventKind(row["kind"])}
     actor, correlation = parts.pop("actor"), parts.pop("correlation_id")
     by = By(actor=Actor(actor) if actor else None, correlation_id=correlation or "")
-    return Event(**parts, by=by)
+    return ProposalEvent(**parts, by=by)
 
 
 def columns_of_begun(begun: Begun) -> dict[str, object]:
@@ -139,7 +139,7 @@ def begun_of(row: RowMapping) -> Begun:
 
 def _session_and_lesson(session: str, rest: Mapping[str, Any]) -> tuple[str, str]:
     """Return both; in rows of old a lesson stands in the place of the session."""
-    is_old = "lesson" not in rest and rest["source"] == Source.EXPERIENCE.value
+    is_old = "lesson" not in rest and rest["source"] == ProposalSource.EXPERIENCE.value
     if is_old and session.startswith(LESSON):
         return "", session
     return session, rest.get("lesson", "")
@@ -363,7 +363,7 @@ class SqliteProposals:
 
     def events(
         self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
-    ) -> tuple[Event, ...]:
+    ) -> tuple[ProposalEvent, ...]:
         """Return what happened after event number `after`, oldest first."""
         query = (
             sa.select(EVENTS, ACTORS.c.actor, ACTORS.c.correlation_id)

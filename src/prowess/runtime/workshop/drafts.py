@@ -24,7 +24,7 @@ from prowess.workshop.proposal import (
     Change,
     Evidence,
     Proposal,
-    Source,
+    ProposalSource,
     change_hash,
     payload_hash,
     result_of,
@@ -43,7 +43,7 @@ class Draft:
     skill: str
     title: str
     reason: str
-    source: Source
+    source: ProposalSource
     # None where only support files are meant.
     edit: Edit | None
     files: Mapping[str, bytes] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from prowess.runtime.workshop.review import Counters
 from prowess.settings import ApprovalPolicy, ReviewMode, WorkshopSettings
-from prowess.workshop.proposal import Event, EventKind, State
+from prowess.workshop.proposal import EventKind, ProposalEvent, State
 
 ENTRY = "plugins.entries.skill-workshop"
 _BY_PHRASE = frozenset((ReviewMode.HEURISTIC, ReviewMode.HYBRID))
@@ -42,7 +42,7 @@ class Situation:
 
     settings: WorkshopSettings
     counts: Mapping[State, int]
-    events: Sequence[Event] = ()
+    events: Sequence[ProposalEvent] = ()
     counters: Counters = field(default_factory=Counters)
     # Why no model can be asked for a review; empty where one can.
     no_reviewer: str = ""

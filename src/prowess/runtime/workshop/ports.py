@@ -12,7 +12,16 @@ from typing import Literal, Protocol
 from prowess.safety.model import ScanReport
 from prowess.safety.paths import MAX_DEPTH
 from prowess.settings import WorkshopSettings
-from prowess.workshop.proposal import NOBODY, Begun, By, Event, EventKind, Proposal, State, Subject
+from prowess.workshop.proposal import (
+    NOBODY,
+    Begun,
+    By,
+    EventKind,
+    Proposal,
+    ProposalEvent,
+    State,
+    Subject,
+)
 from prowess.workshop.similar import Neighbour
 
 SKILL_FILE = "SKILL.md"
@@ -101,7 +110,7 @@ class ProposalStore(Protocol):
 
     def events(
         self, workspace: str, after: int = 0, most: int = 200, about: Subject = EVERYTHING
-    ) -> tuple[Event, ...]:
+    ) -> tuple[ProposalEvent, ...]:
         """Return what happened after event number `after`, oldest first."""
 
 
@@ -155,7 +164,7 @@ class Written:
 class History:
     """What happened, oldest first, and what was applied to a skill, the last one first."""
 
-    events: tuple[Event, ...]
+    events: tuple[ProposalEvent, ...]
     # The number to ask with for what comes after.
     cursor: int
     # Whether more has happened already.

@@ -23,11 +23,11 @@ from prowess.workshop.edit import DEFAULT_SECTION, Append, Create, Edit
 from prowess.workshop.proposal import (
     Actor,
     By,
-    Event,
     EventKind,
     Evidence,
     Proposal,
-    Source,
+    ProposalEvent,
+    ProposalSource,
     State,
     Subject,
 )
@@ -154,7 +154,7 @@ class WorkshopService:
             skill=wanted.skill,
             title=wanted.title,
             reason=wanted.reason,
-            source=Source.REVIEWER,
+            source=ProposalSource.REVIEWER,
             edit=wanted.edit,
             overrule=wanted.overrule,
             agent_id=turn.agent_id,
@@ -173,7 +173,7 @@ class WorkshopService:
         *,
         agent_id: str = "",
         session_id: str = "",
-        source: Source = Source.TOOL,
+        source: ProposalSource = ProposalSource.TOOL,
         by_person: bool = False,
     ) -> dict[str, object]:
         """Answer one call of the tool `skill_workshop`; `source` says who calls.
@@ -196,7 +196,7 @@ class WorkshopService:
             agent_id=agent_id,
             session_id=session_id,
             source=source,
-            by_person=by_person or source is Source.CLI,
+            by_person=by_person or source is ProposalSource.CLI,
             knows=self._ports.sight(agent_id),
             unasked=self._ports.unasked,
         )
@@ -306,7 +306,7 @@ class WorkshopService:
         about = Subject(proposal_id=proposal_id, skill=skill)
         return self._proposals.history(workspace, about, after)
 
-    def events(self, after: int = 0, *, agent_id: str = "") -> tuple[Event, ...]:
+    def events(self, after: int = 0, *, agent_id: str = "") -> tuple[ProposalEvent, ...]:
         """Return what happened after event number `after`, oldest first."""
         return self._ports.store.events(self._settle(agent_id), after)
 
@@ -335,7 +335,7 @@ class WorkshopService:
             skill=topic.skill,
             title=topic.title,
             reason=found.reason,
-            source=Source.AGENT_END,
+            source=ProposalSource.AGENT_END,
             edit=Create(description=found.description, body=found.body),
             evidence=(_evidence(found),),
             agent_id=turn.agent_id,
@@ -466,7 +466,9 @@ def wordings(workshop: WorkshopService, proposal_id: str, agent_id: str) -> tupl
     return tuple(one.sequence for one in found.events if one.kind in _WORDED)
 
 
-def versions(workshop: WorkshopService, events: Iterable[Event], agent_id: str) -> dict[int, int]:
+def versions(
+    workshop: WorkshopService, events: Iterable[ProposalEvent], agent_id: str
+) -> dict[int, int]:
     """Return, by the number of an event, which version of its proposal it is about.
 
     Raises:

@@ -26,7 +26,7 @@ from prowess.runtime.workshop.ports import (
 from prowess.runtime.workshop.proposals import Proposals, check_number, find_state, quote
 from prowess.safety.paths import PathRefused, support_file
 from prowess.workshop.edit import Append, Create, Edit, Replace
-from prowess.workshop.proposal import By, Proposal, Source, State, Subject, skill_name
+from prowess.workshop.proposal import By, Proposal, ProposalSource, State, Subject, skill_name
 
 TOOL_NAME = "skill_workshop"
 _SECTION = re.compile(r"[^\W_][\w ./:-]{0,80}")
@@ -49,7 +49,7 @@ class WorkshopCall:
     workspace: str
     agent_id: str = ""
     session_id: str = ""
-    source: Source = Source.TOOL
+    source: ProposalSource = ProposalSource.TOOL
     # Whether a person asks, or has just said yes to this very call.
     by_person: bool = False
     # Whether the agent may know of a skill, by its name.
