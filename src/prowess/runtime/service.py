@@ -22,12 +22,13 @@ from prowess.runtime.ports import (
 )
 from prowess.settings import AgentSettings, Limits, SettingProblem, Settings
 from prowess.skills import eligibility
+from prowess.skills.agent_filter import AgentFilter, MatchedBy
 from prowess.skills.catalog import Catalog, Shadowed, find, merge, owners
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import HostFacts, Verdict
 from prowess.skills.model import Diagnostic, Skill
 from prowess.skills.prompt import PromptBlock, Worth, can_read, escape, render
-from prowess.skills.snapshot import AgentFilter, MatchedBy, Snapshot, fingerprint
+from prowess.skills.snapshot import Snapshot, fingerprint
 from prowess.skills.text import one_line
 
 

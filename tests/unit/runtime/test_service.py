@@ -13,9 +13,9 @@ from prowess.settings import (
     Settings,
     SkillsSettings,
 )
+from prowess.skills.agent_filter import MatchedBy
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.model import Tier
-from prowess.skills.snapshot import MatchedBy
 from prowess.testing import (
     FixedFacts,
     FixedSettings,

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.catalog import Shadowed
 from prowess.skills.diagnostics import diagnose
 from prowess.skills.eligibility import READY, Verdict
@@ -17,7 +18,6 @@ from prowess.skills.explanation import (
 from prowess.skills.metadata import InstallOption
 from prowess.skills.model import Invocation, Requirements, Source, Tier
 from prowess.skills.prompt import PromptBlock
-from prowess.skills.snapshot import AgentFilter
 from prowess.testing import make_skill
 
 SKILL = make_skill("deploy", key="ship")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prowess.errors import SkillNotFoundError
 from prowess.runtime.service import SkillsService
+from prowess.skills.agent_filter import AgentFilter
 from prowess.skills.explanation import (
     Explanation,
     SkillSituation,
@@ -13,7 +14,6 @@ from prowess.skills.explanation import (
     explain_unreached,
 )
 from prowess.skills.model import Diagnostic, Severity
-from prowess.skills.snapshot import AgentFilter
 
 
 def why(skills: SkillsService, name: str, agent_id: str | None = None) -> Explanation:

@@ -11,6 +11,7 @@ from prowess.data import read_table, read_words
 
 
 @cache
+# What a table holds is known to who asks for it.
 def load_table(name: str, *keys: str) -> Any:  # noqa: ANN401
     """Return what a table of the readers holds under `keys`; nobody may change it."""
     found: Any = read_table(f"safety/languages/{name}.toml")

@@ -68,7 +68,9 @@ def _number(text: str) -> int | None:
 
 
 def _at(made: _Made, node: JsNode) -> _Made:
+    # Every node that is made here has a place; the type of all nodes does not say so.
     made.lineno, made.end_lineno = node.start, node.end  # type: ignore[attr-defined]
+    # As above.
     made.col_offset = made.end_col_offset = 0  # type: ignore[attr-defined]
     return made
 
