@@ -5,8 +5,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
-from tests.unit.learning import trace_heaps as heaps
-from tests.unit.learning.trace_heaps import bash, tap, tool, touch, trace
+from tests.unit.experience import trace_heaps as heaps
+from tests.unit.experience.trace_heaps import bash, tap, tool, touch, trace
 
 from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.goals import group_traces

@@ -1,6 +1,6 @@
 """Traces cut to what is compared, however large they are."""
 
-from tests.unit.learning.trace_heaps import bash, tool, trace
+from tests.unit.experience.trace_heaps import bash, tool, trace
 
 from prowess.experience.lessons.moves import MOST_STEPS, find_moves, shorten_trace
 

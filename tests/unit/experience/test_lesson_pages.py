@@ -1,7 +1,7 @@
 """What the page of a lesson says about steps and values in which its runs differed."""
 
-from tests.unit.learning import trace_heaps as heaps
-from tests.unit.learning.trace_heaps import bash, tap, touch, trace
+from tests.unit.experience import trace_heaps as heaps
+from tests.unit.experience.trace_heaps import bash, tap, touch, trace
 
 from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.skill import LearnedSkill, write_skill

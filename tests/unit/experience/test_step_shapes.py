@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.rows import each_row
-from tests.unit.learning.trace_heaps import bash, read, tap, tool, touch, trace
+from tests.unit.experience.trace_heaps import bash, read, tap, tool, touch, trace
 
 from prowess.experience.commands import find_programs, split_line, summarize_command
 from prowess.experience.lessons.moves import MOST_MOVES, find_failures, find_moves, shorten_trace

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.learning import trace_heaps as heaps
-from tests.unit.learning.trace_heaps import bash, tap, touch, trace
+from tests.unit.experience import trace_heaps as heaps
+from tests.unit.experience.trace_heaps import bash, tap, touch, trace
 
 from prowess.experience.lessons.alignment import MOST_ALIGNED, Aligned, align
 from prowess.transcripts.traces import Trace

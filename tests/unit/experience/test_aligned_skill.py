@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
-from tests.unit.learning import trace_heaps as heaps
-from tests.unit.learning.trace_heaps import bash, read, tool, trace, write
+from tests.unit.experience import trace_heaps as heaps
+from tests.unit.experience.trace_heaps import bash, read, tool, trace, write
 
 from prowess.experience.lessons.alignment import align
 from prowess.experience.lessons.goals import group_traces

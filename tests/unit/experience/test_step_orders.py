@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.rows import each_row
-from tests.unit.learning.trace_heaps import edit, read, tap, tool, touch, trace, write
+from tests.unit.experience.trace_heaps import edit, read, tap, tool, touch, trace, write
 
 from prowess.experience.lessons.moves import Move, MoveShape, find_moves
 from prowess.experience.lessons.orders import format_block, format_code, write_order
