@@ -61,7 +61,7 @@ from prowess.agents.events import (
     Used,
 )
 from prowess.agents.models import Opened
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, contain
 from prowess.runtime.run import AsyncRun, RunContext
 
 MOST_REQUESTS, MOST_CALLS, MOST_ANSWER_CHARS = 25, 50, 400_000
@@ -309,21 +309,29 @@ class ChatAgent:
 
     async def _work(self, message: str, channel: Channel) -> None:
         ok = False
+
+        def report(error: Exception) -> None:
+            self._place.report(error)
+            channel.put(internal_trouble(error))
+
+        try:
+            # Whatever went wrong in a turn, the chat goes on.
+            with contain(report):
+                ok = await self._take(message, channel)
+        finally:
+            channel.put(TurnEnded(ok=ok))
+            channel.close()
+
+    async def _take(self, message: str, channel: Channel) -> bool:
         try:
             run_context = self._place.open_run(self.conversation.session_id)
             async with run_context as run:
-                ok = await _Turn(self, self._place, run, channel).take(message)
+                return await _Turn(self, self._place, run, channel).take(message)
         except asyncio.CancelledError:
             channel.put(Interrupted())
         except ProwessError as error:
             channel.put(Trouble(code=error.code, message=str(error)))
-        # The outermost guard of a turn: whatever went wrong in it, the chat goes on.
-        except Exception as error:  # noqa: BLE001
-            self._place.report(error)
-            channel.put(internal_trouble(error))
-        finally:
-            channel.put(TurnEnded(ok=ok))
-            channel.close()
+        return False
 
     async def answered(
         self, prompt: str, toolset: ChatToolset, channel: Channel, workspace: str
@@ -341,22 +349,25 @@ class ChatAgent:
         )
         outcome, usage = _Outcome(), RunUsage()
         new: Callable[[], list[ModelMessage]] = list
-        try:
-            async with running as events:
-                new = events.new_messages
-                async for event in events:
-                    streamed.take(event)
-                    usage = events.usage
-            outcome.ok = True
-            outcome.messages = tuple(new())
-        except asyncio.CancelledError:
-            outcome.interrupted = True
-            outcome.messages = broken_off(_new(new), streamed.said, _STOPPED)
-        # A provider's library has errors of its own for what a server may send.
-        except Exception as error:  # noqa: BLE001
+
+        def report(error: Exception) -> None:
             self._place.report(error)
             outcome.messages = broken_off(_new(new), streamed.said, _FAILED)
             channel.put(trouble_of(error, self.model_name))
+
+        try:
+            # A provider's library has errors of its own for what a server may send.
+            with contain(report):
+                async with running as events:
+                    new = events.new_messages
+                    async for event in events:
+                        streamed.take(event)
+                        usage = events.usage
+                outcome.messages = tuple(new())
+                outcome.ok = True
+        except asyncio.CancelledError:
+            outcome.interrupted = True
+            outcome.messages = broken_off(_new(new), streamed.said, _STOPPED)
         channel.put(_used(usage))
         return outcome
 

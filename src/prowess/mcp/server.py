@@ -40,7 +40,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from prowess.errors import ConfigError, ProwessError, StoreError
+from prowess.errors import ConfigError, ProwessError, StoreError, contain
 from prowess.mcp.notifications import ClientView, Notices
 from prowess.mcp.protocol import (
     BYTES,
@@ -169,11 +169,9 @@ class Answers:
 
     async def changed(self) -> None:
         """Tell clients what changed, if anything did; nothing that goes wrong comes out."""
-        try:
-            await self.notices.changed()
         # Whatever it is, the next change may be told.
-        except Exception as error:  # noqa: BLE001
-            log.warning("mcp.untold: %s", type(error).__qualname__)
+        with contain(lambda error: log.warning("mcp.untold: %s", type(error).__qualname__)):
+            await self.notices.changed()
 
     async def _seen(self) -> ClientView:
         service = await self._opened()

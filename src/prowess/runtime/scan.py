@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from prowess.errors import AcceptanceError, ModelError
+from prowess.errors import AcceptanceError, ModelError, contain
 from prowess.runtime.ports import LanguageModel
 from prowess.safety.model import (
     Confidence,
@@ -258,12 +258,12 @@ class ScanService:
     def _scan(
         self, files: Mapping[str, bytes], profile: Profile, options: ScanOptions
     ) -> ScanReport:
-        try:
-            with self._tools.deadline(TIME_LIMIT + _GRACE):
-                return scan(files, profile, options)
+        failures: list[Exception] = []
         # Whatever a hostile file sets off must end as an error, not as a skill nobody scanned.
-        except Exception as error:  # noqa: BLE001
-            return failed(f"{type(error).__name__}: {error}"[:300])
+        with contain(failures.append), self._tools.deadline(TIME_LIMIT + _GRACE):
+            return scan(files, profile, options)
+        [error] = failures
+        return failed(f"{type(error).__name__}: {error}"[:300])
 
     def _trusted_names(self) -> tuple[str, ...]:
         if self._trusted is None:

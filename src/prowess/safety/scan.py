@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from prowess.errors import contain
 from prowess.reading.views import Lines, Spot, View
 from prowess.safety.evidence import show_evidence
 from prowess.safety.facts import Act, Scene, Surroundings
@@ -81,20 +82,21 @@ def scan(
     options = options or ScanOptions()
     begun = options.clock()
     intake = Intake((), (), ())
-    try:
+    failures: list[Exception] = []
+    # An analyser that fails must not pass for one that found nothing: any failure is the verdict.
+    with contain(failures.append):
         intake = take(files, options.limits)
         seen = _survey_files(intake, profile, options, begun)
         findings = _make_findings(seen, intake, profile, options, files)
-    except OutOfTimeError as problem:
-        return _report_error(
-            intake, options, f"stopped after {options.time_limit:g} s, in {problem}", begun
-        )
-    # An analyser that fails must not pass for one that found nothing: any failure is the verdict.
-    except Exception as problem:  # noqa: BLE001
-        return _report_error(intake, options, f"{type(problem).__name__}: {problem}"[:300], begun)
-    verdict = _decide(findings, profile)
-    took = (options.clock() - begun) * 1000
-    return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
+        verdict = _decide(findings, profile)
+        took = (options.clock() - begun) * 1000
+        return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
+    [problem] = failures
+    if isinstance(problem, OutOfTimeError):
+        reason = f"stopped after {options.time_limit:g} s, in {problem}"
+    else:
+        reason = f"{type(problem).__name__}: {problem}"[:300]
+    return _report_error(intake, options, reason, begun)
 
 
 def _survey_files(

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from prowess.errors import ProwessError, UnknownAgentError
+from prowess.errors import ProwessError, UnknownAgentError, contain
 from prowess.gateway.dispatch import log_without_values
 from prowess.runtime.watch import Watching
 from prowess.runtime.workshop.service import versions
@@ -143,19 +143,22 @@ class News:
 
     def _guarded(self, what: str, look: Callable[[], None]) -> None:
         """Look; what goes wrong is said, and the next look may go well."""
-        try:
-            look()
-            self._said.pop(what, None)
-        except UnknownAgentError:
-            # It left the config in the middle of the look: the next one does not know it any more.
-            return
-        except ProwessError as error:
-            self._say(what, str(error))
-        # Whatever it is, the clients shall still be told of the rest.
-        except Exception as error:  # noqa: BLE001
+
+        def report(error: Exception) -> None:
             if self._said.get(what) != type(error).__qualname__:
                 log_without_values(f"gateway.news ({what})", error)
             self._said[what] = type(error).__qualname__
+
+        # Whatever it is, the clients shall still be told of the rest.
+        with contain(report):
+            try:
+                look()
+                self._said.pop(what, None)
+            except UnknownAgentError:
+                # It left the config in the middle of the look: the next one does not know it.
+                return
+            except ProwessError as error:
+                self._say(what, str(error))
 
     def _say(self, what: str, trouble: str) -> None:
         if self._said.get(what) != trouble:
@@ -267,14 +270,13 @@ class News:
         return not ended.unavailable and self._runtime.skills.settings.skills.load.watch
 
     async def _watch(self, watching: Watching, agent_id: str) -> None:
-        try:
-            async for _ in watching.changes(agent_id):
-                self.nudge()
-        except UnknownAgentError:
-            # It left the config, and with it goes whoever watched for it.
-            return
-        except ProwessError as error:
-            self._say("watch", str(error))
         # The next look begins to watch again.
-        except Exception as error:  # noqa: BLE001
-            log_without_values("gateway.watch", error)
+        with contain(lambda error: log_without_values("gateway.watch", error)):
+            try:
+                async for _ in watching.changes(agent_id):
+                    self.nudge()
+            except UnknownAgentError:
+                # It left the config, and with it goes whoever watched for it.
+                return
+            except ProwessError as error:
+                self._say("watch", str(error))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from prowess.errors import EncoderError
+from prowess.errors import EncoderError, contain
 from prowess.hooks.answers import answer
 from prowess.hooks.harness import HookCall, Moment
 from prowess.hooks.payloads import Incoming, pack_call, read
@@ -95,7 +95,8 @@ def answer_alone(
     """Answer without a gateway and show it; whatever goes wrong is noted and shows nothing."""
     watched = Watched(state)
     incoming: Incoming | None = None
-    try:
+    # A hook that fails must not be noticed by the agent: the log says of what kind it was.
+    with contain(lambda error: watched.note(incoming, problem=type(error).__name__)):
         incoming = read(raw, environ)
         if incoming is None:
             watched.note(None)
@@ -103,9 +104,6 @@ def answer_alone(
         text = _cold(incoming, environ, current)
         show(text)
         watched.note(incoming, spoke=bool(text))
-    # A hook that fails must not be noticed by the agent: the log says of what kind it was.
-    except Exception as error:  # noqa: BLE001
-        watched.note(incoming, problem=type(error).__name__)
 
 
 def _cold(incoming: Incoming, environ: Mapping[str, str], current: str) -> str:

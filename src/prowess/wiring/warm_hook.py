@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from prowess.errors import PathError
+from prowess.errors import PathError, contain
 from prowess.hooks.answers import answer
 from prowess.hooks.payloads import Incoming, read, unpack_call
 from prowess.host.harness.call_records import HookMarks
@@ -127,15 +127,13 @@ class WarmHooks:
         if incoming is None:
             watched.note(None)
             return ""
-        try:
+        # Alone it fails in the same way, and notes why; or it is more lucky.
+        with contain(lambda error: log.warning("hooks.no-answer: %s", type(error).__name__)):
             folder = folder_of(incoming, asked.folder, self._first.folders.home)
             text = self._answered(incoming, folder)
-        # Alone it fails in the same way, and notes why; or it is more lucky.
-        except Exception as error:  # noqa: BLE001
-            log.warning("hooks.no-answer: %s", type(error).__name__)
-            return None
-        watched.note(incoming, spoke=bool(text))
-        return text
+            watched.note(incoming, spoke=bool(text))
+            return text
+        return None
 
     def _answered(self, incoming: Incoming, folder: str) -> str:
         runtime = self._runtime(folder)
@@ -168,22 +166,24 @@ class WarmHooks:
             log.warning("hooks.learning-late: a turn was left out.")
 
     def _warm(self) -> None:
-        try:
-            if not is_worth_loading(self._first):
-                return
-            own = self._first.skills.workspace().folder
-            folder = find_workspace(own, (), own, self._first.folders.home)
-            for runtime in (self._first, self._runtime(folder)):
-                self._go_on()
-                # By itself first: it alone can be stopped, and takes long where skills are new.
-                runtime.routing.index(progress=self._go_on)
-                self._go_on()
-                runtime.routing.route(_ANY_MESSAGE)
-        except _ClosedError:
-            log.info("hooks.warming-ended: the gateway stops.")
-        # The outermost frame of a thread: the first prompt loads it then, as it always did.
-        except Exception as error:  # noqa: BLE001
-            log.warning("hooks.not-warmed: %s", type(error).__name__)
+        # The first prompt loads it then, as it always did.
+        with contain(lambda error: log.warning("hooks.not-warmed: %s", type(error).__name__)):
+            try:
+                self._load_ahead()
+            except _ClosedError:
+                log.info("hooks.warming-ended: the gateway stops.")
+
+    def _load_ahead(self) -> None:
+        if not is_worth_loading(self._first):
+            return
+        own = self._first.skills.workspace().folder
+        folder = find_workspace(own, (), own, self._first.folders.home)
+        for runtime in (self._first, self._runtime(folder)):
+            self._go_on()
+            # By itself first: it alone can be stopped, and takes long where skills are new.
+            runtime.routing.index(progress=self._go_on)
+            self._go_on()
+            runtime.routing.route(_ANY_MESSAGE)
 
     def _go_on(self, *_progress: object) -> None:
         if self._closing.is_set():
@@ -192,11 +192,9 @@ class WarmHooks:
     def _learn(self) -> None:
         while (item := self._ended.get()) is not None:
             incoming, folder = item
-            try:
+            # The next turn is another one.
+            with contain(lambda error: log.warning("hooks.not-learned: %s", type(error).__name__)):
                 open_turn_learning(self._runtime(folder)).learn(incoming)
-            # The outermost loop of a thread: the next turn is another one.
-            except Exception as error:  # noqa: BLE001
-                log.warning("hooks.not-learned: %s", type(error).__name__)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from prowess.errors import contain
 from prowess.hooks.payloads import LONGEST_PAYLOAD
 from prowess.host.harness.hook_client import ANSWERED, FILE_NAME, GREETING
 
@@ -117,6 +118,14 @@ class HookSocket:
 
     def _one(self, caller: socket.socket) -> None:
         try:
+            # The caller answers itself then.
+            with contain(lambda error: log.warning("hooks.call-failed: %s", type(error).__name__)):
+                self._reply(caller)
+        finally:
+            self._places.release()
+
+    def _reply(self, caller: socket.socket) -> None:
+        try:
             with caller:
                 asked = _read(caller, time.monotonic() + _SECONDS)
                 said = self._answer(asked) if asked.raw else ""
@@ -125,11 +134,6 @@ class HookSocket:
                     caller.sendall(ANSWERED + said.encode("utf-8", "replace") + b"\0")
         except (OSError, _BrokenRequestError) as error:
             log.info("hooks.call-lost: %s", type(error).__name__)
-        # The outermost loop of a thread: the caller answers itself then.
-        except Exception as error:  # noqa: BLE001
-            log.warning("hooks.call-failed: %s", type(error).__name__)
-        finally:
-            self._places.release()
 
 
 def _read(caller: socket.socket, deadline: float) -> HookQuestion:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from prowess.errors import ModelError
+from prowess.errors import ModelError, contain
 from prowess.host.models.endpoint import EndpointModel, open_model, replace_halves
 from prowess.runtime.ports import ChildCommand, ChildResult, Processes
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
@@ -134,13 +134,12 @@ class ProviderReviewer:
 
     @contextmanager
     def _explained(self, say: Callable[[Exception], str]) -> Iterator[None]:
-        try:
-            yield
-        except ModelError:
-            raise
+        def explain(error: Exception) -> None:
+            raise error if isinstance(error, ModelError) else self._failure(say(error)) from None
+
         # The libraries of providers raise what they like, with whatever a server said in it.
-        except Exception as error:  # noqa: BLE001
-            raise self._failure(say(error)) from None
+        with contain(explain):
+            yield
 
     def _failure(self, problem: str) -> ModelError:
         return ModelError(self._named, f"{problem}.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, contain
 from prowess.hooks.harness import Harness, HookCall
 from prowess.hooks.registrations import ConnectScope, Registered, is_misled, program_of
 from prowess.hooks.samples import SAMPLES, PayloadSample
@@ -75,14 +75,20 @@ def examine(
 
 
 def _look(check: Check) -> list[DoctorFinding]:
-    try:
-        return list(check.look())
-    except ProwessError as error:
-        return [DoctorFinding(area=check.area, level=DoctorLevel.PROBLEM, text=str(error))]
+    found: list[DoctorFinding] = []
+
+    def report(error: Exception) -> None:
+        text, todo = f"{check.title} could not be checked ({type(error).__name__}).", _REPORT
+        if isinstance(error, ProwessError):
+            text, todo = str(error), ""
+        found.append(
+            DoctorFinding(area=check.area, level=DoctorLevel.PROBLEM, text=text, todo=todo)
+        )
+
     # Whatever is broken here is what somebody wants to know; the other checks go on.
-    except Exception as error:  # noqa: BLE001
-        text = f"{check.title} could not be checked ({type(error).__name__})."
-        return [DoctorFinding(area=check.area, level=DoctorLevel.PROBLEM, text=text, todo=_REPORT)]
+    with contain(report):
+        found = list(check.look())
+    return found
 
 
 NAMES = {

@@ -11,7 +11,7 @@ from enum import StrEnum
 from threading import Lock, Thread
 from typing import Protocol
 
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, contain
 from prowess.runtime.workshop.ports import REVIEW_SESSION_PREFIX
 from prowess.settings import ReviewMode, WorkshopSettings
 from prowess.workshop.review import (
@@ -198,11 +198,9 @@ class TurnReviewer:
         readings: list[Reading] = []
 
         def work() -> None:
-            try:
-                readings.append(self._review(turn, max(seconds - _SPARE_S, seconds / 2)))
             # Ports reach libraries and networks, and from this thread nobody else would hear of it.
-            except Exception as error:  # noqa: BLE001
-                readings.append(Unreadable(_words(error)))
+            with contain(lambda error: readings.append(Unreadable(_words(error)))):
+                readings.append(self._review(turn, max(seconds - _SPARE_S, seconds / 2)))
 
         # It must not keep the program from ending.
         self._asked = Thread(target=work, name="prowess-review", daemon=True)
