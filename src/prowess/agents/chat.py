@@ -52,7 +52,7 @@ from prowess.agents.events import (
     Channel,
     Event,
     Interrupted,
-    ProposalMade,
+    Proposed,
     TextDelta,
     ToolAnswered,
     ToolCalled,
@@ -448,7 +448,7 @@ class _Turn:
             return
         for proposal in proposals:
             self._channel.put(
-                ProposalMade(
+                Proposed(
                     id=proposal.id,
                     skill_name=proposal.skill,
                     title=proposal.title,

@@ -110,7 +110,7 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalMade:
+class Proposed:
     """Learning made a proposal of the turn."""
 
     id: str
@@ -159,7 +159,7 @@ Event = (
     | ApprovalAsked
     | ToolOutput
     | ToolAnswered
-    | ProposalMade
+    | Proposed
     | Used
     | Trouble
     | Interrupted

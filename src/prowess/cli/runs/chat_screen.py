@@ -120,7 +120,7 @@ class TextScreen:
             happened.ToolOutput: self._output,
             happened.ToolAnswered: self._answered,
             happened.ApprovalAsked: self._asked,
-            happened.ProposalMade: self._proposed,
+            happened.Proposed: self._proposed,
             happened.Used: self._used,
             happened.Trouble: self._trouble,
             happened.Interrupted: lambda _: self.note("[stopped]", "warning"),
@@ -208,7 +208,7 @@ class TextScreen:
         if event.tool != "shell" and not _fits(event.shown):
             self.note(f"These were {len(lines)} lines: scroll up to see them all.", "warning")
 
-    def _proposed(self, event: happened.ProposalMade) -> None:
+    def _proposed(self, event: happened.Proposed) -> None:
         name, title = one_line(event.skill_name), one_line(event.title)
         self.note(f"✎ proposed for {name}: {title} ({one_line(event.status)})", "learned")
         self.note(f"  `prowess workshop show {one_line(event.id)}` shows it.")
@@ -272,6 +272,7 @@ def choice_of(answer: str) -> Choice:
 
 
 def _kind(event: Event) -> str:
+    # What programs read as `type`: the names of these classes are public.
     name = type(event).__name__
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in name).lstrip("_")
 
