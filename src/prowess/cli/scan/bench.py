@@ -22,7 +22,6 @@ from prowess.evaluation.scanning import (
     tabulate,
     trial_of,
 )
-from prowess.host.evaluation import read_set
 from prowess.safety.model import Level, Profile
 from prowess.wire import safety as wire_safety
 from prowess.wire.safety import visible
@@ -128,6 +127,9 @@ def run_bench(
     Raises:
         SuiteError: a set cannot be read.
     """
+    # Late: every scan loads this module, and reading sets needs the models of all of them.
+    from prowess.host.evaluation import read_set
+
     bar, rows = ProgressBar(), []
     service = runtime.scanning
     # All sets are read first: a typo in the last must not cost the time of the others.
