@@ -11,7 +11,7 @@ from tests.unit.routing.vectors import SmallEncoder
 from prowess.host.store import routing as index_files
 from prowess.host.store.routing import ExamplesFile, IndexFiles, stamp_code
 from prowess.runtime.ports import Examples, Vectors
-from prowess.runtime.route.answer import IndexBuilder
+from prowess.runtime.route.index import IndexBuilder
 from prowess.testing import MemoryVectors, make_skill
 
 BAKER = make_skill("bread-baker", description="Bakes bread and rolls in the oven.")

@@ -21,7 +21,8 @@ from prowess.evaluation.suites import Case, prompt_text
 from prowess.routing import router
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Thresholds
-from prowess.runtime.route.answer import Progress, RoutingService
+from prowess.runtime.route.answer import RoutingService
+from prowess.runtime.route.index import Progress
 from prowess.runtime.service import SkillsService
 from prowess.secrets.credentials import refuse_secrets
 from prowess.skills.model import Skill

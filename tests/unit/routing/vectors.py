@@ -17,7 +17,8 @@ from prowess.routing.index import SkillIndex
 from prowess.routing.model import Thresholds
 from prowess.routing.router import Context, Query
 from prowess.runtime.ports import Encoder, Judge, Vectors
-from prowess.runtime.route.answer import IndexBuilder, RoutingPorts, RoutingService
+from prowess.runtime.route.answer import RoutingPorts, RoutingService
+from prowess.runtime.route.index import IndexBuilder
 from prowess.runtime.service import Places, SkillsService, Workspace
 from prowess.settings import EncoderSettings, RoutingSettings, Settings, SkillsSettings
 from prowess.skills.model import Skill

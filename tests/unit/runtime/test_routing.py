@@ -20,7 +20,8 @@ from prowess.routing.decision import DEFAULT
 from prowess.routing.model import Decision, Status, Thresholds
 from prowess.routing.router import Context, RouteChoice
 from prowess.runtime.ports import Examples
-from prowess.runtime.route.answer import NO_ENCODER, Asked, text_key
+from prowess.runtime.route.answer import NO_ENCODER, Asked
+from prowess.runtime.route.index import text_key
 from prowess.settings import AgentSettings, Limits, Settings
 from prowess.testing import make_skill
 

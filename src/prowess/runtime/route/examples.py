@@ -18,7 +18,8 @@ from prowess.routing import router
 from prowess.routing.index import SkillIndex
 from prowess.routing.triggers import fold, is_follow_up
 from prowess.runtime.ports import Examples, ExampleStore, LanguageModel, VectorStore
-from prowess.runtime.route.answer import Asked, IndexBuilder, RoutingService
+from prowess.runtime.route.answer import Asked, RoutingService
+from prowess.runtime.route.index import IndexBuilder
 from prowess.runtime.service import SkillsService
 from prowess.skills.model import Skill
 from prowess.skills.text import clean, one_line

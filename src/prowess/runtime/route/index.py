@@ -1,0 +1,328 @@
+"""The index of an agent's skills, and the models that give it meaning.
+
+Only what was never encoded is encoded. A model that fails is not asked again for a while.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from prowess.errors import EncoderError
+from prowess.routing import router
+from prowess.routing.index import (
+    Encoded,
+    SkillIndex,
+    add_handoffs,
+    list_index_texts,
+    pack_index,
+    unpack_index,
+)
+from prowess.routing.lexical import LexicalIndex, Terms, read_terms
+from prowess.routing.passages import SkillEvidence, read_evidence
+from prowess.routing.router import Query
+from prowess.runtime.ports import (
+    Encoder,
+    Examples,
+    IndexStore,
+    Judge,
+    Vectors,
+    VectorStore,
+)
+from prowess.settings import EncoderSettings, RoutingSettings
+from prowess.skills.model import Skill
+
+_REMEMBERED_MESSAGES = 256
+_JUDGED_SKILLS = 10
+# How long a failing model is left alone before it is tried again.
+PAUSE_S = 30.0
+
+
+class Meaning:
+    """Gives messages their vectors, and the best skills a second look."""
+
+    def __init__(
+        self,
+        settings: Callable[[], RoutingSettings],
+        open_encoder: Callable[[], Encoder | None],
+        open_judge: Callable[[str], Judge | None],
+        seconds: Callable[[], float],
+    ) -> None:
+        self._settings, self._seconds = settings, seconds
+        self._open_encoder, self._open_judge = open_encoder, open_judge
+        self._lock = Lock()
+        self._encoder: Encoder | None = None
+        self._opened_for: EncoderSettings | None = None
+        self._messages: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._problem, self._failed_at = "", float("-inf")
+        self._judge: Judge | None = None
+        self._judge_for, self._judge_problem, self._judge_failed_at = "off", "", float("-inf")
+
+    @property
+    def problem(self) -> str:
+        """Why meaning takes no part; empty where it does, or where nothing was asked yet."""
+        return self._problem
+
+    @property
+    def judge_problem(self) -> str:
+        """Why the cross-encoder of the settings takes no part."""
+        return self._judge_problem if self._judge_for == self._settings().rerank else ""
+
+    def failed(self, problem: str) -> None:
+        """Remember that the encoder does not work, and leave it alone for a while."""
+        self._problem, self._failed_at = problem, self._seconds()
+
+    def worked(self) -> None:
+        """Forget an earlier failure: the encoder has answered since."""
+        self._problem, self._failed_at = "", float("-inf")
+
+    def encoder(self) -> Encoder | None:
+        """Return the encoder of the settings, not loaded yet; None where there is none."""
+        wanted = self._settings().encoder
+        with self._lock:
+            is_settled = self._encoder is not None or not self._problem or self._pausing
+            if self._opened_for == wanted and is_settled:
+                return self._encoder
+            self._encoder, self._opened_for = None, wanted
+            self.worked()
+            try:
+                opened = self._open_encoder()
+                # Naming itself shows whether the model is there at all.
+                self._encoder = opened if opened is None or opened.id else None
+            except EncoderError as error:
+                self.failed(str(error))
+            return self._encoder
+
+    def with_vector(self, index: SkillIndex, query: Query) -> Query:
+        """Return `query` with its vector, if the index can use one and the encoder works."""
+        encoder = self.encoder()
+        # An index from before a change of encoder is asked by words alone.
+        if encoder is None or index.dense is None or index.encoder_id != encoder.id:
+            return query
+        if not query.ask.strip():
+            return query
+        vector = self._vector(encoder, query.ask)
+        return query if vector is None else self._judged(index, replace(query, vector=vector))
+
+    def _vector(self, encoder: Encoder, ask: str) -> "Vectors | None":
+        key = (encoder.id, ask)
+        with self._lock:
+            known = self._messages.get(key)
+        if known is not None:
+            return known
+        if self._pausing:
+            return None
+        try:
+            vector: Vectors = encoder.encode([ask])[0]
+        except EncoderError as error:
+            self.failed(str(error))
+            return None
+        self.worked()
+        with self._lock:
+            self._messages[key] = vector
+            while len(self._messages) > _REMEMBERED_MESSAGES:
+                self._messages.popitem(last=False)
+        return vector
+
+    def _judged(self, index: SkillIndex, query: Query) -> Query:
+        """Let a cross-encoder read the best skills with the message, where one is configured."""
+        wanted = self._settings().rerank
+        with self._lock:
+            if self._judge_for != wanted:
+                self._judge, self._judge_for = self._open_judge(wanted), wanted
+                self._judge_problem, self._judge_failed_at = "", float("-inf")
+            judge = self._judge
+        if judge is None or self._seconds() - self._judge_failed_at < PAUSE_S:
+            return query
+        places = router.rank(index, query).order[:_JUDGED_SKILLS]
+        try:
+            judged = judge.judge(query.ask, [index.evidence[place].text for place in places])
+        except EncoderError as error:
+            self._judge_problem, self._judge_failed_at = str(error), self._seconds()
+            return query
+        self._judge_problem = ""
+        return replace(query, judged=dict(zip(places, judged.tolist(), strict=True)))
+
+    @property
+    def _pausing(self) -> bool:
+        return self._seconds() - self._failed_at < PAUSE_S
+
+
+# Called with what is being done, how much of it is, and how much there is.
+Progress = Callable[[str, int, int], None]
+_AT_ONCE = 64
+_MOST_PHRASES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An index, and why it has no vectors where it has none."""
+
+    index: SkillIndex
+    problem: str
+    # Whether the encoder was asked for anything, and so has shown that it works.
+    encoded: bool
+
+
+class _Read(NamedTuple):
+    evidence: SkillEvidence
+    terms: Terms
+
+
+class IndexBuilder:
+    """Keeps what was read of each skill from one index to the next."""
+
+    def __init__(
+        self,
+        vectors: VectorStore,
+        tidy: Callable[[], None] | None = None,
+        indexes: IndexStore | None = None,
+    ) -> None:
+        self._vectors, self._tidy, self._indexes = vectors, tidy or _nothing, indexes
+        self._read: dict[str, _Read] = {}
+        self._lock = Lock()
+
+    def build(
+        self,
+        skills: Sequence[Skill],
+        encoder: Encoder | None,
+        examples: Mapping[str, Examples],
+        progress: Progress | None = None,
+    ) -> Built:
+        """Index `skills`; without a working encoder the index has words and no vectors."""
+        if self._indexes is None or not skills:
+            return self._made(skills, encoder, examples, progress)
+        key = _key(skills, encoder, examples)
+        kept = self._indexes.load(key)
+        found = None if kept is None else unpack_index(kept, skills)
+        if found is not None:
+            return Built(found, problem="", encoded=False)
+        built = self._made(skills, encoder, examples, progress)
+        if not built.problem:
+            self._indexes.save(key, pack_index(built.index))
+        return built
+
+    def _made(
+        self,
+        skills: Sequence[Skill],
+        encoder: Encoder | None,
+        examples: Mapping[str, Examples],
+        progress: Progress | None,
+    ) -> Built:
+        with self._lock:
+            read = self._read_all(skills, examples, progress or _silent)
+        evidence = add_handoffs([one.evidence for one in read])
+        # Before the vectors are there: the two together would take twice the memory.
+        lexical = LexicalIndex.build([one.terms for one in read])
+        encoded, problem, asked = None, "", False
+        if encoder is not None:
+            try:
+                vectors, asked = self._encoded(
+                    encoder, list_index_texts(evidence), progress or _silent
+                )
+                encoded = Encoded(vectors, encoder.id, encoder.english_only)
+                del vectors
+            except EncoderError as error:
+                problem = str(error)
+        index = SkillIndex.build(skills, evidence, lexical, encoded)
+        del encoded
+        self._tidy()
+        return Built(index, problem, asked)
+
+    def _read_all(
+        self, skills: Sequence[Skill], examples: Mapping[str, Examples], progress: Progress
+    ) -> list[_Read]:
+        known, kept, found = self._read, {}, []
+        for done, skill in enumerate(skills):
+            mine = examples.get(skill.name, Examples())
+            key = _name_of(skill, mine)
+            one = known.get(key) or _read(skill, mine)
+            kept[key] = one
+            found.append(one)
+            if done % _AT_ONCE == _AT_ONCE - 1:
+                progress("reading skills", done + 1, len(skills))
+        # Two agents' sets share one memory: forget only when it grows well beyond one set.
+        self._read = kept if len(known) > 2 * len(kept) + _AT_ONCE else {**known, **kept}
+        return found
+
+    def _encoded(
+        self, encoder: Encoder, texts: Iterable[str], progress: Progress
+    ) -> tuple[Mapping[str, Vectors], bool]:
+        """Return the vector of each text, and whether any had to be made."""
+        keys = {text: text_key(text) for text in texts}
+        stored = self._vectors.load(encoder.id, list(keys.values()))
+        vectors = {text: stored[key] for text, key in keys.items() if key in stored}
+        known = len(vectors)
+        self._add(encoder, keys, vectors, progress)
+        if len({len(vector) for vector in vectors.values()}) > 1:
+            # Two widths under one name: the model behind it is another one now.
+            vectors.clear()
+            known = 0
+            self._add(encoder, keys, vectors, progress)
+        return vectors, known < len(vectors)
+
+    def _add(
+        self,
+        encoder: Encoder,
+        keys: Mapping[str, str],
+        vectors: dict[str, Vectors],
+        progress: Progress,
+    ) -> None:
+        """Encode what `vectors` lacks and keep it."""
+        missing = [text for text in keys if text not in vectors]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            # As the store gives them back, so that a first run and a second one answer alike.
+            rows = encoder.encode(some).astype(np.float16).astype(np.float32)
+            fresh = dict(zip(some, rows, strict=True))
+            vectors |= fresh
+            # Kept as they come: an interrupted indexing goes on where it stopped.
+            self._vectors.save(encoder.id, {keys[text]: vector for text, vector in fresh.items()})
+            progress("encoding texts", start + len(some), len(missing))
+
+
+def _key(skills: Sequence[Skill], encoder: Encoder | None, examples: Mapping[str, Examples]) -> str:
+    """Return a hash of all that an index is made from."""
+    whose = "" if encoder is None else f"{encoder.id} {encoder.english_only}"
+    parts = [whose]
+    for skill in skills:
+        mine = examples.get(skill.name, Examples())
+        # The same file may be read in another mode, and then says something else.
+        read = (skill.description, skill.when_to_use, len(skill.body), skill.globs)
+        parts.append(f"{_name_of(skill, mine)}\0{read}{skill.metadata.triggers}{skill.invocation}")
+    return text_key("\1".join(parts))
+
+
+def _name_of(skill: Skill, examples: Examples) -> str:
+    return f"{skill.name}\0{skill.content_hash}\0{examples!r}"
+
+
+def text_key(text: str) -> str:
+    """Return the hash by which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(skill: Skill, examples: Examples) -> _Read:
+    evidence = read_evidence(skill)
+    more = (*examples.confirmed, *examples.generated)
+    if more or examples.near_misses:
+        evidence = replace(
+            evidence,
+            requests=tuple(dict.fromkeys((*evidence.requests, *more))),
+            phrases=tuple(dict.fromkeys((*more, *evidence.phrases)))[:_MOST_PHRASES],
+            negatives=(*evidence.negatives, *examples.near_misses),
+        )
+    # The words are all that is needed of the body from here on.
+    return _Read(replace(evidence, body=""), read_terms(evidence))
+
+
+def _nothing() -> None:
+    """Tidy nothing up."""
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Report nothing."""
