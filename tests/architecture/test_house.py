@@ -8,35 +8,37 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "prowess"
 PAGE = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
 
-# A rule of the documentation, the word by which a reader looks for it in the listing, and the
-# module that holds it.
+# A rule of the documentation, the word by which a reader looks for it in the listing, and something
+# that only the module has which holds the rule.
 RULES = (
-    ("which copy of a skill wins", "catalog", "skills/catalog"),
-    ("what is missing before a skill can run", "eligibility", "skills/eligibility"),
-    ("no list is all, an empty one is none", "agent_filter", "skills/agent_filter"),
-    ("what is dropped when the block is full", "prompt", "skills/prompt"),
-    ("names of slash commands", "commands", "skills/commands"),
-    ("$name in a message", "invocation", "skills/invocation"),
-    ("duplicate keys in frontmatter", "frontmatter", "skills/frontmatter"),
-    ("what strict validation refuses", "validation", "skills/validation"),
-    ("when a snapshot gets a new version", "snapshot", "skills/snapshot"),
-    ("how deep folders are searched", "discovery", "host/sources/discovery"),
-    ("which links are followed", "symlinks", "host/sources/symlinks"),
-    ("triggers of authors", "triggers", "routing/triggers"),
-    ('"yes, go on" after a skill', "follow_ups", "routing/follow_ups"),
-    ("the bar for broad skills", "breadth", "routing/breadth"),
-    ("hand-offs to another skill", "handoffs", "routing/handoffs"),
-    ("load, offer or nothing", "decision", "routing/decision"),
-    ("quarantined is never applied", "apply", "runtime/workshop/apply"),
-    ("the seven phrase families", "corrections", "language/corrections"),
-    ("nearly the same skill twice", "similar", "workshop/similar"),
-    ("the hook's 2,000 characters", "answers", "hooks/answers"),
-    ("line breaks of a pasted key", "config", "runtime/config/edits"),
-    ("variables that a skill may not set", "environment", "safety/environment"),
-    ("secrets in config that is shown", "redaction", "runtime/config/redaction"),
-    ("what an archive may hold", "archives", "host/files/archives"),
-    ("which commands a replay asks about", "gate", "experience/replay/gate"),
+    ("which copy of a skill wins", "catalog", "shadow"),
+    ("what is missing before a skill can run", "eligibility", "class Verdict"),
+    ("no list is all, an empty one is none", "agent_filter", "an empty list none"),
+    ("what is dropped when the block is full", "prompt", "never by the alphabet"),
+    ("names of slash commands", "commands", "slash commands that skills give"),
+    ("$name in a message", "invocation", "skills named by `$name`"),
+    ("no key twice in frontmatter", "frontmatter", "class RepeatedKeyError"),
+    ("what strict validation refuses", "validation", "strict: bool"),
+    ("when a snapshot gets a new version", "snapshot", "class VersionClock"),
+    ("how deep folders are searched", "discovery", "depth < self._source.depth"),
+    ("which links are followed", "symlink", "class LinkRule"),
+    ("triggers of authors", "trigger", "Triggers"),
+    ('"yes, go on"', "follow_up", "def is_follow_up"),
+    ("the bar for broad skills", "breadth", "broad"),
+    ("hand-offs to another skill", "handoff", "hand"),
+    ("load, offer or nothing", "decision", "Thresholds"),
+    ("quarantined is never applied", "apply", "except QuarantinedError"),
+    ("the seven phrase families", "correction", "def states_a_rule"),
+    ("nearly the same skill twice", "similar", "nearly"),
+    ("the hook's 2,000 characters", "answer", "= 2_000"),
+    ("line breaks of a pasted key", "key", r'.replace("\r", "")'),
+    ("variables that a skill may not set", "environment", "may not set"),
+    ("secrets in config that is shown", "redact", "REDACTED ="),
+    ("what an archive may hold", "archive", "class ArchiveLimits"),
+    ("which commands a replay asks about", "gate", "is not known to be harmless"),
 )  # fmt: skip
+# More than these nobody opens to find one rule.
+MOST_OPENED = 4
 LEAST_FOUND = 23
 
 
@@ -51,13 +53,16 @@ def test_every_folder_stands_in_the_page_with_what_it_is_for() -> None:
 
 
 def test_a_rule_is_found_by_its_word_from_the_listing_alone() -> None:
-    listing = {
-        path.relative_to(SOURCE).with_suffix("").as_posix() for path in SOURCE.rglob("*.py")
-    } | {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")}
-
-    lost = [rule for rule, word, module in RULES if module not in listing or word not in module]
+    lost = [rule for rule, word, mark in RULES if not _is_found(word, mark)]
 
     assert len(RULES) - len(lost) >= LEAST_FOUND, lost
+
+
+def _is_found(word: str, mark: str) -> bool:
+    """Return whether one of the few modules that a word names holds the rule."""
+    named = [path for path in SOURCE.rglob("*.py") if word in path.stem]
+    texts = [path.read_text(encoding="utf-8") for path in named]
+    return len(named) <= MOST_OPENED and any(mark in text for text in texts)
 
 
 def _folders() -> list[tuple[str, str]]:

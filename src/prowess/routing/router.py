@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from prowess.routing import decision
 from prowess.routing.decision import DEFAULT, Scale
+from prowess.routing.follow_ups import is_follow_up
 from prowess.routing.fusion import Fused, fuse, weight_of_meaning
 from prowess.routing.index import SkillIndex
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
-from prowess.routing.triggers import Hints, Named, fold, is_called, is_follow_up
+from prowess.routing.triggers import Hints, Named, fold, is_called
 from prowess.routing.words import find_asking_part, measure_shape
 from prowess.skills.text import one_line
 

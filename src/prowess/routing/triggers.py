@@ -1,4 +1,4 @@
-"""Triggers, names and files in a message, and messages that go on with the last skill ("yes").
+"""Triggers, names and files in a message: what it says outright.
 
 These are certain where meaning and words are guesses, so they are looked at first and apart.
 """
@@ -8,14 +8,11 @@ import unicodedata
 from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import NamedTuple
 
-from prowess.data import read_table
 from prowess.routing.words import has_dense_script
 from prowess.skills.model import Skill, Triggers
 
-_LONGEST_FOLLOW_UP = 40
 _MOST_PATHS = 32
 _LONGEST_PATH = 200
 _LONGEST_GLOB = 200
@@ -74,21 +71,6 @@ class Hints(NamedTuple):
 def fold(text: str) -> str:
     """Return `text` as phrases are compared: compatible characters equal, case and spaces apart."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def is_follow_up(message: str) -> bool:
-    """True for a message that only makes sense after another one: "yes, do it"."""
-    text = message.strip()
-    return len(text) <= _LONGEST_FOLLOW_UP and _follow_ups().fullmatch(text) is not None
-
-
-@cache
-def _follow_ups() -> re.Pattern[str]:
-    words = read_table("routing/words.toml")["follow_up"]
-    either = "|".join(re.escape(word) for group in words.values() for word in group)
-    # Scripts without spaces need no separator either.
-    gap = r"(?:[\s,.!\uff0c\u3002\uff01\u3001\uff5e]+|$|(?<=[^\x00-\x7f]))"
-    return re.compile(rf"(?:(?:{either}){gap})+", re.IGNORECASE)
 
 
 def find_paths(message: str) -> tuple[str, ...]:

@@ -5,15 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.triggers import (
-    HintIndex,
-    Hints,
-    Named,
-    contains,
-    find_paths,
-    fold,
-    is_follow_up,
-)
+from prowess.routing.follow_ups import is_follow_up
+from prowess.routing.triggers import HintIndex, Hints, Named, contains, find_paths, fold
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
 
