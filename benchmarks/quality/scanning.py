@@ -1,14 +1,17 @@
 """How much harm the scanner finds, and how much else with it, beside the seven first rules.
 
     python benchmarks/quality/scanning.py SET.jsonl[.xz]... [--profile package] [--json FILE]
+        [--rates benchmarks/quality/rates.toml]
 
 Each set is scanned twice: by the scanner, and by the seven rules as they were first written down,
 on the raw text. Shares are of samples with a critical finding, with Wilson 95 % intervals.
+`--rates` writes on how many benign samples each rule fires; the page of the rules shows it.
 """
 
 import argparse
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 from prowess.evaluation.scanning import (
@@ -23,26 +26,56 @@ from prowess.evaluation.scanning import (
     trial_of,
 )
 from prowess.host.evaluation import read_set
-from prowess.safety.model import Profile
+from prowess.safety.model import Level, Profile, ScanReport
 from prowess.safety.scan import ScanOptions, scan
 from prowess.wire.safety import figures as shown
 
 _HEADS = ("n", "critical %", "95 %", "any %", "ms", "p95")
 
 
-def ours(sample: LabelledSkill, profile: Profile) -> Trial:
+class RuleRates:
+    """On how many benign samples each rule fires."""
+
+    def __init__(self) -> None:
+        """Begin with no samples."""
+        self._samples = 0
+        self._counts: Counter[tuple[str, Level]] = Counter()
+
+    def add(self, report: ScanReport) -> None:
+        """Count one benign sample."""
+        self._samples += 1
+        heaviest: dict[str, Level] = {}
+        for found in report.findings:
+            level = heaviest.get(found.rule_id, found.level)
+            heaviest[found.rule_id] = min(level, found.level, key=lambda each: each.rank)
+        self._counts.update(heaviest.items())
+
+    def write(self, path: Path) -> None:
+        """Write the counts as a table."""
+        lines = ["# Written by scanning.py --rates.", f"samples = {self._samples}", "", "[rules]"]
+        for rule in sorted({rule for rule, _ in self._counts}):
+            critical, warn = (self._counts[rule, each] for each in (Level.CRITICAL, Level.WARN))
+            if critical or warn:
+                lines.append(f"{rule} = {{ critical = {critical}, warn = {warn} }}")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def ours(sample: LabelledSkill, profile: Profile, rates: RuleRates) -> Trial:
     """Scan one sample as a stranger would: nothing accepted and no settings."""
-    return trial_of(sample, scan(sample.files, profile, ScanOptions(clock=time.perf_counter)))
+    report = scan(sample.files, profile, ScanOptions(clock=time.thread_time))
+    if sample.label is Label.BENIGN:
+        rates.add(report)
+    return trial_of(sample, report)
 
 
-def measure(one: SampleSet, profile: Profile) -> list[Figures]:
+def measure(one: SampleSet, profile: Profile, rates: RuleRates) -> list[Figures]:
     """Return both scanners on one set."""
     return [
-        tabulate(one.name, "prowess", [ours(sample, profile) for sample in one.samples]),
+        tabulate(one.name, "prowess", [ours(sample, profile, rates) for sample in one.samples]),
         tabulate(
             one.name,
             "seven rules",
-            [seven_rules(sample, time.perf_counter) for sample in one.samples],
+            [seven_rules(sample, time.thread_time) for sample in one.samples],
         ),
     ]
 
@@ -77,12 +110,16 @@ def main() -> None:
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--profile", choices=[str(one) for one in Profile], default="package")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--rates", type=Path)
     options = parser.parse_args()
     kept: list[Figures] = []
+    rates = RuleRates()
     for path in options.sets:
-        rows = measure(read_set(path), Profile(options.profile))
+        rows = measure(read_set(path), Profile(options.profile), rates)
         print_rows(rows)
         kept += rows
+    if options.rates:
+        rates.write(options.rates)
     if options.json:
         options.json.write_text(json.dumps([shown(row) for row in kept], indent=2))
 

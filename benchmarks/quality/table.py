@@ -16,15 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import prowess
-from prowess.evaluation.baselines import (
+from prowess.evaluation.metrics import Outcome, Summary, summarise
+from prowess.evaluation.routing import (
     Baseline,
     Bm25Baseline,
     DescriptionBaseline,
+    Evaluation,
     KeywordBaseline,
+    NamedSkills,
 )
-from prowess.evaluation.bench import Bench, without_examples
-from prowess.evaluation.metrics import Outcome, Summary, summarise
-from prowess.evaluation.routing import Evaluation, NamedSkills
+from prowess.evaluation.suites import Bench, without_examples
 from prowess.host.evaluation import bench_folders, read_bench_folder
 from prowess.host.models.local import OnnxEncoder
 from prowess.wire.routing import summary as shown

@@ -29,6 +29,21 @@ class VariableGroup:
     may_be_allowed: bool = False
     keys: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
+    # Names that it knows by their form alone; None where it has a list.
+    form: re.Pattern[str] | None = None
+
+    def has_form_of(self, key: str) -> bool:
+        """Say whether a name is of the form by which the group knows its own."""
+        return self.form is not None and self.form.fullmatch(key) is not None
+
+
+def _read_form(row: dict[str, str]) -> re.Pattern[str] | None:
+    """Return the pattern of names such as `*_PATH`, without those that only look so."""
+    forms, but = (
+        "|".join(re.escape(word).replace(r"\*", ".*") for word in sorted(row.get(key, "").split()))
+        for key in ("forms", "but")
+    )
+    return re.compile(f"(?!(?:{but})$)(?:{forms})") if forms else None
 
 
 @cache
@@ -42,6 +57,7 @@ def read_groups() -> tuple[VariableGroup, ...]:
             may_be_allowed=row.get("may_be_allowed", False),
             keys=read_words(row.get("keys", "")),
             prefixes=tuple(row.get("prefixes", "").split()),
+            form=_read_form(row),
         )
         for name, row in read_table("safety/tables/environment.toml").items()
     )
@@ -62,10 +78,15 @@ ALWAYS_ALLOWED = read_words("LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLO
 ALWAYS_ALLOWED_PREFIXES = ("LC_",)
 
 MOST_KEY_CHARACTERS = 255
-MOST_VALUE_BYTES = 32_768
+# More is set with a word about it: some programs cut a value there, or do not start at all.
+USUAL_VALUE_BYTES = 32_768
+# What no program can be started with on Linux: name, sign and value, and a byte at their end.
+_MOST_PASSED_BYTES = 131_071
 
 
 _PORTABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+# Halves that stand for a byte which is no UTF-8 are written as that byte.
+_LONE_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _BASE64_LIKE = re.compile(r"[A-Za-z0-9+/=]{80,}")
 
 
@@ -96,7 +117,9 @@ def find_group(key: str) -> VariableGroup | None:
     if found := _groups_by_key().get(key):
         return found
     prefixes = _groups_by_prefix()
-    return next((prefixes[start] for start in prefixes if key.startswith(start)), None)
+    started = (prefixes[start] for start in prefixes if key.startswith(start))
+    formed = (group for group in read_groups() if group.has_form_of(key))
+    return next(started, None) or next(formed, None)
 
 
 def denied_group(key: str) -> str | None:
@@ -161,12 +184,8 @@ def _refuse_name(name: str) -> tuple[str, str] | None:
 def _refuse_value(value: str) -> tuple[str, str] | None:
     if "\0" in value:
         return "value", "has a value with a NUL byte, which no system can pass on"
-    try:
-        size = len(value.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:
+    if _LONE_HALF.search(value):
         return "value", "has a value that cannot be written as bytes"
-    if size > MOST_VALUE_BYTES:
-        return "value", f"has a value of more than {MOST_VALUE_BYTES} bytes"
     return None
 
 
@@ -181,6 +200,11 @@ def _open_group(upper: str, declared: Collection[str]) -> str:
 
 def _find_doubts(name: str, value: str) -> tuple[str, ...]:
     found = []
+    size = len(value.encode("utf-8", "surrogateescape"))
+    if len(name) + size + 1 > _MOST_PASSED_BYTES:
+        found.append(f"{name} has a value of {size} bytes: many systems start no program with it")
+    elif size > USUAL_VALUE_BYTES:
+        found.append(f"{name} has a value of {size} bytes, which is unusually long: check it")
     if _BASE64_LIKE.fullmatch(value):
         found.append(f"{name} has a long value that looks encoded: check what it is")
     if value.lstrip().startswith("() {"):

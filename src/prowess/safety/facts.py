@@ -4,6 +4,7 @@ A reader of a language says what happens (`Fact`); it never judges. What several
 is decided by the judges, once a whole skill was gathered in a `Scene`.
 """
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -34,6 +35,7 @@ class Act(StrEnum):
     DESERIALISE = "deserialise"  # subject: the format
     IMPORT = "import"  # subject: module or attribute reached by computed name
     TAMPER = "tamper"  # subject: path of an agent's configuration or memory that is written
+    SERVE = "serve"  # subject: folder that others can reach ("." where it runs); target: how
     MINE = "mine"  # subject: miner or pool
     WIPE = "wipe"  # subject: what is destroyed beyond files ("disk", "history", "remote-branch"…)
 
@@ -114,6 +116,11 @@ def _offset(fact: Fact) -> int:
     return fact.spot.offset
 
 
+# Shorter names are words by chance.
+_PROGRAM, _SPEAKING = 3, 4
+_DECLARED = re.compile(r"^(?:name|homepage)\s*:\s*(.+)$|primaryEnv\W+(\w+)", re.MULTILINE)
+
+
 @dataclass(slots=True)
 class Scene:
     """All facts of a skill, by what is done."""
@@ -151,6 +158,26 @@ class Scene:
         end = bisect_right(fetches, fact.spot.offset, key=_offset)
         return fetches[max(0, end - most) : end]
 
+    def calls_program(self, name: str) -> bool:
+        """Whether the skill has a command that begins with `name`, or says that it needs it."""
+        if len(name) < _PROGRAM:
+            return False
+        word = re.escape(name)
+        call = re.compile(
+            rf"(?m)(?:^\s*(?:\$ )?|`|[;&|(] ?|bins\W{{1,20}}){word}(?:`|[\"']|\s+[\w./<$-])"
+        )
+        return any(call.search(text) for text in self.texts.values())
+
+    def declares(self, owner: str) -> bool:
+        """Whether the header names `owner`: by the skill's name, its home page or its main key."""
+        plain = owner.replace("-", "")
+        if len(plain) < _SPEAKING:
+            return False
+        header = self.texts.get("SKILL.md", "").partition("\n---")[0]
+        said = " ".join(part for found in _DECLARED.findall(header) for part in found).lower()
+        words = [word for word in re.split(r"[^a-z0-9]+", said) if len(word) >= _SPEAKING]
+        return plain in re.sub(r"[^a-z0-9]", "", said) or any(map(plain.startswith, words))
+
     def everything(self) -> Iterator[Noted]:
         """Yield all facts."""
         for notes in self._notes.values():
@@ -171,4 +198,27 @@ def find_secrets_in(flow: Iterable[str]) -> tuple[str, ...]:
 
 def find_variables_in(flow: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the single variables among `flow`."""
-    return tuple(sorted(label[4:] for label in flow if label.startswith("env:")))
+    return tuple(sorted(label[4:].lstrip("@") for label in flow if label.startswith("env:")))
+
+
+# Files in which one key stands beside the other; what else lies in them is read as a whole.
+_KEPT_TOGETHER = re.compile(r"\.env\b|\.(?:openclaw|clawdbot|moltbot)/|\.(?:json|toml|ya?ml|ini)$")
+_ENTRY = re.compile(r"[A-Za-z][\w-]{1,60}")
+
+
+def narrow_to_entry(flow: frozenset[str], key: object) -> frozenset[str]:
+    """Return the labels of one entry of a file of keys: as good as a variable of that name.
+
+    A skill that takes its own key out of the user's settings does not take the settings.
+    """
+    if not isinstance(key, str) or not _ENTRY.fullmatch(key):
+        return flow
+    name = key.replace("-", "_").upper()
+    return frozenset(_narrow_label(label, name) for label in flow)
+
+
+def _narrow_label(label: str, name: str) -> str:
+    if label.startswith("env:@"):
+        return f"{label}_{name}"
+    kept = label.startswith("credential:") and _KEPT_TOGETHER.search(label)
+    return f"env:@{name}" if kept else label

@@ -50,7 +50,7 @@ def _index(group: str) -> _Index:
 
 
 @cache
-def _rented_labels() -> frozenset[str]:
+def _read_rented_labels() -> frozenset[str]:
     return read_words(read_table(_FILE)["rented"]["labels"])
 
 
@@ -113,16 +113,51 @@ def is_short_link(host_or_url: str) -> bool:
 def find_service(host_or_url: str) -> str | None:
     """Return who runs the service at that host, for the large ones; a customer's corner is not."""
     labels = find_host(host_or_url).split(".")
-    rented = any(label in _rented_labels() or label.startswith("s3-") for label in labels)
+    rented = any(label in _read_rented_labels() or label.startswith("s3-") for label in labels)
     if rented or find_drop(host_or_url):
         return None
     row = _row(host_or_url, "services")
     return row[1] if row else None
 
 
+_SECOND_LEVELS = frozenset(("co", "com", "org", "net", "ac", "gov", "edu"))
+_COUNTRY = 2
+
+
+def find_owner_label(host: str) -> str:
+    """Return the part of a host's name that its owner registered: "tool" of `get.tool.co.uk`."""
+    labels = host.split(".")
+    is_country = len(labels[-1]) == _COUNTRY and len(labels) > _COUNTRY
+    at = 3 if is_country and labels[-2] in _SECOND_LEVELS else 2
+    return labels[-at] if len(labels) >= at else ""
+
+
+def has_settled_name(host: str) -> bool:
+    """Whether a host has a name of its own that costs something: no number, no cheap ending."""
+    table = read_table(_FILE)["cheap"]
+    cheap = tuple(f"{table['endings']} {table['common']}".split())
+    passing = find_drop(host) or find_paste_site(host) or is_short_link(host) or is_page_host(host)
+    return "." in host and not (is_raw_address(host) or passing or host.endswith(cheap))
+
+
 def is_free_host(host: str) -> bool:
     """Whether anybody gets a name there in a minute; makers of tools have their own."""
     return host.endswith(tuple(read_table(_FILE)["free"]["endings"].split()))
+
+
+def is_cheap_host(host: str) -> bool:
+    """Whether a name under that ending costs next to nothing."""
+    return host.endswith(tuple(read_table(_FILE)["cheap"]["endings"].split()))
+
+
+def find_borrowed_name(host: str) -> str | None:
+    """Return the well-known name that a host of somebody else carries, if any."""
+    table = read_table(_FILE)["names"]
+    owners = tuple(table["hosts"].split())
+    if host.endswith(tuple(f".{owner}" for owner in owners)) or host in owners:
+        return None
+    parts = host.replace("-", ".")
+    return next((name for name in table["words"].split() if name in parts), None)
 
 
 def is_page_host(host: str) -> bool:

@@ -6,9 +6,10 @@ changes and copies know it by.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from prowess.late import dataclass
 from prowess.reading.views import Spot
 
 
@@ -61,6 +62,11 @@ class Profile(StrEnum):
     PACKAGE = "package"
     BUNDLED = "bundled"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "Profile":
+        names = ", ".join(cls)
+        raise ValueError(f"there is no profile {value!r}: give one of {names}")
+
 
 class Handling(StrEnum):
     """What the intake did with a file."""
@@ -102,6 +108,18 @@ class Finding:
     fix: str = ""
     # Contexts that lowered the level ("warning", "quoted", "official installer", "accepted").
     lowered_by: tuple[str, ...] = ()
+
+
+def read_finding(row: Mapping[str, Any]) -> Finding:
+    """Return a finding that was kept as JSON.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    level, confidence = Level(row["level"]), Confidence(row["confidence"])
+    views, lowered_by = tuple(row["views"]), tuple(row["lowered_by"])
+    known = {"level": level, "confidence": confidence, "views": views, "lowered_by": lowered_by}
+    return Finding(**{**row, **known})
 
 
 @dataclass(frozen=True, slots=True)

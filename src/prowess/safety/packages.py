@@ -11,13 +11,7 @@ from dataclasses import dataclass
 
 from prowess.errors import InstallArgumentError
 from prowess.safety.paths import PathRefused, segments
-from prowess.safety.web_addresses import (
-    WebAddress,
-    host_problem,
-    is_listed,
-    read_address,
-    shown,
-)
+from prowess.safety.web_addresses import WebAddress, host_problem, is_listed, read_address, shown
 from prowess.skills.model import InstallSpec
 
 MOST_NAME_CHARACTERS = 214
@@ -122,7 +116,7 @@ def plan_install(
     if spec.kind == "download":
         return download_plan(spec, tools_dir, private_hosts)
     raise InstallArgumentError(
-        _quoted(spec.kind), "is no known kind: use brew, node, go, uv or download."
+        _quote(spec.kind), "is no known kind: use brew, node, go, uv or download."
     )
 
 
@@ -151,7 +145,7 @@ def node_plan(name: str, manager: str = "npm") -> InstallPlan:
     """
     if manager not in _NODE:
         known = ", ".join(_NODE)
-        raise InstallArgumentError("node", f"{_quoted(manager)} is no manager: use {known}.")
+        raise InstallArgumentError("node", f"{_quote(manager)} is no manager: use {known}.")
     _check("node", name, _NODE_NAME, "a name in the registry: tool, @scope/tool, tool@1.2.3")
     return InstallPlan(
         tool=manager,
@@ -172,7 +166,7 @@ def go_plan(module: str, private_hosts: Collection[str] = ()) -> InstallPlan:
     problem = "" if is_listed(host, _HTTPS_PORT, private_hosts) else host_problem(host)
     if problem:
         allowed = "only modules on public hosts and on those of skills.install.privateHosts"
-        raise InstallArgumentError("go", f"{_quoted(module)} {problem}: {allowed}.")
+        raise InstallArgumentError("go", f"{_quote(module)} {problem}: {allowed}.")
     return InstallPlan(tool="go", argv=("go", "install", "--", module))
 
 
@@ -197,10 +191,10 @@ def _check(kind: str, value: str, pattern: re.Pattern[str], wanted: str) -> None
             kind, f"the name is longer than {MOST_NAME_CHARACTERS} characters: give {wanted}."
         )
     if not pattern.fullmatch(value) or ".." in value:
-        raise InstallArgumentError(kind, f"{_quoted(value)} is not {wanted}.")
+        raise InstallArgumentError(kind, f"{_quote(value)} is not {wanted}.")
     if kind != "go" and _is_file(kind, value):
         raise InstallArgumentError(
-            kind, f"{_quoted(value)} would be read as a file, not as a package: give {wanted}."
+            kind, f"{_quote(value)} would be read as a file, not as a package: give {wanted}."
         )
 
 
@@ -266,7 +260,7 @@ def _file_name(target: str) -> str:
     name = target.partition("?")[0].rstrip("/").rpartition("/")[2]
     if not name or not is_portable_name(name):
         raise InstallArgumentError(
-            "download", f"{_quoted(name)}, the end of the address, is no portable file name."
+            "download", f"{_quote(name)}, the end of the address, is no portable file name."
         )
     return name
 
@@ -287,7 +281,7 @@ def _archive(given: str, file_name: str) -> str:
     found = _ARCHIVES.get("." + given.lower().removeprefix("."))
     if found is None:
         known = ", ".join(dict.fromkeys(_ARCHIVES.values()))
-        raise InstallArgumentError("download", f"archive is {_quoted(given)}: use one of {known}.")
+        raise InstallArgumentError("download", f"archive is {_quote(given)}: use one of {known}.")
     return found
 
 
@@ -300,10 +294,10 @@ def _target_dir(given: str, tools_dir: str) -> str:
     if inner in {"", ".", "./"}:
         parts = []
     if len(parts) > MOST_FOLDER_DEPTH or not all(is_portable_name(part) for part in parts):
-        raise InstallArgumentError("download", f"{_OUTSIDE}: targetDir is {_quoted(given)}.")
+        raise InstallArgumentError("download", f"{_OUTSIDE}: targetDir is {_quote(given)}.")
     return "/".join(parts)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Return a stranger's text so that it can be printed."""
     return ascii(value[:_MOST_SHOWN]) + ("…" if len(value) > _MOST_SHOWN else "")

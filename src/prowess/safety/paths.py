@@ -5,12 +5,14 @@ macOS and Windows would all read it as the same plain steps downwards; everythin
 on every system alike, so that a skill which installs here installs there too.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable
 
+from prowess.late import compile_late
 from prowess.skills.model import SKIPPED_FOLDERS
 
+# Every file and folder that a writer needs on its way begins so.
+TEMPORARY_PREFIX = ".prowess-"
 MAX_DEPTH = 12
 MAX_PATH_BYTES = 240
 MAX_SEGMENT_BYTES = 255
@@ -18,12 +20,13 @@ SUPPORT_FOLDERS = ("references", "templates", "scripts", "assets")
 _MIN_SUPPORT_SEGMENTS = 2
 _MAX_SHOWN = 160
 
-_DRIVE = re.compile(r"[A-Za-z]:")
-_SLASHES = re.compile(r"[/\\]")
-_FORBIDDEN = re.compile(r'[<>"|?*]')
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_DRIVE = compile_late(r"[A-Za-z]:")
+_SLASHES = compile_late(r"[/\\]")
+_FORBIDDEN = compile_late(r'[<>"|?*]')
+_SURROGATE = compile_late("[\ud800-\udfff]")
+_BYTES = range(0xDC80, 0xDD00)
 # Letters and marks by category, yet nothing is drawn: two names would look like one.
-_INVISIBLE = re.compile(
+_INVISIBLE = compile_late(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
@@ -45,12 +48,21 @@ def shown(text: str) -> str:
     cut = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
     if cut.isprintable() and not _INVISIBLE.search(cut):
         return cut
-    return "".join(
-        letter
-        if letter.isprintable() and not _INVISIBLE.match(letter)
-        else letter.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for letter in cut
-    )
+    return "".join(map(_spell, cut))
+
+
+def _spell(letter: str) -> str:
+    if letter.isprintable() and not _INVISIBLE.match(letter):
+        return letter
+    # A byte of a name that is not UTF-8 arrives as half a surrogate pair.
+    if ord(letter) in _BYTES:
+        return f"\\x{ord(letter) - _BYTES.start + 0x80:02x}"
+    return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether something is a writer's own, by its path: it is no part of any skill."""
+    return path.startswith(TEMPORARY_PREFIX) or f"/{TEMPORARY_PREFIX}" in path
 
 
 def segments(path: str, *, max_depth: int = MAX_DEPTH) -> tuple[str, ...]:
@@ -156,8 +168,11 @@ def _check_whole(path: str) -> None:
         raise PathRefused(path, "absolute", "is an absolute path.")
     if _DRIVE.match(path):
         raise PathRefused(path, "drive", "begins with a drive letter.")
-    if _SURROGATE.search(path):
-        raise PathRefused(path, "surrogate", "is not valid Unicode.")
+    half = _SURROGATE.search(path)
+    if half is not None:
+        from_disk = ord(half[0]) in _BYTES
+        problem = "is not UTF-8." if from_disk else "holds a lone surrogate, half a character."
+        raise PathRefused(path, "surrogate", problem)
     if not path.isprintable() or _INVISIBLE.search(path):
         raise PathRefused(path, "invisible", "has a control, bidi or invisible character.")
 

@@ -15,9 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from prowess.data import read_table
-from prowess.reading.folding import INVISIBLE
-from prowess.reading.views import Spot
-from prowess.safety.evidence import show_evidence
+from prowess.reading.views import INVISIBLE, Spot
 from prowess.safety.intake.ledger import SourceFile, take
 from prowess.safety.model import (
     Confidence,
@@ -29,6 +27,7 @@ from prowess.safety.model import (
     ScanVerdict,
 )
 from prowess.safety.rules.table import read_rules
+from prowess.safety.survey import show_evidence
 from prowess.secrets.formats import mask
 
 _FILE = "safety/tables/review.toml"

@@ -1,20 +1,20 @@
 """A skill's files to a report: intake, survey, judgement, verdict.
 
-Pure: the files, the clock and what the operator allows are arguments. Nothing that stands inside a
+Pure: the files, the clock and what the operator allows are arguments. The clock counts processor
+time, so that a busy machine gives the same verdict as an idle one. Nothing that stands inside a
 skill can switch a rule off, and a scan that could not finish is an error, never clean.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from prowess.errors import contain
 from prowess.reading.views import Lines, Spot, View
-from prowess.safety.evidence import show_evidence
 from prowess.safety.facts import Act, Scene, Surroundings
-from prowess.safety.intake.ledger import Intake, ScanLimits, take
+from prowess.safety.intake.ledger import Intake, ScanLimits, SourceFile, take
 from prowess.safety.judging.damage import judge_damage, judge_lasting
 from prowess.safety.judging.data import judge_data
 from prowess.safety.judging.execution import judge_execution
@@ -30,15 +30,16 @@ from prowess.safety.model import (
     Sighting,
     content_hash,
 )
-from prowess.safety.rules.levels import (
+from prowess.safety.rules.table import (
     Acceptance,
     apply_acceptances,
     find_literal_hits,
+    read_rules,
     weigh_sighting,
 )
-from prowess.safety.rules.table import read_rules
-from prowess.safety.survey import Survey
+from prowess.safety.survey import Survey, Unread, plan_reading, show_evidence
 
+# Seconds of processor time.
 TIME_LIMIT = 5.0
 # A rule says the same of a file so many times at most, at each level.
 _PER_RULE = 25
@@ -52,7 +53,7 @@ _Sighted = tuple[Sighting, Surroundings]
 
 
 class OutOfTimeError(Exception):
-    """The scan took longer than it may."""
+    """The scan took more processor time than it may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +70,23 @@ class ScanOptions:
     skill: str = ""
     # Files that the walker did not hand over, with the reason.
     refused: tuple[LedgerEntry, ...] = ()
+    # Processor time in seconds.
     clock: Callable[[], float] = lambda: 0.0
     time_limit: float = TIME_LIMIT
 
 
 def scan(
     files: Mapping[str, bytes],
-    profile: Profile = Profile.PACKAGE,
+    profile: Profile | str = Profile.PACKAGE,
     options: ScanOptions | None = None,
 ) -> ScanReport:
-    """Scan the files of one skill, by their paths inside it."""
+    """Scan the files of one skill, by their paths inside it.
+
+    Raises:
+        ValueError: there is no profile of that name.
+    """
+    # By its name too: taken for another one, a text would be held to less than was meant.
+    profile = Profile(profile)
     options = options or ScanOptions()
     begun = options.clock()
     intake = Intake((), (), ())
@@ -87,16 +95,31 @@ def scan(
     with contain(failures.append):
         intake = take(files, options.limits)
         seen = _survey_files(intake, profile, options, begun)
-        findings = _make_findings(seen, intake, profile, options, files)
+        findings = _make_findings(seen, intake, profile)
         verdict = _decide(findings, profile)
         took = (options.clock() - begun) * 1000
-        return ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
+        report = ScanReport(verdict, findings, (*intake.ledger, *options.refused), took)
+        return lower_accepted(
+            report, profile, options.skill, content_hash(files), options.acceptances
+        )
     [problem] = failures
     if isinstance(problem, OutOfTimeError):
-        reason = f"stopped after {options.time_limit:g} s, in {problem}"
+        reason = f"stopped after {options.time_limit:g} s of processor time, in {problem}"
     else:
         reason = f"{type(problem).__name__}: {problem}"[:300]
     return _report_error(intake, options, reason, begun)
+
+
+def lower_accepted(
+    report: ScanReport, profile: Profile, skill: str, digest: str, acceptances: Sequence[Acceptance]
+) -> ScanReport:
+    """Return a report with what the operator accepted of it lowered; `digest` is of all files."""
+    if not acceptances or report.error:
+        return report
+    findings = _sort_findings(
+        apply_acceptances(finding, skill, digest, acceptances) for finding in report.findings
+    )
+    return replace(report, verdict=_decide(findings, profile), findings=findings)
 
 
 def _survey_files(
@@ -109,14 +132,15 @@ def _survey_files(
     paths = frozenset(source.path for source in intake.sources)
     scene = Scene(paths, options.skill, dict(options.egress))
     survey = Survey(scene, check_time)
+    plan = plan_reading(intake.sources)
     for source in intake.sources:
-        survey.read_file(source)
+        survey.read_file(source, plan[source.path])
     survey.follow_runs()
     yield from ((seen, Surroundings()) for seen in intake.sightings)
     yield from survey.seen
     yield from _judge_all(scene, check_time)
     yield from _find_hidden_code(scene)
-    yield from _report_unread(survey)
+    yield from _report_unread(survey, intake)
     yield from _report_refused(options)
     yield from _check_skill_name(intake, options)
     if profile is Profile.PROPOSAL:
@@ -138,18 +162,38 @@ def _judge_all(scene: Scene, check_time: Callable[[str], None]) -> Iterator[_Sig
 def _find_hidden_code(scene: Scene) -> Iterator[_Sighted]:
     """Commands that stand where the reader of the page does not see them."""
     for noted in scene.everything():
-        if noted.setting.is_hidden and noted.fact.act in _COMMANDING:
+        # A program that is named in a note is no order to run it; what comes from elsewhere is.
+        fact = noted.fact
+        named = fact.act is Act.EXEC and not fact.flow & {"remote", "decoded"}
+        if noted.setting.is_hidden and fact.act in _COMMANDING and not named:
             message = "gives a command where the reader of the page does not see it"
             yield Sighting("hidden-instruction", noted.fact.spot, message), noted.setting
 
 
-def _report_unread(survey: Survey) -> Iterator[_Sighted]:
-    for path, why in dict.fromkeys(survey.unread):
-        fatal = any(words in why for words in _GIVEN_UP)
+def _report_unread(survey: Survey, intake: Intake) -> Iterator[_Sighted]:
+    sources = {source.path: source for source in intake.sources}
+    for part in dict.fromkeys(survey.unread):
+        if part.end:
+            yield _name_range(sources[part.path], part), Surroundings()
+            continue
+        fatal = any(words in part.why for words in _GIVEN_UP)
         rule = "scan-incomplete" if fatal else "unscanned-content"
         level = None if fatal else Level.INFO
-        spot = Spot(View.raw(path, ""), 0, 0)
-        yield Sighting(rule, spot, f"a part was not read: {why}", level=level), Surroundings()
+        spot = Spot(View.raw(part.path, ""), 0, 0)
+        yield Sighting(rule, spot, f"a part was not read: {part.why}", level=level), Surroundings()
+
+
+def _name_range(source: SourceFile, part: Unread) -> Sighting:
+    """Say which lines of a long file were not read; the rest of it was."""
+    first, _ = source.lines.position(part.start)
+    last, _ = source.lines.position(max(part.start, part.end - 1))
+    where = f"lines {first} to {last}" if first < last else f"a part of line {first}"
+    message = (
+        f"{where} (characters {part.start + 1} to {part.end} of {len(source.text)}) were not read:"
+        " the file is too long"
+    )
+    spot = Spot(source.view, part.start, part.start + 1)
+    return Sighting("scan-incomplete", spot, message, level=Level.WARN)
 
 
 def _report_refused(options: ScanOptions) -> Iterator[_Sighted]:
@@ -171,11 +215,7 @@ def _check_skill_name(intake: Intake, options: ScanOptions) -> Iterator[_Sighted
 
 
 def _make_findings(
-    seen: Iterable[_Sighted],
-    intake: Intake,
-    profile: Profile,
-    options: ScanOptions,
-    files: Mapping[str, bytes],
+    seen: Iterable[_Sighted], intake: Intake, profile: Profile
 ) -> tuple[Finding, ...]:
     lines = {source.path: source.lines for source in intake.sources}
     best: dict[tuple[str, str, int], Finding] = {}
@@ -192,14 +232,11 @@ def _make_findings(
             continue
         counts[crowd] += 1
         best[key] = _make_finding(weighed, lines.get(sighting.spot.path))
-    digest = content_hash(files)
-    kept = (
-        apply_acceptances(finding, options.skill, digest, options.acceptances)
-        for finding in best.values()
-    )
-    return tuple(
-        sorted(kept, key=lambda found: (found.level.rank, found.file, found.line, found.rule_id))
-    )
+    return _sort_findings(best.values())
+
+
+def _sort_findings(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda one: (one.level.rank, one.file, one.line, one.rule_id)))
 
 
 class _Weighed(NamedTuple):
@@ -255,7 +292,9 @@ def _describe_chain(spot: Spot, table: Lines | None) -> tuple[str, ...]:
 
 def _decide(findings: Sequence[Finding], profile: Profile) -> ScanVerdict:
     levels = {finding.level for finding in findings}
-    if any(finding.rule_id == "scan-incomplete" for finding in findings):
+    # A file that is only too long is named; what could not be read at all may be anything.
+    stopped = (finding for finding in findings if finding.rule_id == "scan-incomplete")
+    if any(finding.level is Level.CRITICAL for finding in stopped):
         return ScanVerdict.ERROR
     if Level.CRITICAL in levels and profile is not Profile.BUNDLED:
         return ScanVerdict.QUARANTINE

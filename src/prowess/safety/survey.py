@@ -1,7 +1,9 @@
 """Reads every text of a skill in every way that matters, and gathers what is seen.
 
 One file is read by the reader of its language; what that finds inside (a command in a string, a
-fenced block, a decoded blob) is read in turn, a few levels deep and within the scan's time. A file
+fenced block, a decoded blob) is read in turn, a few levels deep and within the scan's time. How
+much is read at all is counted in characters, so that a busy machine reads as much as an idle one;
+of a longer file the beginning and the end are read, and the part between is named. A file
 says its language by its first line or its name, a fence by the word behind it; a code span says
 nothing, so every reader for which it has a mark has a look.
 """
@@ -13,23 +15,21 @@ from functools import cache
 from itertools import islice
 
 from prowess.data import read_table
-from prowess.reading.folding import fold, join_lines, read_leet
-from prowess.reading.views import Spot, View
-from prowess.safety.evidence import find_secrets
+from prowess.reading.views import Spot, View, fold, join_lines, read_leet
 from prowess.safety.facts import Act, Noted, Reading, Scene, Snippet, Surroundings
 from prowess.safety.intake import markdown
-from prowess.safety.intake.decoding import DecodeBudget, decode_views
+from prowess.safety.intake.decoding import DecodeBudget, decode_views, spell_written
 from prowess.safety.intake.ledger import SourceFile
 from prowess.safety.intake.markdown import MarkdownPart, PartKind, find_commands
 from prowess.safety.intake.unicode_marks import decode_hidden_texts, find_marks
 from prowess.safety.languages.data.formats import is_data, read_data
 from prowess.safety.languages.javascript.facts import read_javascript
 from prowess.safety.languages.powershell import read_powershell, read_script
-from prowess.safety.languages.python.facts import read_python
+from prowess.safety.languages.python import read_python
 from prowess.safety.languages.shell.facts import looks_like_shell, read_shell
-from prowess.safety.model import Level, Sighting
+from prowess.safety.model import Confidence, Level, Sighting
 from prowess.safety.prose import engine as prose
-from prowess.safety.prose.engine import find_code_contexts, find_fence_contexts
+from prowess.safety.prose.engine import find_code_contexts
 from prowess.safety.prose.patterns import (
     find_breakouts,
     find_foreign_tricks,
@@ -37,6 +37,44 @@ from prowess.safety.prose.patterns import (
     find_frontmatter_problems,
     find_text_marks,
 )
+from prowess.safety.rules.table import read_seven
+from prowess.secrets.formats import find_literal_secrets, mask
+
+_WIDTH = 160
+_BEFORE = 40
+
+
+def find_secrets(view: View) -> tuple[Sighting, ...]:
+    """Return where the text holds a secret that its issuer's form gives away."""
+    return tuple(
+        Sighting(
+            "literal-secret",
+            Spot(view, *found.span),
+            found.about,
+            Confidence.LOW if found.faint else Confidence.HIGH,
+            Level.INFO if found.faint else None,
+        )
+        for found in find_literal_secrets(view.text)
+    )
+
+
+def show_evidence(spot: Spot, line: str, column: int) -> str:
+    """Return the raw line around `column`; for a decoded text, what it decodes to."""
+    if spot.view.chain and spot.view.chain[-1] not in {"folded", "joined"}:
+        return _spell_out(mask(spot.text[:_WIDTH]))
+    start = max(0, column - 1 - _BEFORE)
+    # A secret that begins before the cut must still be seen as one, so a little more is masked.
+    early = max(0, start - _BEFORE)
+    window = mask(line[early : start + _WIDTH])
+    return _spell_out(window[start - early :].strip())
+
+
+def _spell_out(text: str) -> str:
+    """Control, invisible and direction characters are written out: a report must not be a stage."""
+    return "".join(
+        character if character.isprintable() else f"\\u{{{ord(character):x}}}" for character in text
+    )
+
 
 _SHEBANG = re.compile(
     r"\A#![^\n]*?\b(bash|zsh|sh|dash|ksh|fish|python[\d.]*|node|deno|bun|perl|ruby|php|pwsh"
@@ -51,6 +89,12 @@ _WINDOWS = re.compile(
 _PYTHON = re.compile(
     # Blanks within the line only: empty lines by the thousand must cost no more than once.
     r"^[^\S\n]*(?:import \w|from \w+ import|def \w+\(|exec\(|eval\(|os\.system|__import__)",
+    re.MULTILINE,
+)
+# A command for a terminal that stands on a line of its own among other code.
+_SHELL_LINE = re.compile(
+    r"^[ \t]*(?:(?:[$!%]|>>>)[ \t]*)?"
+    r"((?:sudo[ \t]+)?(?:curl|wget|bash|zsh|sh|eval|source)[ \t]+[^\s=(.,][^\n]*)",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(
@@ -139,9 +183,52 @@ def find_interpreted_language(interpreter: str) -> str:
 
 
 _DEPTH = 4
+_CODE = frozenset(("shell", "python", "javascript", "powershell", "other"))
 # Beyond that the scan is not complete, and says so: nothing hides behind a crowd.
 _SNIPPETS = 20_000
 _Sighted = tuple[Sighting, Surroundings]
+# So many characters are read of one file and of all together.
+_LONGEST = 256 * 1024
+_MOST = 1024 * 1024
+# A character of a script in one line costs as much as several of other texts.
+_COSTS = {"javascript": 3}
+# So far from the middle a line's end is looked for, to cut there.
+_NEAR_END = 4096
+_PIPED = "shell-pipe-to-shell"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of a file that was not read, and why; `end` is 0 where it is not known which."""
+
+    path: str
+    why: str
+    start: int = 0
+    end: int = 0
+
+
+def plan_reading(sources: Iterable[SourceFile]) -> dict[str, int]:
+    """Return how many characters of each file are read.
+
+    The small ones come first: no large file keeps the others from being read.
+    """
+    left, plan = _MOST, dict[str, int]()
+    for source in sorted(sources, key=lambda one: (one.path != "SKILL.md", len(one.text))):
+        cost = _COSTS.get(find_language(source.path, source.text[:200]), 1)
+        plan[source.path] = min(len(source.text), _LONGEST // cost, left // cost)
+        left -= plan[source.path] * cost
+    return plan
+
+
+def shorten(view: View, most: int) -> tuple[View, ...]:
+    """Return the beginning and the end of a text, or all of it where it is short enough."""
+    size = len(view.text)
+    if size <= most:
+        return (view,)
+    head, tail = most * 3 // 4, size - most // 4
+    first = view.text.rfind("\n", max(0, head - _NEAR_END), head) + 1 or head
+    last = view.text.find("\n", tail, tail + _NEAR_END) + 1 or tail
+    return view.cut(0, first), view.cut(last, size)
 
 
 @dataclass(slots=True)
@@ -152,28 +239,41 @@ class Survey:
     # Raises when the time of the scan is up.
     check_time: Callable[[str], None]
     seen: list[_Sighted] = field(default_factory=list)
-    # (file, why a part of it was not read)
-    unread: list[tuple[str, str]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
     _budget: DecodeBudget = field(default_factory=DecodeBudget)
     _left: int = _SNIPPETS
     _texts: dict[str, View] = field(default_factory=dict)
 
-    def read_file(self, source: SourceFile) -> None:
-        """Read one file of the skill."""
+    def read_file(self, source: SourceFile, most: int) -> None:
+        """Read one file of the skill, the beginning and the end where it is longer than `most`."""
         self.check_time(source.path)
-        self._keep(find_marks(source.view), Surroundings())
-        for hidden in decode_hidden_texts(source.view):
+        spelt = _spell_data(source)
+        self._keep(find_marks(spelt), Surroundings())
+        for hidden in decode_hidden_texts(spelt):
             self._read_hidden(hidden, Surroundings("hidden", is_hidden=True))
-        view = fold(source.view)
+        view = fold(spelt)
         self._texts[source.path] = view
         self.scene.texts[source.path] = view.text
         self.scene.raw[source.path] = source.view
         self._keep(find_secrets(source.view), Surroundings())
         language = find_language(source.path, view.text)
-        self._dispatch(language, view, Surroundings())
-        self._keep(find_text_marks(view), Surroundings())
-        self._keep(find_foreign_tricks(view), Surroundings())
-        self._read_decoded(view, language)
+        # Folding makes a text longer: three dots of one sign are no reason to leave something out.
+        is_whole = most >= len(source.text) and len(view.text) <= _LONGEST
+        parts = (view,) if is_whole else shorten(view, most)
+        if len(parts) > 1:
+            self._pass_over(view, len(parts[0].text), len(view.text) - len(parts[1].text))
+        for part in parts:
+            self._dispatch(language, part, Surroundings())
+            self._keep(find_text_marks(part), Surroundings())
+            self._keep(find_foreign_tricks(part), Surroundings())
+            self._read_decoded(part, language)
+
+    def _pass_over(self, view: View, start: int, end: int) -> None:
+        """Say that a part is not read; the plainest of all attacks is looked for all the same."""
+        self.unread.append(Unread(view.path, "", view.origin(start), view.origin(end)))
+        message, pattern = read_seven()[_PIPED]
+        for found in islice(pattern.finditer(view.text, start, end), 1):
+            self._keep([Sighting(_PIPED, Spot(view, *found.span()), message)], Surroundings())
 
     def folded(self, path: str) -> View:
         """Return the folded text of a file that was read."""
@@ -250,10 +350,13 @@ class Survey:
         by_itself = "dynamic-context" if part.language.startswith("!") else ""
         setting = Surroundings("fence", runs_by_itself=by_itself)
         language = read_fence_language(part.language)
-        self._read_code(Snippet(language, part.view), setting, 1, lambda: find_fence_contexts(part))
+        self._read_code(Snippet(language, part.view), setting, 1)
         if language not in {"python", "javascript"}:
             # Prompts, differences and formats without a reader hold commands, too.
-            self._read_commands(part.view, replace(setting, lowered_by=find_fence_contexts(part)))
+            self._read_commands(part.view, setting)
+            return
+        for line in _SHELL_LINE.finditer(part.view.text):
+            self._read_code(Snippet("shell", part.view.cut(*line.span(1))), setting, 1)
 
     def _find_direction_marks(self, part: MarkdownPart) -> None:
         """In code no character may turn the order of what is read."""
@@ -326,7 +429,7 @@ class Survey:
         self._left -= 1
         if depth > _DEPTH or self._left < 0:
             why = "too many pieces of code" if self._left < 0 else "code nested too deeply in code"
-            self.unread.append((snippet.view.path, why))
+            self.unread.append(Unread(snippet.view.path, why))
             return
         if self._left % 50 == 0:
             self.check_time(snippet.view.path)
@@ -345,11 +448,16 @@ class Survey:
         if reading.unread and setting.place in {"file", "data"} and depth == 0:
             self._unread_file(reading, snippet, setting)
         for text in reading.texts:
-            passages = prose.Passages(text, is_hidden=prose.calls_agent(text.text), is_aside=True)
-            for seen in prose.judge(passages):
-                self.seen.append((seen, replace(setting, place="comment")))
-            # Text that a script writes or says may give commands, too.
-            self._read_commands(text, replace(setting, place="comment"))
+            calls = prose.calls_agent(text.text)
+            comment = replace(setting, place="comment")
+            aside = replace(comment, lowered_by=(*setting.lowered_by, "a comment in code"))
+            # A comment in code gives no orders, unless it speaks to the agent; a page that shows
+            # code does, and so does a value of data.
+            is_aside = not calls and snippet.language in _CODE
+            spoken = aside if is_aside and setting.place == "file" else comment
+            for seen in prose.judge(prose.Passages(text, is_hidden=calls, is_aside=True)):
+                self.seen.append((seen, spoken))
+            self._read_commands(text, aside if is_aside else comment)
         by_itself = _starts_by_itself(reading)
         for inner in reading.snippets:
             nested = replace(setting, runs_by_itself=by_itself or setting.runs_by_itself)
@@ -357,7 +465,7 @@ class Survey:
                 self._read_code(inner, nested, depth + 1)
 
     def _unread_file(self, reading: Reading, snippet: Snippet, setting: Surroundings) -> None:
-        self.unread.append((snippet.view.path, reading.unread))
+        self.unread.append(Unread(snippet.view.path, reading.unread))
         seen = reading.facts or reading.texts or reading.imports
         # Other readers make what they can of anything; this one wants a whole program.
         if snippet.language == "python" and not seen:
@@ -383,10 +491,23 @@ class Survey:
                 self.seen.append((Sighting("encoded-payload", where, message), setting))
 
         if self._budget.exhausted:
-            self.unread.append((view.path, "too many encoded texts"))
+            self.unread.append(Unread(view.path, "too many encoded texts"))
 
     def _keep(self, sightings: Iterable[Sighting], setting: Surroundings) -> None:
         self.seen.extend((seen, setting) for seen in sightings)
+
+
+def _spell_data(source: SourceFile) -> View:
+    """Return a text as its reader has it where escapes and entities are read before anybody looks.
+
+    Code has its own readers, for whom an escape in a pattern is no character of the text.
+    """
+    language, text = find_language(source.path, source.text), source.text
+    if language == "data":
+        return spell_written(source.view, len(text))
+    if language != "markdown":
+        return source.view
+    return spell_written(source.view, text.find("\n---", 3) if text.startswith("---") else 0)
 
 
 def _weighs(seen: Sighting) -> bool:

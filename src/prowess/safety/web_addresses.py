@@ -9,20 +9,14 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from prowess.data import read_table
 
 _FILE = "safety/tables/web_addresses.toml"
 MOST_URL_CHARACTERS = 8_192
+LOCAL_NAME = "localhost"
 _MOST_SHOWN = 200
 _PORTS = {"https": 443, "http": 80}
 _PLAIN = re.compile(r"[!-~]+")
@@ -159,6 +153,19 @@ def address_problem(address: str) -> str:
     if not what and not parsed.is_global:
         what = "a reserved address"
     return f"leads to {what} ({parsed}), not to the public internet" if what else ""
+
+
+def is_this_machine(host: str) -> bool:
+    """Say whether an address, or the name of a host, is this machine in any of its forms."""
+    name = host.strip("[]").rstrip(".").lower()
+    if name == LOCAL_NAME:
+        return True
+    try:
+        parsed = ip_address(name)
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return (mapped or parsed).is_loopback
 
 
 def _network(address: IPv4Address | IPv6Address) -> str:

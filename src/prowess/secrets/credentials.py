@@ -14,10 +14,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from prowess.errors import ProposalSecretError
-from prowess.reading.folding import fold
-from prowess.reading.views import Lines, View
-from prowess.secrets.cues import Cued, CueTable, SearchedText
-from prowess.secrets.formats import find_literal_secrets, mask, read_formats, read_patterns
+from prowess.reading.views import Lines, View, fold
+from prowess.secrets.formats import (
+    Cued,
+    CueTable,
+    SearchedText,
+    find_literal_secrets,
+    mask,
+    read_formats,
+    read_patterns,
+)
 
 STARS = "****"
 Span = tuple[int, int]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Finding, Level, content_hash
-from prowess.safety.rules.levels import SCANNER, Acceptance, apply_acceptances
+from prowess.safety.rules.table import Acceptance, apply_acceptances, read_version
 
 FINDING = Finding(
     rule_id="shell-pipe-to-shell",
@@ -24,7 +24,7 @@ YES = Acceptance(
     rule_id="shell-pipe-to-shell",
     evidence_hash="e1",
     content_hash="c1",
-    scanner=SCANNER,
+    scanner=read_version(),
     reason="our own server",
     accepted_at="2026-11-01T00:00:00Z",
 )

@@ -4,16 +4,16 @@ import pytest
 from tests.rows import each_row
 
 from prowess.safety.model import Confidence, Level
-from prowess.safety.prose.cues import (
+from prowess.safety.prose.words import (
     Pattern,
     Window,
     read_compounds,
     read_cue,
     read_cues,
     read_hidden_cues,
+    read_lexicon,
     read_pattern,
 )
-from prowess.safety.prose.lexicon import read_lexicon
 from prowess.safety.rules.table import read_rules
 
 # Concepts that come from what a word is, not from the lexicon.
@@ -21,6 +21,11 @@ KINDS = {
     *("URL", "PATH", "MAIL", "NUMBER", "EXECUTABLE", "ARCHIVE", "SECRET_PATH", "AGENT_PATH"),
     *(
         "AGENT_SETTINGS",
+        "OUTSIDE_PATH",
+        "API_URL",
+        "OWNER_URL",
+        "CHEAP_URL",
+        "BORROWED_URL",
         "PASTE_URL",
         "DROP_URL",
         "BARE_URL",
@@ -29,6 +34,7 @@ KINDS = {
         "PAGE_URL",
     ),
     *("EXEC_URL", "RELEASE_URL", "UNKNOWN_URL", "REMOTE_PLACE", "STRONG_SECRET"),
+    *("LOADED_URL", "LINKED_URL", "IP"),
 }
 
 

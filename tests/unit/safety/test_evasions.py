@@ -7,6 +7,7 @@ from prowess.safety.model import Finding, Level, Profile, ScanReport, ScanVerdic
 from prowess.safety.scan import scan
 
 CASES = read_cases("evasion")
+TASKS = read_cases("tasks")
 PLACED = [case for case in CASES if case.at]
 TECHNIQUES = {"u": 9, "m": 15, "f": 7, "s": 35, "p": 12, "j": 3, "x": 13}
 
@@ -51,3 +52,10 @@ def test_the_finding_stands_on_the_raw_line_of_the_payload(case: Case) -> None:
 @each_row("case", CASES)
 def test_an_attack_that_a_package_may_not_bring_an_agent_may_not_propose(case: Case) -> None:
     assert heavy(scan(case.files, Profile.PROPOSAL), case)
+
+
+@each_row("case", TASKS)
+def test_a_task_that_works_for_somebody_else_is_quarantined(case: Case) -> None:
+    report = scan(case.files, Profile.PACKAGE)
+
+    assert report.verdict is ScanVerdict.QUARANTINE, said(report)

@@ -1,7 +1,7 @@
 """Evidence is at most a line, visible, and without secrets."""
 
 from prowess.reading.views import Spot, View
-from prowess.safety.evidence import show_evidence
+from prowess.safety.survey import show_evidence
 
 SECRET = "ghp_" + "a8F3kQ9zT1" * 3 + "bX7pLm"
 

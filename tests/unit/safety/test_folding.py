@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
-from prowess.reading.folding import fold, join_lines, read_leet
-from prowess.reading.views import View
+from prowess.reading.views import View, fold, join_lines, read_leet
 
 Fold = Callable[[View], View]
 FOLDS: tuple[Fold, ...] = (fold, read_leet, join_lines)

@@ -104,7 +104,7 @@ def test_an_operator_may_allow_deeper_paths() -> None:
 
 
 def test_a_message_never_carries_what_a_terminal_would_obey() -> None:
-    assert shown("a\x1b[2J\u202e\udc80\u3164b\n") == "a\\x1b[2J\\u202e\\udc80\\u3164b\\n"
+    assert shown("a\x1b[2J\u202e\udc80\u3164b\n") == "a\\x1b[2J\\u202e\\x80\\u3164b\\n"
     assert len(shown("x" * 9000)) < 200
 
 
@@ -174,3 +174,11 @@ def test_the_key_is_the_same_for_every_spelling_of_one_name(name: str) -> None:
 
     assert collision_key(unicodedata.normalize("NFD", name)) == key
     assert collision_key(unicodedata.normalize("NFC", name)) == key
+
+
+@each_row(
+    ("path", "problem"), [("caf\udce9", "is not UTF-8."), ("a\ud83d", "holds a lone surrogate")]
+)
+def test_a_name_from_the_disk_and_half_a_character_are_told_apart(path: str, problem: str) -> None:
+    with pytest.raises(PathRefused, match=problem):
+        segments(path)

@@ -10,7 +10,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import Lines, View
 from prowess.safety.facts import Act, Fact, Reading
-from prowess.safety.languages.python.facts import read_python
+from prowess.safety.languages.python import read_python
 
 
 def read(text: str, flow: frozenset[str] = frozenset()) -> Reading:

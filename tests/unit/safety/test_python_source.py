@@ -4,8 +4,7 @@ from tests.rows import each_row
 
 from prowess.reading.views import Lines, View
 from prowess.safety.facts import Act
-from prowess.safety.languages.python.facts import read_python
-from prowess.safety.languages.python.source import MAX_SOURCE
+from prowess.safety.languages.python import MAX_SOURCE, read_python
 
 
 @each_row(

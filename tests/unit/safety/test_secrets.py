@@ -10,8 +10,8 @@ from tests.fixtures.scanning.growth import grows_with_size
 from tests.rows import each_row
 
 from prowess.reading.views import View
-from prowess.safety.evidence import find_secrets
 from prowess.safety.model import Confidence, Level
+from prowess.safety.survey import find_secrets
 from prowess.secrets.formats import mask, read_formats
 
 # Made up on the spot, so that no file of the project ever holds something that looks like one.

@@ -18,7 +18,7 @@ def survey(text: str, path: str = "SKILL.md", **others: str) -> Survey:
     taken = take({name: content.encode() for name, content in files.items()})
     looked = Survey(Scene(frozenset(files)), lambda _: None)
     for source in taken.sources:
-        looked.read_file(source)
+        looked.read_file(source, len(source.text))
     looked.follow_runs()
     return looked
 
@@ -131,14 +131,14 @@ def test_code_in_code_is_read() -> None:
 def test_more_code_than_is_read_is_said() -> None:
     looked = survey("`a` " * 20_100)
 
-    assert {why for _, why in looked.unread} == {"too many pieces of code"}
+    assert {part.why for part in looked.unread} == {"too many pieces of code"}
 
 
 def test_more_encoded_texts_than_are_decoded_are_said() -> None:
     blobs = (base64.b64encode(f"the tide table number {n:06}".encode()) for n in range(4100))
     looked = survey("\n".join(blob.decode() for blob in blobs), "notes.txt")
 
-    assert {why for _, why in looked.unread} == {"too many encoded texts"}
+    assert {part.why for part in looked.unread} == {"too many encoded texts"}
 
 
 def test_the_clock_is_looked_at_for_each_file_and_within_long_ones() -> None:
@@ -146,7 +146,7 @@ def test_the_clock_is_looked_at_for_each_file_and_within_long_ones() -> None:
     looked = Survey(Scene(frozenset(("SKILL.md",))), asked.append)
     text = "".join(f"# Part {number}\n\nRead `ls`.\n\n" for number in range(500))
     for source in take({"SKILL.md": text.encode()}).sources:
-        looked.read_file(source)
+        looked.read_file(source, len(source.text))
 
     assert len(asked) > 100
 

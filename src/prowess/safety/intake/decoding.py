@@ -255,7 +255,7 @@ def _decode_backslashes(text: str) -> Iterator[Blob]:
     for hit in _ESCAPED.finditer(text):
         codes = [_code(one) for one in _ONE_ESCAPE.findall(hit.group())]
         if _are_needless(codes):
-            start, left = _left_of(text, hit.start())
+            start, left = _find_left_of(text, hit.start())
             spelt = _ONE_ESCAPE.sub(lambda one: _character(_code(one.group())), hit.group())
             yield Blob(start, "escapes", (left + spelt).encode("utf-8", "replace"))
 
@@ -264,11 +264,11 @@ def _decode_percents(text: str) -> Iterator[Blob]:
     for hit in _PERCENT.finditer(text):
         codes = [int(one, 16) for one in _ONE_PERCENT.findall(hit.group())]
         if _are_needless(codes) or codes.count(0x20) >= _NEEDLESS - 1:
-            start, left = _left_of(text, hit.start())
+            start, left = _find_left_of(text, hit.start())
             yield Blob(start, "percent", unquote_to_bytes(left + hit.group()).replace(b"+", b" "))
 
 
-def _left_of(text: str, start: int) -> tuple[int, str]:
+def _find_left_of(text: str, start: int) -> tuple[int, str]:
     """Return the plain beginning of a word whose rest is escaped."""
     left = _LEFT_OF.search(text[max(0, start - 48) : start])
     found = left.group() if left else ""
@@ -285,6 +285,41 @@ def _code(escape: str) -> int:
 def _character(code: int) -> str:
     # Half of a surrogate pair is nothing by itself.
     return "" if code in _SURROGATES or code > sys.maxunicode else chr(code)
+
+
+# A backslash before another stands for itself, and hides the escape behind it.
+_WRITTEN = re.compile(
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|&(?:#\w{2,8}|[A-Za-z]\w{1,30});"
+)
+
+
+def spell_written(view: View, end: int) -> View:
+    """Return `view` with characters that stand as escapes before `end`, or as entities, as such.
+
+    Signs of ASCII other than letters and blanks stay as they are: they are the syntax of the text.
+    """
+    out, at = Rewriter(view), 0
+    for hit in _WRITTEN.finditer(view.text):
+        spelt = _spell(hit.group()) if hit.group()[0] == "&" or hit.end() <= end else ""
+        if spelt and (not spelt.isascii() or spelt.isalnum() or spelt == " "):
+            out.keep(at, hit.start())
+            out.put(spelt, hit.start())
+            at = hit.end()
+    if not at:
+        return view
+    out.keep(at, len(view.text))
+    return out.done("escapes")
+
+
+def _spell(written: str) -> str:
+    if written[0] == "&":
+        shown = unescape(written)
+        return "" if shown.isascii() or shown == written else shown
+    codes = [_code(one) for one in _ONE_ESCAPE.findall(written)]
+    if len(codes) > 1:
+        return chr(0x10000 + ((codes[0] & 0x3FF) << 10) + (codes[1] & 0x3FF))
+    return "".join(map(_character, codes))
 
 
 def _are_needless(codes: list[int]) -> bool:

@@ -36,7 +36,9 @@ def find_end(data: bytes) -> int:
     if data.startswith(_PNG):
         return _last_end(_png_chunks(data), b"IEND", len(_PNG))
     if data[:2] == b"\xff\xd8":
-        return _jpeg_end(data)
+        scan = _last_end(_jpeg_segments(data), _JPEG_SCAN, 2)
+        end = data.find(b"\xff\xd9", scan)
+        return end + 2 if end >= 0 else scan
     if data[:4] == b"GIF8":
         return _last_end(_gif_blocks(data), _GIF_TRAILER, _GIF_HEADER)
     if data[:4] == b"RIFF":
@@ -109,12 +111,6 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes, int]]:
         if kind == _JPEG_SCAN:
             return
         at = max(end, at + 2)
-
-
-def _jpeg_end(data: bytes) -> int:
-    scan = _last_end(_jpeg_segments(data), _JPEG_SCAN, 2)
-    end = data.find(b"\xff\xd9", scan)
-    return end + 2 if end >= 0 else scan
 
 
 _GIF_COMMENT = 0xFE

@@ -293,7 +293,9 @@ class _IntakeRun:
 
     def take(self, path: str, data: bytes) -> None:
         """Account for one file of the skill."""
-        self._check_name(path)
+        self.sightings.extend(
+            check_name(path, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes)
+        )
         reason = self._too_much(data)
         if reason:
             self._see("unscanned-content", path, f"Not scanned: {reason}.")
@@ -302,11 +304,6 @@ class _IntakeRun:
         self.bytes_taken += len(data)
         handling, reason = self._open(path, data, 0)
         self.ledger.append(LedgerEntry(path, handling, len(data), reason))
-
-    def _check_name(self, path: str) -> None:
-        self.sightings.extend(
-            check_name(path, max_depth=self.limits.depth, max_bytes=self.limits.path_bytes)
-        )
 
     def _too_much(self, data: bytes) -> str:
         if len(self.ledger) >= self.limits.files:
@@ -351,7 +348,10 @@ class _IntakeRun:
         poses = detect_kind(text[:64].encode()) in (FileKind.IMAGE, FileKind.EXECUTABLE)
         if poses or _PICTURE_NAME.search(path) or (script and _PROSE_NAME.search(path)):
             what = "a script" if script else "a text"
-            self._see("disguised-file", path, f"The name says otherwise, but this is {what}.")
+            # A script below the name of a page is read as both, and hides nothing.
+            level = Level.WARN if script and not _PICTURE_NAME.search(path) else None
+            message = f"The name says otherwise, but this is {what}."
+            self._see("disguised-file", path, message, level)
 
     def _take_picture(
         self, path: str, data: bytes, kind: FileKind, nested: int

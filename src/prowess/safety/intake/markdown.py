@@ -99,7 +99,9 @@ def split_parts(view: View) -> Iterator[MarkdownPart]:
     starts = _line_starts(body.text)
     headings: list[tuple[int, str]] = []
     for token, is_quote in _find_blocks(body.text):
-        piece = _cut(body, starts, token)
+        first, last = token.map or [0, 0]
+        last = min(last, len(starts) - 1)
+        piece = body.cut(starts[min(first, len(starts) - 1)], starts[last])
         if token.type == "heading":
             level = int(token.tag[1:])
             while headings and headings[-1][0] >= level:
@@ -135,12 +137,6 @@ def _find_blocks(text: str) -> Iterator[tuple[Token, bool]]:
             heading, last, is_heading = Token("heading", token.tag, 0), token.map, True
             heading.map = token.map
             yield heading, quotes > 0
-
-
-def _cut(body: View, starts: list[int], token: Token) -> View:
-    first, last = token.map or [0, 0]
-    last = min(last, len(starts) - 1)
-    return body.cut(starts[min(first, len(starts) - 1)], starts[last])
 
 
 def _read(
@@ -226,7 +222,7 @@ def _find_spans(
 
 _COMMAND = re.compile(
     r"(?:(?<=[\s(:\"'>=!+`;&|{])|^)(?:sudo\s+)?(?:curl|wget|bash|sh|zsh|nc|ncat|python3?|perl|ruby|node"
-    r"|npx|npm|pip3?|powershell|pwsh|iwr|irm|iex"
+    r"|npx|npm|pip3?|uvx?|pipx|bunx|pnp[mx]|deno|php|ngrok|powershell|pwsh|iwr|irm|iex"
     r"|mshta|certutil|osascript|scp|rsync|ssh|nslookup|dig|aws|gsutil|git|rm|chmod|dd|mkfs\S*"
     r"|crontab|launchctl|systemctl|echo|printf|cat|eval"
     r"|source|export|docker|sed|cp|find|tar|env|printenv|invoke-\w+|set-mppreference"

@@ -8,8 +8,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from prowess.reading.folding import INVISIBLE, foreign_letters, is_disguise, read_strict_letters
-from prowess.reading.views import Spot, View
+from prowess.reading.views import (
+    INVISIBLE,
+    Spot,
+    View,
+    foreign_letters,
+    is_disguise,
+    read_strict_letters,
+)
 from prowess.safety.model import Confidence, Level, Sighting
 
 _SELECTORS = 0xFE00

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-from prowess.safety.facts import Act, Fact, Noted, Scene
+from prowess.reading.views import Spot, View
+from prowess.safety.facts import Act, Fact, Noted, Scene, Surroundings
 from prowess.safety.hosts import find_host, is_local
 from prowess.safety.model import Confidence, Level, Sighting
 from prowess.safety.sensitive import is_agent_path, normal_path
@@ -29,8 +30,6 @@ def judge_damage(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
     for noted in scene.all(*_JUDGES):
         if seen := _JUDGES[noted.fact.act](noted.fact):
             yield seen, noted
-    for noted in scene.all(Act.DISABLE):
-        yield _judge_disable(noted.fact, scene), noted
 
 
 def _judge_reverse_shell(fact: Fact) -> Sighting:
@@ -38,8 +37,22 @@ def _judge_reverse_shell(fact: Fact) -> Sighting:
     # A tunnel shows one port of this machine; a shell shows all of it.
     is_tunnel = re.match(r"\s*(?:auto)?ssh\b", fact.spot.text)
     is_near = fact.target and is_local(find_host(fact.target))
-    level = Level.WARN if is_near or is_tunnel else None
+    # A gap to fill in reaches nobody; whoever shows the command to testers leaves one.
+    level = Level.WARN if is_near or is_tunnel or _has_gap(fact) else None
     return Sighting("reverse-shell", fact.spot, "opens a shell to another machine", level=level)
+
+
+_GAPS = r"(?:YOUR|MY|ATTACKER|LISTENER|TARGET|REMOTE|LOCAL|KALI)_?(?:IP|HOST|ADDR\w*|SERVER)?"
+_GAP = re.compile(
+    rf"(?:/dev/(?:tcp|udp)/|[\s\"'(])(?:<[\w -]+>|\[[A-Z_]+\]|{_GAPS})(?=[/\s\"':,)]|$)"
+)
+
+
+def _has_gap(fact: Fact) -> bool:
+    """Whether a word to be replaced stands in the place of the host."""
+    return not re.search(r"\d\.\d|\w\.[a-z]{2,}\b", fact.target) and bool(
+        _GAP.search(fact.spot.text)
+    )
 
 
 def _judge_delete(fact: Fact) -> Sighting | None:
@@ -62,6 +75,8 @@ _THROWAWAY = (
     "~/.cache/",
 )
 _BEYOND_REPAIR = frozenset(("disk", "root", "home", "shadow-copies"))
+# How a stick to start from is made.
+_IMAGE = re.compile(r"\bif=\S+\.(?:iso|img)(?![\w.])")
 _MAIN_BRANCH = re.compile(
     r"\s:(?:refs/heads/)?(?:main|master)\b|--delete\s+\S+\s+(?:main|master)\b"
 )
@@ -72,6 +87,9 @@ def _judge_wipe(fact: Fact) -> Sighting:
         message = "starts processes without end"
         return Sighting("resource-abuse", fact.spot, message, level=Level.CRITICAL)
     level = Level.CRITICAL if fact.subject in _BEYOND_REPAIR else Level.WARN
+    if fact.subject == "disk" and _IMAGE.search(fact.spot.text):
+        message = "writes an image over a disk"
+        return Sighting("destructive-wipe", fact.spot, message, level=Level.WARN)
     if fact.subject == "remote-branch":
         level = Level.WARN if re.search(r"--all|--mirror", fact.spot.text) else Level.INFO
         level = Level.CRITICAL if _MAIN_BRANCH.search(fact.spot.text) else level
@@ -111,6 +129,12 @@ def _judge_privilege(fact: Fact) -> Sighting | None:
         message = "makes a new user with all rights"
     elif fact.subject == "group":
         message, confidence, level = "puts a user in a group", Confidence.LOW, Level.INFO
+    elif fact.subject == "elevation":
+        message, confidence, level = (
+            "asks for the rights of an administrator",
+            Confidence.LOW,
+            Level.WARN,
+        )
     elif fact.subject in _CONTAINER:
         message = "opens the whole machine to a container"
         level = None if _WHOLE_HOST.search(nearby) else Level.WARN
@@ -125,13 +149,6 @@ _SOFT_OFF: dict[str, tuple[str, Level | None]] = {
     "quarantine": ("disable-protection", Level.WARN),
     "execution-policy": ("disable-protection", Level.INFO),
 }
-_ON_AGAIN = {
-    "selinux": "setenforce 1",
-    "firewall": "ufw enable",
-    "gatekeeper": "--master-enable",
-    "defender": "$false",
-    "sip": "csrutil enable",
-}
 _WIDE_EXCLUSION = re.compile(
     r"temp|appdata|downloads|programdata|[a-z]:\\?(?:[\"'\s]|$)|\$env:|%|exclusionprocess"
     r"|exclusionextension",
@@ -142,7 +159,7 @@ _SETTINGS = frozenset(
 )
 
 
-def _judge_disable(fact: Fact, scene: Scene) -> Sighting:
+def _judge_disable(fact: Fact) -> Sighting:
     name = fact.spot.path.rpartition("/")[2]
     rule, level = _SOFT_OFF.get(fact.subject, ("disable-protection", None))
     if fact.subject == "agent-approval" and (is_agent_path(fact.spot.path) or name in _SETTINGS):
@@ -150,8 +167,8 @@ def _judge_disable(fact: Fact, scene: Scene) -> Sighting:
         return Sighting(rule, fact.spot, message)
     if fact.subject == "quarantine" and re.search(r"Downloads|/tmp|~/", fact.spot.text):
         level = None
-    if _is_narrow_exclusion(fact) or _is_switched_on_again(fact, scene):
-        message = "switches a protection off for a while, or for one folder"
+    if _is_narrow_exclusion(fact):
+        message = "switches a protection off for one folder"
         return Sighting(rule, fact.spot, message, Confidence.LOW, Level.WARN)
     return Sighting(rule, fact.spot, f"switches off a protection: {fact.subject}", level=level)
 
@@ -163,10 +180,6 @@ def _is_narrow_exclusion(fact: Fact) -> bool:
         and "exclusion" in text.lower()
         and not _WIDE_EXCLUSION.search(text)
     )
-
-
-def _is_switched_on_again(fact: Fact, scene: Scene) -> bool:
-    return _ON_AGAIN.get(fact.subject, "\0") in scene.texts.get(fact.spot.path, "")
 
 
 def _judge_deserialise(fact: Fact) -> Sighting:
@@ -184,7 +197,7 @@ _DANGEROUS = re.compile(
 
 
 def _judge_import(fact: Fact) -> Sighting | None:
-    if not _DANGEROUS.search(fact.subject):
+    if fact.subject.startswith((".", "/")) or not _DANGEROUS.search(fact.subject):
         return None
     message = f"reaches {fact.subject} by a name that is put together"
     return Sighting("dynamic-import", fact.spot, message)
@@ -206,13 +219,13 @@ _JUDGES: dict[Act, Callable[[Fact], Sighting | None]] = {
     Act.DESERIALISE: _judge_deserialise,
     Act.IMPORT: _judge_import,
     Act.MINE: _judge_mining,
+    Act.DISABLE: _judge_disable,
 }
 
 
 # What an honest start-up entry has no need of.
 _SHADY = re.compile(
-    r"\b(?:curl|wget|irm|iwr|iex|nc|ncat|base64|eval|nohup|osascript)\b"
-    r"|\b(?:python3? -c|node -e|bash -c|sh -c)\b|/tmp/|/dev/shm|/dev/tcp|https?://|(?:^|[\s'\"=/])\.(?!local/|config/|venv/|cargo/|nvm/|bun/|deno/|npm|pyenv/|rbenv/|asdf/|mise/|cache/)"
+    r"\b(?:curl|wget|irm|iwr|iex|nc|ncat|base64)\b|/tmp/|/dev/shm|/dev/tcp|https?://|(?:^|[\s'\"=/])\.(?!local/|config/|venv/|cargo/|nvm/|bun/|deno/|npm|pyenv/|rbenv/|asdf/|mise/|cache/|openclaw/|clawdbot/|moltbot/|claude/|codex/)"
     r"[a-z][\w-]*/",
     re.IGNORECASE,
 )
@@ -233,7 +246,9 @@ _ALWAYS = frozenset(("authorized-keys", "loader", "pam"))
 # Their own files are quoted in full where they are written; the command around them tells little.
 _QUOTED_KINDS = frozenset(("rc-file", "launchd", "systemd", "cron"))
 _LOOSENS = re.compile(
-    r"bypassPermissions|autoApprove|enableAllProjectMcpServers|Bash\(\*\)|dangerously-?skip-?permissions",
+    r"bypassPermissions|autoApprove|enableAllProjectMcpServers|Bash\(\*\)|dangerously-?skip-?permissions"
+    r"|autoAccept|approvalMode\W{1,6}yolo|approval_policy\W{1,6}never|danger-full-access"
+    r"|skipDangerousMode|alwaysAllow",
     re.IGNORECASE,
 )
 # What a memory must not say about its writer.
@@ -243,7 +258,8 @@ _CREED = re.compile(
     re.IGNORECASE,
 )
 _WRITING = re.compile(r"\b(?:cp|mv|copy|cat|tee|install|curl|wget|echo|sed|ln)\b")
-_SELF = re.compile(r"(?:SOUL|HEARTBEAT|IDENTITY)\.md$")
+# Below a folder of skills such a file belongs to one skill, not to the agent.
+_SELF = re.compile(r"^(?!.*/skills/).*(?:SOUL|HEARTBEAT|IDENTITY)\.md$")
 # A path shorter than this says nothing where it is found inside a command.
 _TELLING = 5
 
@@ -251,16 +267,92 @@ _TELLING = 5
 def judge_lasting(scene: Scene) -> Iterator[tuple[Sighting, Noted]]:
     """Yield what stays behind after the skill has done its job."""
     for noted in scene.all(Act.PERSIST):
-        if seen := _judge_persistence(noted.fact, scene):
+        if seen := _judge_persistence(noted, scene):
             yield seen, noted
     for noted in scene.all(Act.TAMPER):
         yield _judge_tampering(noted, scene), noted
+    for path, raw in scene.raw.items():
+        if path.lower().endswith(_PAGES):
+            # Most pages have no such word, and the search is costly.
+            lowered = raw.text.lower()
+            if any(word in lowered for word in _UNASKED_WORDS) and _UNASKED.search(raw.text):
+                yield from _judge_shown_settings(raw)
 
 
-def _judge_persistence(fact: Fact, scene: Scene) -> Sighting | None:
+_PAGES = (".md", ".mdx", ".mdc", ".txt")
+# Values of settings by which an agent acts without asking, whatever its maker calls them.
+_UNASKED = re.compile(
+    r"(?<!disable)bypassPermissions(?!Mode)|\bdontAsk\b|\b(?:Bash|Shell)\(\*\)"
+    r"|\"allow\"\s{0,9}:\s{0,9}\[\s{0,9}\"(?:\*|Bash|Shell)\"|approval_policy\W{1,6}never"
+    r"|danger-full-access|approval_?mode\W{1,6}(?:yolo|auto|never|unrestricted|full-auto)"
+    r"|\b(?:yolo|dangerously\w{1,40}|enableAllProjectMcpServers|yes-always)\W{1,4}true"
+    r"|autoApprove\w{0,20}\W{1,5}(?:true|\"\*)|permissionDecision\W{1,10}allow|\bask\b\W{1,5}off\b"
+    r"|\"permission\"\s{0,9}:\s{0,9}\{[^{}]{0,200}\"bash\"\s{0,9}:\s{0,9}\"allow\"",
+    re.IGNORECASE,
+)
+_UNASKED_WORDS = (
+    "bypasspermissions", "dontask", "(*)", '"allow"', "approval", "danger", "yolo", "autoapprove",
+    "enableallproject", "yes-always", "permissiondecision", '"permission"', '"off"', ": off",
+    "=off",
+)  # fmt: skip
+_BLOCK = re.compile(
+    r"^[ \t]{0,9}(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n"
+    r"(?P<text>(?:(?![ \t]{0,9}(?P=mark))[^\n]*\n)*)",
+    re.MULTILINE,
+)
+_NAMED_FILE = re.compile(r"[~.$%\w{}/\\-]{0,200}\.(?:jsonc?|json5|toml|ya?ml)\b")
+_PUT = re.compile(
+    r"^#|\b(?:save|saving|writ\w{1,4}|put\w{0,4}|creat(?:e|ing)|add\w{0,3}|merg(?:e|ing)|copy\w{0,3}|set"
+    r"|stor(?:e|ing)|edit\w{0,3}|replac(?:e|ing)|paste|place|update|configure|contains?|append|modify"
+    r"|insert|change|make|enable|use)\b",
+    re.IGNORECASE,
+)
+_WARNS = re.compile(r"\b(?:never|not|n't|avoid|attack\w*|malicious|danger\w*)\b", re.IGNORECASE)
+
+
+def _judge_shown_settings(raw: View) -> Iterator[tuple[Sighting, Noted]]:
+    """Settings in a block, and beside it the file of an agent that they are to be written to."""
+    for block in _BLOCK.finditer(raw.text):
+        found = _UNASKED.search(raw.text, *block.span("text"))
+        path = _find_settings_beside(raw.text, block) if found else ""
+        if found and path:
+            spot = Spot(raw, found.start(), found.end())
+            message = f"has settings written that let an agent act unasked: {path}"
+            seen = Sighting("agent-config-tamper", spot, message)
+            yield seen, Noted(Fact(Act.TAMPER, spot, path), Surroundings("fence"))
+
+
+def _find_settings_beside(text: str, block: re.Match[str]) -> str:
+    """Return the file that a block is the text of: named on it, or where one is told to put it."""
+    before = text[max(0, block.start() - 400) : block.start()].rstrip().rpartition("\n\n")[2]
+    behind = text[block.end() : block.end() + 400].partition("\n")[2].lstrip()
+    titles = (block["info"], block["text"].partition("\n")[0])
+    orders = [part for part in (before.lstrip(), behind.partition("\n\n")[0]) if _PUT.search(part)]
+    for part in (*titles, *orders):
+        # What the block says makes an agent of whatever reads it: any settings of a person's own.
+        named = (
+            one
+            for one in _NAMED_FILE.findall(part)
+            if is_agent_path(one) or one.startswith(("~", ".", "$", "%")) or one in _SETTINGS
+        )
+        if not _WARNS.search(part) and (path := next(named, "")):
+            return path
+    return ""
+
+
+_KEY = re.compile(r"AAAA[A-Za-z0-9+/]{16}")
+_FROM_AFAR = frozenset(("remote", "decoded"))
+
+
+def _judge_persistence(noted: Noted, scene: Scene) -> Sighting | None:
+    fact = noted.fact
     kind = fact.subject
     if kind in _ALWAYS:
-        return Sighting("persistence", fact.spot, f"leaves a way back in: {kind}")
+        # Whose key it is says all: one that stands there is its author's.
+        shown = kind == "authorized-keys" and noted.setting.place != "file"
+        given = _KEY.search(f"{fact.spot.text} {fact.target}") or fact.flow & _FROM_AFAR
+        level = Level.WARN if shown and not given else None
+        return Sighting("persistence", fact.spot, f"leaves a way back in: {kind}", level=level)
     if kind == "rc-file":
         return _judge_shell_start(fact, scene)
     text = fact.target if kind in _QUOTED_KINDS else f"{fact.target}\n{fact.spot.text}"
@@ -301,7 +393,8 @@ def _runs_own(target: str, scene: Scene) -> bool:
 
 def _judge_tampering(noted: Noted, scene: Scene) -> Sighting:
     fact, path = noted.fact, normal_path(noted.fact.subject)
-    is_settings = path.endswith((".json", ".toml"))
+    # An editor's settings are for more than its agent.
+    is_settings = path.endswith((".json", ".toml")) and "/User/" not in path
     message, confidence, level = f"writes an agent's settings: {path}", Confidence.MEDIUM, None
     if _LOOSENS.search(f"{fact.target} {fact.spot.view.text[:4000]}"):
         message, confidence = f"loosens what an agent may do: {path}", Confidence.HIGH

@@ -9,7 +9,10 @@ from prowess.safety.hosts import (
     find_drop,
     find_host,
     find_installer,
+    find_owner_label,
     find_paste_site,
+    find_service,
+    has_settled_name,
     is_local,
     is_raw_address,
     is_short_link,
@@ -28,12 +31,12 @@ def judge_execution(scene: Scene) -> _Judged:
     for noted in scene.all(Act.EXEC):
         for seen in _judge_run(noted, scene):
             yield seen, noted
-    yield from _fetched_elsewhere(scene)
-    yield from _named_alone(scene)
-    yield from _obeyed_elsewhere(scene)
+    yield from _judge_fetched_elsewhere(scene)
+    yield from _judge_named_alone(scene)
+    yield from _judge_obeyed_elsewhere(scene)
     yield from _by_itself(scene)
     for noted in scene.all(Act.FETCH, Act.SEND):
-        for seen in _judge_fetch(noted):
+        for seen in _judge_fetch(noted, scene):
             yield seen, noted
 
 
@@ -43,75 +46,163 @@ def _judge_run(noted: Noted, scene: Scene) -> Iterator[Sighting]:
         message = "text that strangers control runs with the rights of the workflow"
         yield Sighting("ci-injection", fact.spot, message)
     if fact.subject == "folder-open":
-        yield Sighting("persistence", fact.spot, "runs a command whenever the folder is opened")
+        # A container is set up by such commands; the machine itself is not.
+        level = Level.WARN if fact.spot.path.endswith("devcontainer.json") else None
+        message = "runs a command whenever the folder is opened"
+        yield Sighting("persistence", fact.spot, message, level=level)
     if "remote" in fact.flow:
         yield from _run_remote(noted, scene)
     elif "decoded" in fact.flow and fact.subject != "process":
-        # Dots in the place of the text: talk about such commands.
-        level = Level.INFO if re.search(r"\.\.\.|\u2026|<\w+>", fact.spot.text) else None
+        # Dots in the place of the text, and no text: talk about such commands.
+        gap = re.search(r"\.\.\.|\u2026|<\w+>", fact.spot.text)
+        level = Level.INFO if gap and not _ENCODED.search(fact.spot.text) else None
         yield Sighting("decode-to-shell", fact.spot, "decodes a text and runs it", level=level)
+    elif fact.subject in _EVALS and (path := _find_foreign_code(fact)):
+        message = f"runs the text of {path} as code"
+        yield Sighting("dynamic-code", fact.spot, message, level=Level.CRITICAL)
     elif "input" in fact.flow and fact.subject in _EVALS:
         level = None if noted.setting.place == "file" else Level.INFO
         message = "runs text that comes from outside as code"
         yield Sighting("dynamic-code", fact.spot, message, Confidence.LOW, level)
 
 
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{16}|(?:\\x[0-9a-f]{2}){4}")
+
+# Files by whose names nobody expects code, places that no skill brings along, and what shells read.
+_NO_CODE = re.compile(
+    r"\.(?:css|csv|tsv|png|jpe?g|gif|svg|ico|webp|bmp|md|txt|rst|dat|bin|db|log|lock|pdf|woff2?|ttf"
+    r"|bak|tmp|cache|key|pem|xml|html?)$",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"(?:/(?:tmp|var|dev/shm|opt|home|users)/|~|\$home|%\w+%|[a-z]:\\)"
+    r"(?!.*/\.(?:bash|zsh|profile|zprofile|env\b))",
+    re.IGNORECASE,
+)
+
+
+def _find_foreign_code(fact: Fact) -> str:
+    """Return the file whose text is run although it is none of the skill's code."""
+    paths = sorted(label[5:] for label in fact.flow if label.startswith("file:"))
+    return next((one for one in paths if _NO_CODE.search(one) or _ELSEWHERE.match(one)), "")
+
+
 # Code that comes over the network
 
-# No address but a gap: talk about such commands.
-_PLACEHOLDER = re.compile(
-    r"^https?://(?:\.\.\.|\u2026|<|\$|\{|\[|x{3,}|url\b|evil\b(?!\.\w))|^https?://$", re.IGNORECASE
+# No address but a gap to fill in, or a name that nobody can own: talk about such commands.
+_GAP = re.compile(
+    r"^https?://(?:\.\.\.|\u2026|<|\$|\{|\[|(?:YOUR|MY|SOME)[-_]?[A-Z_]*(?:[:/]|$)"
+    r"|(?:[\w-]+\.)?example\.(?:com|org|net)(?:[:/]|$)|$)"
 )
 _BUILD = re.compile(
     r"(?:^|/)(?:configure|make|cmake|meson|ninja|setup\.py|autogen\.sh|bootstrap\.sh|gradlew|mvnw)$"
 )
 _REPOSITORY = re.compile(
-    r"^(?:https?://|git@|ssh://git@)(?:www\.)?(?:github|gitlab|bitbucket|codeberg|git\.\w+)[\w.-]*"
-    r"[/:][\w.-]+/[\w./-]+?(?:\.git)?/?$",
+    r"^(?:(?:https?://|git@|ssh://git@)(?:www\.)?(?:github|gitlab|bitbucket|codeberg|git\.\w+)[\w.-]*"
+    r"[/:]|(?:github|gitlab|bitbucket):)[\w.${}<>-]+/[\w./${}<>-]+?(?:\.git)?/?$",
     re.IGNORECASE,
 )
 _UNCHECKED = re.compile(r"(?:^|\s)-[a-zA-Z]*k[a-zA-Z]*\s|--insecure|--no-check-certificate")
+_URLS = re.compile(r"https?://[^\s\"'`|)]+")
 _SUBSTITUTION = re.compile(r"\$\(|`|<\(")
+_CALLS = frozenset(("&", "."))
 _TO_FILE = re.compile(r"-OutFile|Start-Process|-o\s")
 
 
 def _run_remote(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     fact = noted.fact
-    url = _address(fact) or _fetched_before(fact, scene)
-    if is_local(find_host(url)) and url:
+    url = _address(fact) or _find_fetched_before(fact, scene)
+    url = fact.target if _is_checkout(fact.target) else url
+    if (is_local(find_host(url)) and url) or re.match(r"(?:xdg-)?open [$\"']", fact.target):
         return
     is_named = re.search(r"[\w-]+\.[a-zA-Z]{2,}|\d+\.\d+|\d{6,}", url)
     nameless = not is_named and noted.setting.place in {"prose", "span"}
-    if nameless or _PLACEHOLDER.search(url):
+    if nameless or _GAP.search(url):
         message = "speaks of running a script from the network"
         yield Sighting("shell-pipe-to-shell", fact.spot, message, Confidence.LOW, Level.INFO)
         return
-    lowered = _origin_contexts(fact, url)
-    to_file = _TO_FILE.search(fact.spot.text) and "|" not in fact.spot.text
+    lowered = _find_origin_contexts(fact, url, scene)
+    if not lowered and not is_named and _is_set_by_user(fact.spot.text, scene):
+        lowered = ("an address that its user sets",)
+    if lowered:
+        yield Sighting("foreign-code", fact.spot, f"runs what comes from {url or fact.target}")
+    yield _name_remote(fact, lowered)
+
+
+def _name_remote(fact: Fact, lowered: tuple[str, ...]) -> Sighting:
+    text = fact.spot.text
+    # In PowerShell `& $file` runs what was saved; `. <(curl …)` of a shell saves nothing.
+    saved = _TO_FILE.search(text) or (fact.subject in _CALLS and not _SUBSTITUTION.search(text))
+    to_file = saved and "|" not in text
     if fact.subject in _EVALS and not _SUBSTITUTION.search(fact.spot.text):
         message = "runs code that it fetches from the network"
-        yield Sighting("dynamic-code", fact.spot, message, level=Level.CRITICAL)
-    elif to_file or (fact.target and "://" not in fact.target):
+        return Sighting("dynamic-code", fact.spot, message, level=Level.CRITICAL)
+    if to_file or (fact.target and "://" not in fact.target):
         message = "downloads a file and runs it"
-        yield Sighting("download-then-run", fact.spot, message, lowered_by=lowered)
-    else:
-        message = "runs a script straight from the network"
-        yield Sighting("shell-pipe-to-shell", fact.spot, message, lowered_by=lowered)
+        return Sighting("download-then-run", fact.spot, message, lowered_by=lowered)
+    message = "runs a script straight from the network"
+    return Sighting("shell-pipe-to-shell", fact.spot, message, lowered_by=lowered)
 
 
-def _origin_contexts(fact: Fact, url: str) -> tuple[str, ...]:
+def _find_origin_contexts(fact: Fact, url: str, scene: Scene) -> tuple[str, ...]:
     """What lowers it: the maker's own installer, a checkout, a build from source."""
     # Without a check of who answers, the maker's address is only a name.
     is_checked = not _UNCHECKED.search(fact.spot.text)
     # Some makers write their address without a scheme.
     bare = url.removeprefix("http://") if "http://" not in fact.spot.text else url
     whole = bare if "://" in bare or not bare else f"https://{bare.rstrip('/')}/"
-    if whole and is_checked and (installer := find_installer(whole)):
+    installer = find_installer(whole) if whole and is_checked else None
+    # A second address in the command may be the one that answers.
+    if installer and all(map(find_installer, _URLS.findall(fact.spot.text))):
         return (f"official installer: {installer.who}",)
-    runs_file = bool(fact.target) and "://" not in fact.target
+    runs_file = (bool(fact.target) and "://" not in fact.target) or fact.subject in _CALLS
     if runs_file and _is_checkout(url):
         return ("a checkout of a public repository",)
-    return ("a build from source",) if runs_file and _BUILD.search(fact.target) else ()
+    if is_checked and _is_makers_own(whole, scene):
+        return ("the maker's own address",)
+    if runs_file and _BUILD.search(fact.target):
+        return ("a build from source",)
+    return ("a file of a named owner",) if runs_file and _has_named_owner(url) else ()
+
+
+_VARIABLE = re.compile(r"[\s\"'(]\$\{?([A-Za-z_]\w*)\}?(?=[/\"'\s])")
+
+
+def _is_set_by_user(command: str, scene: Scene) -> bool:
+    """Whether the address is a variable that the skill itself never sets."""
+    names = _VARIABLE.findall(command)
+    sets = [re.compile(rf"\b{name}\b\s*:?=|\b{name}:\s") for name in names]
+    return bool(names) and not any(
+        each.search(text) for each in sets for text in scene.texts.values()
+    )
+
+
+def _has_named_owner(url: str) -> bool:
+    """Whether what is downloaded lies under somebody's name at a large service."""
+    return url.startswith("https://") and find_service(url) is not None
+
+
+_INSTALL_PATH = re.compile(
+    r"(?:^|/)(?:[\w-]*(?:install|setup|bootstrap|get)[\w.-]*|[\w-]+\.(?:sh|ps1))$"
+)
+_CODE_HOSTS = frozenset(("github.com", "raw.githubusercontent.com", "gitlab.com", "codeberg.org"))
+_INSTALL_LABELS = frozenset(("get", "install", "sh", "setup", "dl", "cli", "download", "releases"))
+
+
+def _is_makers_own(url: str, scene: Scene) -> bool:
+    """Whether `https://tool.dev/install.sh` brings a `tool` that the skill is there to call."""
+    host = find_host(url)
+    if not url.startswith("https://") or not has_settled_name(host):
+        return False
+    path = url.partition("://")[2].partition("/")[2].partition("?")[0].rstrip("/")
+    labels = host.split(".")
+    is_installer = _INSTALL_PATH.search(path) or (not path and labels[0] in _INSTALL_LABELS)
+    if host in _CODE_HOSTS:
+        # There a repository is named after its tool.
+        owner = path.split("/")[1] if path.count("/") > 1 else ""
+    else:
+        owner = find_owner_label(host)
+    return bool(is_installer) and (scene.calls_program(owner) or scene.declares(owner))
 
 
 def _is_checkout(url: str) -> bool:
@@ -126,60 +217,63 @@ def _address(fact: Fact) -> str:
     return found.group() if found else ""
 
 
-def _fetched_before(fact: Fact, scene: Scene) -> str:
+def _find_fetched_before(fact: Fact, scene: Scene) -> str:
     """The address of what was fetched last before `fact` in the same file."""
     before = scene.fetched_before(fact)
     named = [fetch for fetch in before if fetch.target and fetch.target in fact.target]
-    return (named or before)[-1].subject if before else ""
+    # A command is read alone, too, without the variables that were set before it.
+    known = [fetch for fetch in named or before if "://" in fetch.subject]
+    return (known or named or before)[-1].subject if before else ""
 
 
-def _fetched_files(scene: Scene) -> dict[str, str]:
+def _find_fetched_files(scene: Scene) -> dict[str, str]:
     """Files that are written from the network, by name, with where they come from."""
     fetched = {
         fact.target.rpartition("/")[2]: fact.subject
-        for noted in scene.all(Act.FETCH)
+        for noted in sorted(scene.all(Act.FETCH), key=lambda each: "://" in each.fact.subject)
         if (fact := noted.fact).target
         and not is_local(find_host(fact.subject))
         and not find_installer(fact.subject)
     }
     written = (noted.fact for noted in scene.all(Act.WRITE) if "remote" in noted.fact.flow)
-    return fetched | {fact.subject.rpartition("/")[2]: "" for fact in written}
+    return {fact.subject.rpartition("/")[2]: "" for fact in written} | fetched
 
 
-def _fetched_elsewhere(scene: Scene) -> _Judged:
+def _judge_fetched_elsewhere(scene: Scene) -> _Judged:
     """A file fetched by one command and run by another, each in a block of its own."""
-    fetched = _fetched_files(scene)
+    fetched = _find_fetched_files(scene)
     shipped = {path.rpartition("/")[2] for path in scene.paths}
     for noted in scene.all(Act.EXEC) if fetched else ():
-        name = noted.fact.target.strip("'\"").rpartition("/")[2]
+        # Behind the program stand its arguments, which it may fetch itself.
+        name = noted.fact.target.strip("'\"").split(" ")[0].rpartition("/")[2]
         if not name or name not in fetched or name in shipped or "remote" in noted.fact.flow:
             continue
         if not _is_checkout(fetched[name]):
-            message = f"runs {name}, which was downloaded before"
-            yield (
-                Sighting("download-then-run", noted.fact.spot, message, Confidence.MEDIUM),
-                noted,
-            )
+            yield _run_fetched(noted, name, fetched[name]), noted
 
 
-def _named_alone(scene: Scene) -> _Judged:
+def _judge_named_alone(scene: Scene) -> _Judged:
     """A download that is made executable, and whose path stands as a step of its own."""
-    fetched = _fetched_files(scene)
+    fetched = _find_fetched_files(scene)
     for noted in scene.all(Act.PERMISSION) if fetched else ():
         path = noted.fact.target.strip("'\"")
         known = path.rpartition("/")[2] in fetched and "x" in noted.fact.subject
         if known and "/" in path and any(f"`{path}`" in text for text in scene.texts.values()):
-            message = f"runs {path}, which was downloaded before"
-            yield (
-                Sighting("download-then-run", noted.fact.spot, message, Confidence.MEDIUM),
-                noted,
-            )
+            url = fetched[path.rpartition("/")[2]]
+            yield _run_fetched(noted, path, url), noted
+
+
+def _run_fetched(noted: Noted, name: str, url: str) -> Sighting:
+    message = f"runs {name}, which was downloaded before"
+    lowered = ("a file of a named owner",) if _has_named_owner(url) else ()
+    spot = noted.fact.spot
+    return Sighting("download-then-run", spot, message, Confidence.MEDIUM, lowered_by=lowered)
 
 
 _FOLLOW = r"(?:follow|obey|do what|carry out|act on|execute)[^.\n]{0,60}"
 
 
-def _obeyed_elsewhere(scene: Scene) -> _Judged:
+def _judge_obeyed_elsewhere(scene: Scene) -> _Judged:
     """A text that is fetched into a file, and a sentence that says to follow that file."""
     for noted in scene.all(Act.FETCH):
         target = noted.fact.target
@@ -233,11 +327,13 @@ _RUNNABLE = re.compile(
 _OWN_ORDERS = re.compile(r"(?:^|/)(?:SKILL|AGENTS|CLAUDE|SOUL|GEMINI|HEARTBEAT)\.md$")
 
 
-def _judge_fetch(noted: Noted) -> Iterator[Sighting]:
+def _judge_fetch(noted: Noted, scene: Scene) -> Iterator[Sighting]:
     fact = noted.fact
     if fact.act is Act.FETCH and _OWN_ORDERS.search(fact.target):
         message = "replaces its own instructions by what it fetches"
-        yield Sighting("remote-instructions", fact.spot, message)
+        # A skill is installed by fetching its page into the folder of skills.
+        level = Level.WARN if "/skills/" in fact.target else None
+        yield Sighting("remote-instructions", fact.spot, message, level=level)
     host = find_host(fact.subject)
     if not host or is_local(host):
         return
@@ -246,7 +342,9 @@ def _judge_fetch(noted: Noted) -> Iterator[Sighting]:
     elif kind := (find_drop(fact.subject) or find_paste_site(fact.subject)):
         # In a script nobody reads the address before it is used.
         grave = noted.setting.place == "file" and kind != "chat webhook"
-        level = Level.CRITICAL if grave else None
+        # A skill that bears the name of a file drop is there to upload files.
+        meant = kind == "file drop" and scene.declares(find_owner_label(host))
+        level = Level.CRITICAL if grave and not meant else None
         message = f"talks to {host}: {kind}"
         yield Sighting("suspicious-host", fact.spot, message, Confidence.MEDIUM, level)
     elif is_short_link(fact.subject):

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from prowess.data import read_table, read_words
-from prowess.reading.folding import read_loose_letters
+from prowess.reading.views import read_loose_letters
 from prowess.safety.environment import denied_group
 from prowess.safety.facts import Act, Fact, Noted, Scene
 from prowess.safety.hosts import find_host, find_service, is_local, is_raw_address
@@ -79,6 +79,11 @@ class Lookalike:
 def normalise_name(name: str) -> str:
     """Return the name as a reader takes it: plain lower-case letters, one dash between words."""
     return _SEPARATORS.sub("-", _write_latin(_fold(_drop_unseen(name)))).strip("-")
+
+
+def strip_disguise(name: str) -> str:
+    """Return a name with every disguise taken off: what two names have that look the same."""
+    return _reductions(name)[-1][1]
 
 
 def find_lookalike(name: str, trusted: Collection[str]) -> Lookalike | None:
@@ -347,7 +352,37 @@ def _judge_install(noted: Noted) -> Sighting | None:
     if name and (other := find_package_lookalike(name, fact.subject)):
         message = f"{name} looks like {other}"
         return Sighting("lookalike-package", fact.spot, message, Confidence.MEDIUM)
-    return None
+    return _judge_foreign(fact, name)
+
+
+# A gap to fill in, or a folder of the user's own.
+_NO_PACKAGE = re.compile(r"[.~]?/|\.\.?$|[<{$\[]|.*\.\.\.|-|[A-Z_]+$|[A-Za-z]:\\")
+
+
+def _judge_foreign(fact: Fact, name: str) -> Sighting | None:
+    """Whether code is run that neither the user nor a keeper of packages has chosen."""
+    manager = fact.subject.lower()
+    if _NO_PACKAGE.match(fact.target) and not fact.flow & {"remote"}:
+        return None
+    npm = manager in _NPM_MANAGERS
+    if npm or manager in _PIP_MANAGERS:
+        known, bare = _registry(npm=npm), _read_package(name, npm=npm)
+        chosen = bare in known.real or bare[1:].partition("/")[0] in known.scopes
+    else:
+        curated = manager in read_table(_FILE)["curated"]["managers"].split()
+        # A name below another is somebody's own shelf: a tap, an owner, an address.
+        chosen = curated and "/" not in fact.target
+    if chosen and "remote" not in fact.flow:
+        return None
+    return Sighting("foreign-code", fact.spot, f"fetches {fact.target} and has its code run")
+
+
+def _judge_addition(noted: Noted) -> Sighting | None:
+    """An agent's own command that takes in a server, a plugin or a skill."""
+    fact = noted.fact
+    if not re.search(r" (?:mcp|plugins?|skills?|extensions?) (?:add|install|set)", fact.subject):
+        return None
+    return Sighting("foreign-code", fact.spot, f"adds to an agent: {fact.subject}")
 
 
 def _from_address(fact: Fact) -> Sighting | None:
@@ -363,7 +398,7 @@ def _from_address(fact: Fact) -> Sighting | None:
     if is_file and not is_local(host) and not find_service(url):
         message = f"installs a package straight from {host}"
         return Sighting("unsafe-source", fact.spot, message, Confidence.MEDIUM)
-    return None
+    return None if is_local(host) else _judge_foreign(fact, url)
 
 
 def _registry_packages(noted: Noted) -> Sighting | None:
@@ -384,4 +419,5 @@ _JUDGES: dict[Act, Callable[[Noted], Sighting | None]] = {
     Act.SETENV: _judge_setenv,
     Act.INSTALL: _judge_install,
     Act.REGISTRY: _registry_packages,
+    Act.TAMPER: _judge_addition,
 }

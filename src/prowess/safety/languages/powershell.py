@@ -226,11 +226,11 @@ def _labels(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
         if label:
             labels.add(label)
             notes.tell(Act.READ, label, path)
-    held, source = _held(notes, statement)
+    held, source = _find_held(notes, statement)
     return held | labels, source
 
 
-def _held(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
+def _find_held(notes: _Notes, statement: str) -> tuple[frozenset[str], str]:
     """Return what the variables of a statement hold."""
     labels: frozenset[str] = frozenset()
     source = ""

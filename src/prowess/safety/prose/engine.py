@@ -1,8 +1,9 @@
 """Prose to sightings: where the concepts of a cue stand together, and what stands around them.
 
-Context lowers, and says so: a warning against a trick, a quotation among talk of attacks, a line
-under a heading about threats, a mark that code is shown as what not to do. The original seven rules
-ignore it in texts that agents wrote.
+Context lowers prose, and code within a sentence, and says so: a warning against a trick, a quoted
+text among talk of attacks, a line under a heading about threats. A block of code has no context:
+it is copied as it is, and whoever wrote the harm wrote the comment beside it. The original seven
+rules ignore it in texts that agents wrote.
 """
 
 import re
@@ -15,16 +16,18 @@ from prowess.data import read_words
 from prowess.reading.views import Spot, View
 from prowess.safety.intake.markdown import MarkdownPart
 from prowess.safety.model import Sighting
-from prowess.safety.prose.cues import (
+from prowess.safety.prose.words import (
     Cue,
+    Passage,
     Pattern,
+    Phrasebook,
+    Span,
     Window,
     read_compounds,
     read_cues,
     read_hidden_cues,
+    read_lexicon,
 )
-from prowess.safety.prose.lexicon import read_lexicon
-from prowess.safety.prose.words import Passage, Phrasebook, Span
 
 # Code has these words in its messages, options and test data; what it orders is another matter.
 _MENTIONED = read_words(
@@ -44,7 +47,7 @@ _DOUBLE_NEGATIVE = read_words(
     " doubt omit neglect refuse"
 )
 _QUOTED = re.compile(
-    r"\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|`[^`\n]{3,400}`|'[^'\n]{12,400}'"
+    r"\"[^\"\n]{3,400}\"|\u201c[^\u201d\n]{3,400}\u201d|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{12,400}'(?!\w)"
 )
 
 
@@ -200,6 +203,8 @@ def _find_matches(cue: Pattern, passage: Passage) -> Iterator[list[Span]]:
         last = max(span.last for span in spans)
         if cue.never_negated and _is_negated(passage, spans[0]):
             continue
+        if cue.must_order and not _is_told(passage, spans[0]):
+            continue
         if first > taken and not _is_excluded(cue, passage, first, last):
             taken = last
             yield spans
@@ -285,6 +290,8 @@ def _find_contexts(
     lowered: list[str] = []
     if cue.negatable and (_is_turned_around(passage, spans) or _is_taken_back(passage, spans)):
         lowered.append("negated")
+    if cue.negatable and _is_listed_as_forbidden(passage, spans[0]):
+        lowered.append("negated")
     start, end = passage.sentence_of(spans[0].first)
     talks = passage.has("TALK", start, end)
     # An address between backticks is no quotation; an order between quotation marks may be one.
@@ -319,6 +326,46 @@ def _is_shown_below(passage: Passage, start: int, at: int) -> bool:
         return False
     first, last = passage.sentence_of(start - 1)
     return passage.has("TALK", first, last)
+
+
+# What stands before the verb of an order; before a verb that tells stands its subject.
+_BEFORE_ORDER = read_words(
+    "must should shall always then and or first please you to now also just please can next finally"
+    " step note important required silently secretly quietly immediately automatically periodically"
+    " agent assistant ai claude simply not never but sure so that while"
+)
+_ITSELF = read_words("skill it agent assistant claude")
+_NEW_CLAUSE = (":", ",", ";", "-", "\u2014", "\u2013")
+_BEFORE = 20
+_LACKING = read_words("without avoid refrain")
+_TOLD_ENDINGS = ("s", "ed", "ing")
+
+
+def _is_cell(passage: Passage, span: Span) -> bool:
+    """Whether it stands in a table, which shows what there is and tells nobody to do it."""
+    text, at = passage.view.text, passage.places[span.first][0]
+    line = text[text.rfind("\n", 0, at) + 1 : at].lstrip()
+    return line.startswith("|")
+
+
+def _is_told(passage: Passage, span: Span) -> bool:
+    """Whether a verb is told to somebody: "disable" as an order, not "disables" or "disabling"."""
+    verb, first = passage.words[span.first], passage.sentence_of(span.first)[0]
+    if verb in _ITSELF or verb in _LACKING:
+        return True
+    if _is_cell(passage, span):
+        return False
+    if verb.endswith(_TOLD_ENDINGS) and not verb.endswith("ss"):
+        # What a skill says of itself is as good as an order.
+        return verb.endswith("s") and passage.words[span.first - 1] in _ITSELF
+    # "A bypass-merge" is a thing.
+    if passage.view.text[passage.places[span.first][1] :][:1] == "-":
+        return False
+    if span.first == first:
+        return True
+    start, _end = passage.places[span.first]
+    before = passage.view.text[max(0, start - _BEFORE) : start].rstrip(" *_`\"'(")
+    return passage.words[span.first - 1] in _BEFORE_ORDER or before.endswith(_NEW_CLAUSE)
 
 
 def _is_negated(passage: Passage, span: Span) -> bool:
@@ -365,6 +412,27 @@ def _is_taken_back(passage: Passage, spans: Sequence[Span]) -> bool:
     return _TAKING_BACK.issuperset(passage.words[first : last + 1])
 
 
+_ITEM = re.compile(r"\s*(?:[-*+\u2022\u274c]|\d+[.)])\s")
+_MOST_ITEMS = 30
+
+
+def _is_listed_as_forbidden(passage: Passage, span: Span) -> bool:
+    """Whether it is an item of a list below a line such as "Must not:" or "Never:"."""
+    text = passage.view.text
+    lines = text[: passage.places[span.first][0]].rsplit("\n", _MOST_ITEMS)
+    if not _ITEM.match(lines[-1] + " "):
+        return False
+    lead = next((line for line in reversed(lines) if line.strip() and not _ITEM.match(line)), "")
+    plain = lead.strip().strip("*_# ").rstrip("*_")
+    return plain.endswith(":") and bool(_FORBIDDING_LEAD.search(plain))
+
+
+_FORBIDDING_LEAD = re.compile(
+    r"\b(?:not|never|don'?t|avoid|forbidden|prohibited|anti-?patterns?|mistakes)\b[\w\s,']{0,30}:$",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=512)
 def _heads_talk(headings: tuple[str, ...]) -> bool:
     """Whether the headings say that attacks are what the section is about."""
@@ -373,37 +441,44 @@ def _heads_talk(headings: tuple[str, ...]) -> bool:
     return "TALK" in phrasebook().read(View.raw("", " . ".join(headings[-3:]))).concepts
 
 
-# A line of comment, or a mark, that says: not like this.
-_BAD = re.compile(
-    r"(?:#|//|<!--|--)\s*(?:\u274c|\U0001f6ab|bad\b(?!-)|wrong\b"
-    r"|(?:don'?t|do not|never)\s+do\s+(?:this|it|that)|insecure\b|vulnerable\b|malicious\b"
-    r"|attack(?:er)?\b|exploit\b|anti-?pattern\b|not like this)|^\W{0,6}(?:\u274c|\U0001f6ab)",
-    re.IGNORECASE,
-)
+# A mark that says: not like this. A word may say so of anything beside the code.
+_BAD = re.compile("\u274c|\U0001f6ab")
 # "Don't do this." and no more: "Don't wait" is an order of its own.
 _TAKEN_BACK = re.compile(
     r"[.!;]\s+(?:please\s+)?(?:don'?t|do not|never|avoid)(?:\s+(?:ever|do|run|use|try|trust|follow"
     r"|copy|paste|execute|type)){0,3}(?:\s+(?:it|this|that|so|them|these|those)){0,1}\s*(?:[.!;]|$)",
     re.IGNORECASE,
 )
+# Between a "not" and code so many words may stand, and the first of them is what must not be done.
+_FORBIDDING_REACH = 7
+_ADVERBS = read_words("to ever just blindly simply ever please directly also by")
+_RUN_STEMS = read_words(
+    "run runn us execut past typ copy pip call try do add writ put allow trust follow start launch"
+    " invok accept suggest recommend commit includ issu command commands things anything"
+)
+_ORDERS = read_words("run runs execute paste enter copy type launch install use open start call")
 _SENTENCE_END = re.compile(r"[.!?\u3002]\s|\n\s*\n|\n\s*[-*+|]\s|\n\s*\d+[.)]\s")
 
 
 def find_code_contexts(part: MarkdownPart, around: View) -> tuple[str, ...]:
-    """Return the contexts of code in the paragraph `around`, from its sentence and headings."""
+    """Return the contexts of code in the paragraph `around`, from its sentence and headings.
+
+    Only code within a sentence has any: what stands in a block of its own is copied as it is,
+    whatever its author says of it.
+    """
     at = _locate(part.view, around)
     start, end = _find_sentence(around.text, at, at + len(part.view.text))
     sentence = around.text[start:end]
     passage = _read(sentence)
-    contexts = []
     if _is_forbidden(passage, at - start) or _TAKEN_BACK.match(around.text, end):
-        contexts.append("negated")
-    if {"DANGER", "CONTAINS_LIKE"} & passage.concepts.keys() or _BAD.search(sentence):
-        contexts.append("shown as a bad example")
+        return ("negated",)
+    # Who is told to run it is not warned of it.
+    if _is_ordered(passage, at - start):
+        return ()
+    warned = {"DANGER", "CONTAINS_LIKE"} & passage.concepts.keys() or _BAD.search(sentence)
     # A title alone must not disarm what stands below it: a list of signs under it may be meant.
-    if not contexts and part.view.text and warns(part.headings) and _is_listed(around.text, at):
-        contexts.append("shown as a bad example")
-    return tuple(contexts)
+    listed = part.view.text and warns(part.headings) and _is_listed(around.text, at)
+    return ("shown as a bad example",) if warned or listed else ()
 
 
 @lru_cache(maxsize=64)
@@ -412,27 +487,31 @@ def _read(sentence: str) -> Passage:
     return phrasebook().read(View.raw("", sentence))
 
 
+def _count_before(passage: Passage, place: int) -> int:
+    """How many words of the sentence stand before `place`."""
+    return bisect_left(passage.places, (place,))
+
+
 def _is_forbidden(passage: Passage, before: int) -> bool:
-    """Whether a "not" stands before the code in the same clause."""
-    index = next(
-        (number for number, place in enumerate(passage.places) if place[0] >= before), None
-    )
-    if index is None or before < 0:
-        return False
-    return any(
-        span.first < index and negates(passage, span, index)
-        for span in passage.concepts.get("NOT", ())
-    )
+    """Whether the last clause before the code says not to run it: "never run", "avoid piping"."""
+    index = _count_before(passage, before)
+    for span in passage.between("NOT", max(0, index - _FORBIDDING_REACH), index - 1):
+        words = [word for word in passage.words[span.last + 1 : index] if word not in _ADVERBS]
+        is_order = not words or words[0].rstrip("e").removesuffix("ing") in _RUN_STEMS
+        if is_order and passage.words[span.first] != "no" and _is_one_clause(passage, span, before):
+            return True
+    return False
 
 
-def find_fence_contexts(part: MarkdownPart) -> tuple[str, ...]:
-    """Return the contexts of a fenced block: only a mark within it counts.
+def _is_one_clause(passage: Passage, no: Span, before: int) -> bool:
+    between = passage.view.text[passage.places[no.last][1] : max(before, 0)]
+    return not any(mark in between for mark in _CLAUSE_ENDS)
 
-    What stands above a block is written by whoever wrote the block; it must not disarm it.
-    """
-    if _BAD.search(part.view.text[:400]):
-        return ("shown as a bad example",)
-    return ()
+
+def _is_ordered(passage: Passage, before: int) -> bool:
+    """Whether the sentence tells its reader to run the code."""
+    words = passage.words[: _count_before(passage, before)]
+    return any(word in _ORDERS for word in words)
 
 
 def _is_listed(paragraph: str, at: int) -> bool:
@@ -446,10 +525,7 @@ def warns(headings: tuple[str, ...]) -> bool:
     """Whether the headings say that bad things are shown below them."""
     if not headings:
         return False
-    text = " . ".join(headings[-2:])
-    return bool(
-        "DANGER" in phrasebook().read(View.raw("", text)).concepts or _BAD.search(f"# {text}")
-    )
+    return "DANGER" in phrasebook().read(View.raw("", " . ".join(headings[-2:]))).concepts
 
 
 # So far around a piece of code is read for what is said about it.

@@ -1,18 +1,26 @@
-"""All rules by id, and the texts on which each must and must not fire.
+"""All rules by id, what a sighting of each weighs, and the texts that must and must not meet it.
 
 The rows stand in `rules.toml`. Their examples are files of their own, because only tests, the
-reference and `scan explain` read them: a scan must not pay for them.
+reference and `scan explain` read them: a scan must not pay for them. The seven rules as first
+written down stand here too, by their wording alone: texts that an agent wrote are held to them
+literally, and they are the baseline that the benchmark sets the scanner beside. An operator's yes
+names the skill, the rule and the very evidence, and is void as soon as the skill or the scanner
+changes; it comes from the operator's own file, never from the skill.
 """
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from prowess.data import read_table
-from prowess.safety.model import Example, Level, Rule, RuleExamples
+from prowess.data import hash_code, read_table
+from prowess.late import dataclass
+from prowess.reading.views import Spot, View
+from prowess.safety.model import Example, Finding, Level, Profile, Rule, RuleExamples, Sighting
 
 _EXAMPLE_FILES = (
     *("instructions", "deception", "execution", "evaluation", "damage", "data"),
@@ -99,3 +107,102 @@ def encode(way: str, text: str) -> str:
                 for byte in data
             )
     return text * int(way)
+
+
+_VERSION_CHARS = 16
+
+
+@cache
+def read_version() -> str:
+    """Return the version of the scanner: another one with any change of its code or tables.
+
+    What an older one reported is then worked out again, and what was accepted is asked for again.
+    """
+    return hash_code("safety", "reading", "secrets", "skills/frontmatter.py")[:_VERSION_CHARS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """One finding that an operator looked at and accepted."""
+
+    skill: str
+    rule_id: str
+    evidence_hash: str
+    content_hash: str
+    scanner: str
+    reason: str
+    accepted_at: str
+
+
+def apply_acceptances(
+    finding: Finding, skill: str, digest: str, acceptances: Iterable[Acceptance]
+) -> Finding:
+    """Return `finding`, lowered where the operator accepted exactly this one."""
+    if finding.level is Level.INFO or finding.rule_id == "scan-incomplete":
+        return finding
+    for given in acceptances:
+        same = (given.skill, given.rule_id, given.evidence_hash) == (
+            skill,
+            finding.rule_id,
+            finding.evidence_hash,
+        )
+        if same and given.content_hash == digest and given.scanner == read_version():
+            return replace(finding, level=Level.INFO, lowered_by=(*finding.lowered_by, "accepted"))
+    return finding
+
+
+# What code does, takes along or leaves behind; words and odd files are another matter.
+_EXECUTING = frozenset(("execution", "data", "persistence", "packages"))
+
+
+def find_executing(findings: Iterable[Finding]) -> Finding | None:
+    """Return a warning or worse about what would be run: such a text waits for a person."""
+    heavy = (found for found in findings if found.level is not Level.INFO)
+    rules = read_rules()
+    ours = (one for one in heavy if one.rule_id in rules)
+    return next((one for one in ours if rules[one.rule_id].family in _EXECUTING), None)
+
+
+# A text that repeats itself is reported on a few times; the verdict needs one.
+_PER_RULE = 5
+
+
+@cache
+def read_seven() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Return the seven first rules: what each says, and its wording."""
+    rows = read_table("safety/rules/levels.toml")["seven"].items()
+    return {
+        rule: (row["message"], re.compile(row["pattern"].replace("\n", ""), re.IGNORECASE))
+        for rule, row in rows
+    }
+
+
+@cache
+def read_contexts() -> dict[str, tuple[Level, str]]:
+    """Return the contexts in which a finding stands: the most that is left of it, and why."""
+    rows = read_table("safety/rules/levels.toml")["contexts"].items()
+    return {context: (Level(row["level"]), row["reason"]) for context, row in rows}
+
+
+def find_literal_hits(view: View) -> Iterator[Sighting]:
+    """Yield where `view` has the wording of one of the seven rules, the first few times each."""
+    for rule, (message, pattern) in read_seven().items():
+        for found in islice(pattern.finditer(view.text), _PER_RULE):
+            yield Sighting(rule, Spot(view, found.start(), found.end()), message)
+
+
+def weigh_sighting(
+    seen: Sighting, rule: Rule, profile: Profile, lowered_by: Sequence[str]
+) -> Level:
+    """Return what `seen` weighs under `profile`, after the contexts it stands in."""
+    literal = profile is Profile.PROPOSAL and rule.id in read_seven()
+    level = seen.level or rule.level
+    if profile is Profile.PROPOSAL and rule.proposal is not None:
+        level = rule.proposal
+    if literal:
+        # What an agent writes about itself is held to the words, whatever stands around them.
+        return level
+    for context in lowered_by:
+        limit, _ = read_contexts()[context.partition(":")[0]]
+        level = max(level, limit, key=lambda candidate: candidate.rank)
+    return level

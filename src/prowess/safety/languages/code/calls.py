@@ -42,7 +42,7 @@ def run_text(state: Walker, site: Site, command: Value, subject: str = "shell") 
         state.emit(Act.EXEC, site.node, subject, value.text, value.labels)
         state.embed("shell", value, value.labels)
         _uploads(state, site, value.text, value.labels)
-    _fetched_command(state, site, command.labels)
+    _tell_fetched_command(state, site, command.labels)
 
 
 def run_words(state: Walker, site: Site, parts: tuple[Value, ...]) -> None:
@@ -64,7 +64,7 @@ def run_words(state: Walker, site: Site, parts: tuple[Value, ...]) -> None:
         _embed_words(state, parts, texts, flow)
     _uploads(state, site, " ".join(texts), flow)
     _installs(state, site, texts)
-    _fetched_command(state, site, flow)
+    _tell_fetched_command(state, site, flow)
 
 
 def find_language(text: str) -> str:
@@ -128,7 +128,7 @@ def _installs(state: Walker, site: Site, texts: list[str]) -> None:
 _MANAGERS = {"pip": "pip", "pip3": "pip", "uv": "pip", "npm": "npm", "brew": "brew", "gem": "gem"}
 
 
-def _fetched_command(state: Walker, site: Site, flow: Labels) -> None:
+def _tell_fetched_command(state: Walker, site: Site, flow: Labels) -> None:
     if "socket" in state.parts and any(label.startswith("remote=tcp:") for label in flow):
         state.parts["runs-received"] = site.node
 
@@ -157,14 +157,14 @@ def run_shell_text(state: Walker, site: Site) -> Value:
     """`os.system(text)` and its like."""
     command = site.arg(0, "command" if "command" in site.keywords else "cmd")
     run_text(state, site, command)
-    return labelled(label_output(command.texts()) | _kept(command.labels), site.name + "()")
+    return labelled(label_output(command.texts()) | _keep_labels(command.labels), site.name + "()")
 
 
 def run_process(state: Walker, site: Site) -> Value:
     """`subprocess.run(…)` and its like."""
     command = site.arg(0, "args")
     shell = site.keywords.get("shell")
-    _redirected(state, site)
+    _redirect(state, site)
     texts: tuple[str, ...] = ()
     for value in command.every():
         if value.items is not None and value.keys is None:
@@ -179,15 +179,15 @@ def run_process(state: Walker, site: Site) -> Value:
     if fed & {"remote", "decoded"} and first and find_language(first[0]):
         # What an interpreter is fed is what it runs.
         state.emit(Act.EXEC, site.node, "shell", texts[0] or "", fed)
-    return labelled(label_output(texts) | _kept(command.labels | fed), site.name + "()")
+    return labelled(label_output(texts) | _keep_labels(command.labels | fed), site.name + "()")
 
 
-def _kept(labels: Labels) -> Labels:
+def _keep_labels(labels: Labels) -> Labels:
     """What is passed to a command is often part of its output; where it came from stays known."""
     return labels - {"input"}
 
 
-def _redirected(state: Walker, site: Site) -> None:
+def _redirect(state: Walker, site: Site) -> None:
     streams = (site.keywords.get(name, UNKNOWN) for name in ("stdin", "stdout", "stderr"))
     if any(stream.name.startswith("socket.") for stream in streams):
         state.emit(Act.REVERSE_SHELL, site.node, state.language.name, state.peer)
@@ -308,6 +308,8 @@ _EFFECTS: dict[str, Effect] = {
         io.open_url, io.make_request, io.retrieve_url, io.make_connection, io.send_request,
         io.connect_socket, io.receive_data, io.send_data, io.resolve_host, io.browse_url,
         io.clone_repository,
+        io.send_log,
+        io.write_log,
         # What happens to files and the environment.
         io.open_file, io.write_handle, io.dump_data, io.read_path, io.write_path, io.open_named,
         io.pack_file, io.make_archive, io.copy_file, io.remove_file, io.change_mode, io.make_path,

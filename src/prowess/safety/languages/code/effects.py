@@ -141,7 +141,10 @@ def import_module(state: Walker, site: Site) -> Value:
         if name.labels:
             state.emit(Act.IMPORT, site.node, "", "", name.labels)
         return labelled(name.labels - {"input"})
-    module = canonical(name.constant)
+    # The function gives the package at the root, whatever lies below it is an attribute of that.
+    is_root = site.name.endswith("__import__") and "fromlist" not in site.keywords
+    root = name.constant.partition(".")[0] if is_root else name.constant
+    module = canonical(root)
     state.imports.setdefault(name.constant)
     if not name.plain:
         state.emit(Act.IMPORT, site.node, module, "", name.labels | _DECODED)
@@ -267,20 +270,20 @@ def call_text_method(state: Walker, site: Site, method: str) -> Value | None:
     """Return what a method of a constant text gives; None where it is not such a method."""
     subject = site.receiver
     if method == "format" and subject.text:
-        return _formatted(state, site)
+        return _format(state, site)
     if not isinstance(subject.constant, str | bytes):
         return None
     if method == "join":
         return join_texts(state, subject.constant, site.arg(0))
     if method == "translate":
-        return _translated(state, site)
+        return _translate(state, site)
     # Python 2 wrote "…".decode("base64").
     if method == "decode" and isinstance(subject.constant, str) and site.args:
         return unpack(state, site, "hex" if site.args[0].text == "hex" else "base64", subject)
-    return _rewritten(state, site, method, subject.constant)
+    return _rewrite(state, site, method, subject.constant)
 
 
-def _rewritten(state: Walker, site: Site, method: str, text: str | bytes) -> Value | None:
+def _rewrite(state: Walker, site: Site, method: str, text: str | bytes) -> Value | None:
     subject = site.receiver
     arguments = _constants(site.args)
     result = fold.method(text, method, arguments) if arguments is not None else None
@@ -312,7 +315,7 @@ def join_texts(state: Walker, separator: str | bytes, parts: Value) -> Value:
     return state.charge(Value(constant=found, labels=parts.labels, steps=steps, node=node))
 
 
-def _formatted(state: Walker, site: Site) -> Value:
+def _format(state: Walker, site: Site) -> Value:
     subject = site.receiver
     arguments = _constants(site.args)
     named = {key: value.constant for key, value in site.keywords.items()}
@@ -326,7 +329,7 @@ def _formatted(state: Walker, site: Site) -> Value:
     return Value(sketch=sketch, labels=labels, node=subject.node)
 
 
-def _translated(state: Walker, site: Site) -> Value | None:
+def _translate(state: Walker, site: Site) -> Value | None:
     table, subject = site.arg(0), site.receiver
     pair = table.items if table.name == "maketrans" else None
     if pair is None or not isinstance(subject.constant, str):
@@ -394,12 +397,12 @@ def _bytes(state: Walker, site: Site) -> Value | None:
     return state.charge(Value(constant=result, labels=labels, steps=("char codes",), node=node))
 
 
-def _listed(_state: Walker, site: Site) -> Value | None:
+def _make_list(_state: Walker, site: Site) -> Value | None:
     found = members(site.arg(0))
     return None if found is None else replace(sequence(found), labels=site.arg(0).labels)
 
 
-def _reversed(state: Walker, site: Site) -> Value | None:
+def _reverse(state: Walker, site: Site) -> Value | None:
     first = site.arg(0)
     if isinstance(first.constant, str | bytes):
         found = replace(first, constant=first.constant[::-1], plain=False)
@@ -452,12 +455,12 @@ REWRITES: dict[str, Callable[[Walker, Site], Value | None]] = {
     "str": _str,
     "bytes": _bytes,
     "bytearray": _bytes,
-    "list": _listed,
-    "tuple": _listed,
-    "set": _listed,
-    "sorted": _listed,
-    "iter": _listed,
-    "reversed": _reversed,
+    "list": _make_list,
+    "tuple": _make_list,
+    "set": _make_list,
+    "sorted": _make_list,
+    "iter": _make_list,
+    "reversed": _reverse,
     "range": _range,
     "len": _len,
     "zip": _zip,

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from prowess.safety.facts import Act
+from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.code import values as fold
 from prowess.safety.languages.code.calls import python_effects
 from prowess.safety.languages.code.effects import (
@@ -38,6 +38,7 @@ from prowess.safety.languages.code.values import (
     sequence,
 )
 from prowess.safety.languages.decoding import MAX_TEXT
+from prowess.secrets.names import is_secret_name
 
 MODES: dict[str, int] = {
     f"stat.{name}": value
@@ -74,13 +75,13 @@ def apply_operator(state: Walker, node: ast.BinOp, left: Value, right: Value) ->
     if result is not None:
         return state.charge(Value(constant=result, labels=labels, steps=steps, node=where))
     if isinstance(node.op, ast.BitOr):
-        return _merged(left, right, labels)
+        return _merge(left, right, labels)
     if isinstance(node.op, ast.Add):
-        return replace(_added(node, left, right), labels=labels, steps=steps, node=where)
+        return replace(_add(node, left, right), labels=labels, steps=steps, node=where)
     return labelled(labels)
 
 
-def _added(node: ast.BinOp, left: Value, right: Value) -> Value:
+def _add(node: ast.BinOp, left: Value, right: Value) -> Value:
     if left.items is not None and right.items is not None:
         return Value(items=(left.items + right.items)[:_MAX_ITEMS])
     if left.text or right.text:
@@ -90,7 +91,7 @@ def _added(node: ast.BinOp, left: Value, right: Value) -> Value:
     return UNKNOWN
 
 
-def _merged(left: Value, right: Value, labels: Labels) -> Value:
+def _merge(left: Value, right: Value, labels: Labels) -> Value:
     if left.keys is not None and right.keys is not None:
         pairs = [*zip(left.keys, left.items or (), strict=True)]
         return mapping([*pairs, *zip(right.keys, right.items or (), strict=True)])
@@ -196,11 +197,12 @@ def _python_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     if base.name == PATH and attr == "parent":
         return replace(base, constant=None, sketch=base.text.rpartition("/")[0])
     if not base.name:
-        return labelled(frozenset() if attr in common_words("status") else base.labels)
-    return _named_attribute(state, base, node)
+        labels = narrow_to_entry(base.labels, attr) if is_secret_name(attr) else base.labels
+        return labelled(frozenset() if attr in common_words("status") else labels)
+    return _get_named_attribute(state, base, node)
 
 
-def _named_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
+def _get_named_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     name = canonical(f"{base.name}.{node.attr}")
     if name in MODES:
         return Value(constant=MODES[name])
@@ -217,10 +219,7 @@ def _named_attribute(state: Walker, base: Value, node: ast.Attribute) -> Value:
     return Value(name=name, labels=labels)
 
 
-_VALUES: dict[str, Labels] = {
-    "os.environ": frozenset(["env"]),
-    "sys.argv": frozenset(["input"]),
-}
+_VALUES: dict[str, Labels] = {"os.environ": frozenset(["env"]), "sys.argv": frozenset(["input"])}
 
 
 def find_own_attribute(state: Walker, owner: str, attr: str) -> Value:
@@ -235,7 +234,7 @@ def find_own_attribute(state: Walker, owner: str, attr: str) -> Value:
 def _subscript(state: Walker, node: ast.Subscript) -> Value:
     base = evaluate(state, node.value)
     if isinstance(node.slice, ast.Slice):
-        return _sliced(state, base, node.slice)
+        return _slice(state, base, node.slice)
     key = evaluate(state, node.slice)
     found = state.get_member(base, node, key)
     if found is not None:
@@ -280,7 +279,7 @@ def find_member(base: Value, key: Value) -> Value:
             return Value(constant=letter, labels=base.labels, node=base.node)
     if base.items:
         return _any_of(base)
-    return labelled(base.labels)
+    return labelled(narrow_to_entry(base.labels, key.constant))
 
 
 def _any_of(base: Value) -> Value:
@@ -290,7 +289,7 @@ def _any_of(base: Value) -> Value:
     return (found or UNKNOWN).named(base.labels)
 
 
-def _sliced(state: Walker, base: Value, node: ast.Slice) -> Value:
+def _slice(state: Walker, base: Value, node: ast.Slice) -> Value:
     bounds = evaluate_all(state, [node.lower, node.upper, node.step])
     given = (node.lower, node.upper, node.step)
     known = [bound.constant if isinstance(bound.constant, int) else None for bound in bounds]
@@ -327,7 +326,7 @@ def _unary(state: Walker, node: ast.UnaryOp) -> Value:
     return UNKNOWN if isinstance(node.op, ast.Not) else labelled(value.labels)
 
 
-def _joined_text(state: Walker, node: ast.JoinedStr) -> Value:
+def _join_text(state: Walker, node: ast.JoinedStr) -> Value:
     parts: list[str] = []
     labels: Labels = frozenset()
     whole = True
@@ -344,7 +343,7 @@ def _joined_text(state: Walker, node: ast.JoinedStr) -> Value:
     return state.charge(replace(found, constant=text, sketch="") if whole else found)
 
 
-def _formatted(state: Walker, node: ast.FormattedValue) -> Value:
+def _format(state: Walker, node: ast.FormattedValue) -> Value:
     return evaluate(state, node.value)
 
 
@@ -400,7 +399,7 @@ def _inner(state: Walker, node: ast.Await | ast.Starred) -> Value:
     return evaluate(state, node.value)
 
 
-def _yielded(state: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
+def _yield(state: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     state.returned.append(evaluate(state, node.value))
     return UNKNOWN
 
@@ -424,8 +423,8 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.Subscript: _subscript,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
-    ast.JoinedStr: _joined_text,
-    ast.FormattedValue: _formatted,
+    ast.JoinedStr: _join_text,
+    ast.FormattedValue: _format,
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,
@@ -435,8 +434,8 @@ _HANDLERS: dict[type[ast.expr], Evaluate] = {
     ast.Compare: _comparison,
     ast.Await: _inner,
     ast.Starred: _inner,
-    ast.Yield: _yielded,
-    ast.YieldFrom: _yielded,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
 }

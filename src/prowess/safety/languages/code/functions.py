@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 
 from prowess.data import read_words
-from prowess.safety.facts import Act
+from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.code.calls import python_effects, python_methods
 from prowess.safety.languages.code.effects import REWRITES, call_text_method, compute_name
 from prowess.safety.languages.code.expressions import (
@@ -87,7 +87,7 @@ def apply(state: Walker, site: Site, method: str = "") -> Value:
     if site.callee.function is not None:
         return _own(state, site, site.callee.function)
     if site.name in _DEFERRED:
-        return _completed(state, site)
+        return _complete(state, site)
     for attempt in state.language.attempts:
         found = attempt(state, site, method)
         if found is not None:
@@ -122,7 +122,7 @@ def is_static(function: Function) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
 
 
-def _completed(state: Walker, site: Site) -> Value:
+def _complete(state: Walker, site: Site) -> Value:
     first, *given = site.callee.items or (UNKNOWN,)
     if site.name != "partial()":
         found = compute_name(state, site, site.arg(0).name, first)
@@ -148,7 +148,7 @@ def _rewrite(state: Walker, site: Site, method: str) -> Value | None:
     return None
 
 
-def _mapped(state: Walker, site: Site, _method: str) -> Value | None:
+def _map(state: Walker, site: Site, _method: str) -> Value | None:
     if site.name not in {"map", "filter"}:
         return None
     values = members(site.arg(1))
@@ -167,7 +167,7 @@ def _mapped(state: Walker, site: Site, _method: str) -> Value | None:
     return sequence(found)
 
 
-def _known(state: Walker, site: Site, method: str) -> Value | None:
+def _find_known(state: Walker, site: Site, method: str) -> Value | None:
     _whole_environment(state, site)
     effect = python_effects().get(site.name)
     if effect is not None:
@@ -221,6 +221,8 @@ def _other(state: Walker, site: Site) -> Value:
     if last.endswith(_CLIENT) or any(part in last for part in ("Client", "Session")):
         return Value(name=site.name + "()", made_of=site.arg(0))
     labels = site.receiver.labels | labels_of(site.args)
+    if isinstance(site.node.func, ast.Attribute) and site.node.func.attr == "get":
+        labels = narrow_to_entry(labels, site.arg(0).constant)
     keys = common_words("client_keys")
     labels |= labels_of(v for k, v in site.keywords.items() if k not in keys)
     return Value(name=site.name + "()" if site.name else "", labels=labels)
@@ -257,7 +259,7 @@ def _comprehension(state: Walker, node: ast.ListComp | ast.SetComp | ast.Generat
     labels = _each(state, node.generators, lambda: found.append(evaluate(state, node.elt)))
     if labels is None:
         return replace(sequence(found), node=node)
-    return labelled(_narrowed(node.generators, labels_of(found) | labels))
+    return labelled(_narrow(node.generators, labels_of(found) | labels))
 
 
 def _dict_comprehension(state: Walker, node: ast.DictComp) -> Value:
@@ -270,7 +272,7 @@ def _dict_comprehension(state: Walker, node: ast.DictComp) -> Value:
     made = mapping(pairs)
     if labels is None:
         return made
-    return labelled(_narrowed(node.generators, made.labels | labels))
+    return labelled(_narrow(node.generators, made.labels | labels))
 
 
 def _each(state: Walker, generators: list[ast.comprehension], visit: Visit) -> Labels | None:
@@ -327,7 +329,7 @@ def pick_element(source: Value) -> Value:
     return (found or UNKNOWN).named(source.labels)
 
 
-def _narrowed(generators: list[ast.comprehension], labels: Labels) -> Labels:
+def _narrow(generators: list[ast.comprehension], labels: Labels) -> Labels:
     """A filter by the prefix of an application leaves only its own variables of the environment."""
     if "env" not in labels:
         return labels
@@ -359,7 +361,5 @@ def install() -> None:
 
 
 PYTHON = Language(
-    name="python",
-    find_name=find_python_name,
-    attempts=(_rewrite, _mapped, _known, _caller),
+    name="python", find_name=find_python_name, attempts=(_rewrite, _map, _find_known, _caller)
 )

@@ -62,21 +62,17 @@ def store(state: Walker, node: ast.expr, path: Value, data: Value) -> None:
         state.emit(Act.WRITE, node, text, "", data.labels)
         if data.labels:
             state.files[text] = state.files.get(text, NO_LABELS) | data.labels
-        _touched(state, node, text, data)
+        if is_agent_path(text):
+            state.emit(Act.TAMPER, node, text, data.text, data.labels)
+        kind = persist_kind(text)
+        if kind:
+            state.emit(Act.PERSIST, node, kind, data.text or text, data.labels)
+        if _DISK.match(text):
+            state.emit(Act.WIPE, node, "disk", text)
         url = remote_url(data.labels)
         if url is not None:
             state.emit(Act.FETCH, node, url, text)
         _script(state, text, data)
-
-
-def _touched(state: Walker, node: ast.expr, text: str, data: Value) -> None:
-    if is_agent_path(text):
-        state.emit(Act.TAMPER, node, text, data.text, data.labels)
-    kind = persist_kind(text)
-    if kind:
-        state.emit(Act.PERSIST, node, kind, data.text or text, data.labels)
-    if _DISK.match(text):
-        state.emit(Act.WIPE, node, "disk", text)
 
 
 def _script(state: Walker, path: str, data: Value) -> None:
@@ -99,11 +95,11 @@ def open_file(state: Walker, site: Site) -> Value:
     if written:
         store(state, site.node, path, UNKNOWN)
         if isinstance(mode.constant, str) and "w" in mode.constant:
-            _emptied(state, site, path)
+            _empty(state, site, path)
     return Value(name="open()", labels=labels, made_of=path, node=path.node)
 
 
-def _emptied(state: Walker, site: Site, path: Value) -> None:
+def _empty(state: Walker, site: Site, path: Value) -> None:
     if any(path_label(text) == "history" for text in path.texts()):
         state.emit(Act.WIPE, site.node, "history", path.text)
 
@@ -323,7 +319,7 @@ def call_http(state: Walker, site: Site) -> Value | None:
     client, _, method = site.name.rpartition(".")
     if client in python_words("http_clients"):
         if method in _EITHER:
-            return _requested(state, site)
+            return _request(state, site)
         if method in _FETCHING or method in _SENDING:
             return exchange(state, site, method, site.arg(0, "url"))
         return None
@@ -335,7 +331,7 @@ def call_http(state: Walker, site: Site) -> Value | None:
     return None
 
 
-def _requested(state: Walker, site: Site) -> Value:
+def _request(state: Walker, site: Site) -> Value:
     first = site.arg(0, "method")
     if first.name in {"requests.Request()", "httpx.Request()"}:
         return exchange(state, site, "post", Value(constant=first.constant, labels=first.labels))
@@ -356,7 +352,7 @@ def exchange(state: Walker, site: Site, method: str, url: Value) -> Value:
             state.emit(Act.FETCH, site.node, text)
         if sends or flow:
             state.emit(Act.SEND, site.node, text, "http", flow)
-    _unverified(state, site)
+    _tell_unverified(state, site)
     return make_response(next(iter(url.texts()), ""))
 
 
@@ -365,7 +361,7 @@ def _in_address(url: Value) -> Labels:
     return url.labels if url.text.startswith(_URLS) and url.constant is None else frozenset()
 
 
-def _unverified(state: Walker, site: Site) -> None:
+def _tell_unverified(state: Walker, site: Site) -> None:
     for keyword in ("verify", "ssl", "verify_ssl"):
         value = site.keywords.get(keyword)
         if value is not None and value.constant is False:
@@ -499,6 +495,27 @@ def _local_files(state: Walker, site: Site) -> Labels:
     """A path given to an upload means the file behind it."""
     paths = [text for value in site.given() for text in value.texts()]
     return frozenset().union(*(label_stored(state, site.node, text) for text in paths))
+
+
+def send_log(state: Walker, site: Site) -> Value:
+    """`logging.handlers.HTTPHandler(host, …)`: whatever is logged from here on goes there."""
+    place = next((value for value in site.given() if _log_host(value)), None)
+    if place is not None:
+        state.log_host = _log_host(place)
+        state.emit(Act.SEND, site.node, state.log_host, "log", frozenset())
+    return UNKNOWN
+
+
+def write_log(state: Walker, site: Site) -> Value:
+    """`log.error(text)`, behind a handler that sends it away."""
+    if state.log_host:
+        state.emit(Act.SEND, site.node, state.log_host, "log", site.labels())
+    return UNKNOWN
+
+
+def _log_host(value: Value) -> str:
+    host = value.text or (first.text if (first := lookup(value, 0)) else "")
+    return host if "." in host and not host.startswith("/") else ""
 
 
 def browse_url(state: Walker, site: Site) -> Value:

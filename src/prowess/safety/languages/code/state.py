@@ -36,7 +36,7 @@ def literal_view(view: View, text: str, start: int, end: int) -> View:
     at = raw.find(text, skip) if text else -1
     if at >= 0:
         return view.cut(start + at, start + at + len(text))
-    indices = _escaped(raw, skip, len(text))
+    indices = _place_letters(raw, skip, len(text))
     if indices is None:
         indices = _line_by_line(raw, text)
     if indices is None:
@@ -44,7 +44,7 @@ def literal_view(view: View, text: str, start: int, end: int) -> View:
     return view.derive(text, [start + index for index in indices])
 
 
-def _escaped(raw: str, skip: int, size: int) -> list[int] | None:
+def _place_letters(raw: str, skip: int, size: int) -> list[int] | None:
     """Return where each letter stands; None where the literal is not one plain piece."""
     prefix = raw[:skip].rstrip("'\"").lower()
     if not skip or "r" in prefix or "f" in prefix:
@@ -185,6 +185,8 @@ class Walker:
     stars: list[str] = field(default_factory=list)
     # What a reverse shell is made of: the far host, and parts seen.
     peer: str = ""
+    # Where everything that is logged from here on goes.
+    log_host: str = ""
     parts: dict[str, ast.expr] = field(default_factory=dict)
     unread: dict[str, None] = field(default_factory=dict)
 

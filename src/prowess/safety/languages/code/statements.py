@@ -86,14 +86,14 @@ def _assign(state: Walker, node: ast.Assign) -> None:
         bind(state, target, value)
 
 
-def _annotated(state: Walker, node: ast.AnnAssign) -> None:
+def _annotate(state: Walker, node: ast.AnnAssign) -> None:
     if node.value is not None:
         bind(state, node.target, evaluate(state, node.value))
 
 
-def _augmented(state: Walker, node: ast.AugAssign) -> None:
-    old = evaluate(state, _loaded(node.target))
-    both = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
+def _augment(state: Walker, node: ast.AugAssign) -> None:
+    old = evaluate(state, _load(node.target))
+    both = ast.copy_location(ast.BinOp(_load(node.target), node.op, node.value), node)
     new = apply_operator(state, both, old, evaluate(state, node.value))
     if state.looping:
         # A round that stands for many does not say what the sum is.
@@ -104,7 +104,7 @@ def _augmented(state: Walker, node: ast.AugAssign) -> None:
         bind(state, node.target, new)
 
 
-def _loaded(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
+def _load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     return target
 
 
@@ -316,21 +316,21 @@ def walk_function(
             return evaluate(state, node.body)
         execute(state, node.body)
         if node.name in {"__reduce__", "__reduce_ex__"}:
-            _revived(state, node)
-        return _joined_returns(state)
+            _revive(state, node)
+        return _join_returns(state)
     finally:
         state.active.pop()
         state.scope, state.nesting, state.returned, state.owner, state.looping = saved
 
 
-def _joined_returns(state: Walker) -> Value:
+def _join_returns(state: Walker) -> Value:
     found: Value | None = None
     for value in state.returned:
         found = join(found, value)
     return found or UNKNOWN
 
 
-def _revived(state: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _revive(state: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """What `__reduce__` returns is a call that whoever loads the object makes."""
     for value in state.returned:
         if value.items and value.items[0].name and node.body:
@@ -388,8 +388,8 @@ _HANDLERS: dict[type[ast.stmt], Execute] = {
     ast.Assert: _expression,
     ast.Raise: _expression,
     ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
+    ast.AnnAssign: _annotate,
+    ast.AugAssign: _augment,
     ast.If: _if,
     ast.For: _for,
     ast.AsyncFor: _for,
@@ -420,7 +420,7 @@ _MAX_HANDED = 200
 def walk(state: Walker, body: list[ast.stmt]) -> None:
     """Walk a whole text, then the functions that it never calls."""
     for node in body:
-        _guarded(state, node)
+        _guard(state, node)
     for function, args in state.handed[:_MAX_HANDED]:
         _run(state, function, args)
     done = 0
@@ -438,7 +438,7 @@ def walk(state: Walker, body: list[ast.stmt]) -> None:
     _reverse_shell(state)
 
 
-def _guarded(state: Walker, node: ast.stmt) -> None:
+def _guard(state: Walker, node: ast.stmt) -> None:
     try:
         execute(state, [node])
     except RecursionError:

@@ -274,11 +274,11 @@ def binary(op: ast.operator, left: Constant | None, right: Constant | None) -> C
         if isinstance(left, bytes) and isinstance(right, bytes):
             return left + right if len(left) + len(right) <= MAX_TEXT else None
     if isinstance(op, ast.Mult):
-        return _repeated(left, right)
+        return _repeat(left, right)
     return None
 
 
-def _repeated(left: Constant | None, right: Constant | None) -> Constant | None:
+def _repeat(left: Constant | None, right: Constant | None) -> Constant | None:
     if isinstance(left, int):
         left, right = right, left
     if not isinstance(left, str | bytes) or not isinstance(right, int):
@@ -334,9 +334,9 @@ def joined(separator: str | bytes, parts: Sequence[Constant]) -> Constant | None
 def method(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Folded:
     """Return what a method of a constant text gives, if it is one that only rewrites text."""
     if name in {"encode", "decode"}:
-        return _recoded(subject, name, arguments)
+        return _recode(subject, name, arguments)
     if name == "replace":
-        return _replaced(subject, arguments)
+        return _replace_text(subject, arguments)
     if name not in common_words("safe_methods"):
         return None
     try:
@@ -350,7 +350,7 @@ def method(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Fo
     return result if isinstance(result, str | bytes | int) else None
 
 
-def _recoded(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Constant | None:
+def _recode(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> Constant | None:
     codec = str(arguments[0]) if arguments else "utf-8"
     if re.sub(r"[-_ ]", "", codec.lower()) not in common_words("text_codecs"):
         return None
@@ -359,7 +359,7 @@ def _recoded(subject: str | bytes, name: str, arguments: Sequence[Constant]) -> 
     return subject.decode(codec, "replace") if name == "decode" else None
 
 
-def _replaced(subject: str | bytes, arguments: Sequence[Constant]) -> Constant | None:
+def _replace_text(subject: str | bytes, arguments: Sequence[Constant]) -> Constant | None:
     match (subject, *arguments):
         case (str() as text, str() as old, str() as new, *_):
             growth = (text.count(old) if old else len(text) + 1) * len(new)

@@ -192,11 +192,11 @@ def read_xml(collector: Collector, view: View) -> None:
                 collector.command(text)
             collector.prose(text)
     for match in _ATTRIBUTE.finditer(view.text):
-        collector.command(_decoded(view.cut(match.start(1) + 1, match.end(1) - 1)))
+        collector.command(_decode(view.cut(match.start(1) + 1, match.end(1) - 1)))
     _read_scheduled(collector, elements)
 
 
-def _decoded(view: View) -> View:
+def _decode(view: View) -> View:
     if "&" not in view.text:
         return view
     return rewrite(view, _ENTITY, lambda match: unescape(match[0]))
@@ -208,9 +208,7 @@ def _elements(view: View) -> list[tuple[str, View]]:
     previous: re.Match[str] | None = None
     for match in _TAG.finditer(view.text):
         if previous is not None:
-            found.append(
-                (_tag_name(previous[0]), _decoded(view.cut(previous.end(), match.start())))
-            )
+            found.append((_tag_name(previous[0]), _decode(view.cut(previous.end(), match.start()))))
         if match[0].startswith("<!--"):
             found.append(
                 ("comment", view.cut(match.start() + 4, max(match.end() - 3, match.start() + 4)))

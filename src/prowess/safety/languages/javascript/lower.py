@@ -46,10 +46,10 @@ _Made = TypeVar("_Made", bound=ast.AST)
 
 def unescape(text: str) -> str:
     """Return what stands between quotes, escapes decoded."""
-    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     high, low, two, four, braced, octal, plain = match.groups()
     if high:
         return join_halves(high, low)
@@ -465,7 +465,7 @@ class Lowering:
             elif kid.kind == "spread_element":
                 key, value = None, self.expression(kid.kids[0] if kid.kids else None)
             elif kid.kind == "method_definition":
-                key, value = self._key(kid.field("name")), self._defined(kid)
+                key, value = self._key(kid.field("name")), self._define(kid)
             else:
                 continue
             made.keys.append(key)
@@ -480,7 +480,7 @@ class Lowering:
         text = self.source(node) if node is not None else ""
         return _at(ast.Constant(text), node or JsNode("", 0, 0))
 
-    def _defined(self, node: JsNode) -> ast.expr:
+    def _define(self, node: JsNode) -> ast.expr:
         name = self._fresh()
         return self._doing([self.function(node, name)], _load(name, node), node)
 
@@ -505,10 +505,10 @@ class Lowering:
             return _at(ast.JoinedStr([*values]), node)
         made = self.expression(first)
         for outer, sign, right in reversed(chain):
-            made = _at(self._operated(made, sign, self.expression(right)), outer)
+            made = _at(self._operate(made, sign, self.expression(right)), outer)
         return made
 
-    def _operated(self, left: ast.expr, sign: str, right: ast.expr) -> ast.expr:
+    def _operate(self, left: ast.expr, sign: str, right: ast.expr) -> ast.expr:
         if sign in _CHOICES:
             return ast.BoolOp(ast.Or(), [left, right])
         if sign in _OPERATORS:
@@ -534,9 +534,10 @@ class Lowering:
             body += self._plain(kid)
         return self._doing(body, self.expression(kids[-1] if kids else None), node)
 
-    def _assigned(self, node: JsNode) -> ast.expr:
+    def _assign(self, node: JsNode) -> ast.expr:
         body = self._assignment(node)
-        last = body[-1]
+        # A broken left side leaves nothing to assign to.
+        last = body[-1] if body else None
         target = last.targets[0] if isinstance(last, ast.Assign) else getattr(last, "target", None)
         value = target if isinstance(target, ast.expr) else _at(ast.Constant(None), node)
         return self._doing(body, value, node)
@@ -585,8 +586,8 @@ class Lowering:
         "sequence_expression": _last,
         "parenthesized_expression": _last,
         "await_expression": _last,
-        "assignment_expression": _assigned,
-        "augmented_assignment_expression": _assigned,
+        "assignment_expression": _assign,
+        "augmented_assignment_expression": _assign,
         "yield_expression": _yield,
-        **dict.fromkeys(_FUNCTIONS - {"function_declaration"}, _defined),
+        **dict.fromkeys(_FUNCTIONS - {"function_declaration"}, _define),
     }

@@ -14,6 +14,7 @@ from prowess.safety.languages.shell.state import (
     Options,
     load_matcher,
     load_names,
+    name_handlers,
     split_options,
     unknown,
     write_file,
@@ -139,6 +140,9 @@ def _gh(call: Argv) -> Datum:
     if secret is not None:
         return secret
     given = split_options(call.args, program="gh")
+    if texts[:2] == ["extension", "install"] and texts[2:]:
+        install(call, call.name, call.args[2])
+        return EMPTY
     if texts[:2] == ["release", "download"] or texts[:2] == ["repo", "clone"]:
         return _gh_download(call, texts)
     if texts[:2] == ["gist", "create"] or texts[:1] == ["api"]:
@@ -265,6 +269,13 @@ def install(call: Argv, manager: str, package: Datum) -> None:
         call.tell(Act.EXEC, manager, package.text, labels)
 
 
+def tell_build(call: Argv) -> None:
+    """Note that what was fetched before is built, and so runs its code, in its own folder."""
+    origin = call.shell.read_file("./Makefile")
+    if "remote" in origin.labels:
+        call.tell(Act.INSTALL, "build", origin.source, frozenset(("remote",)))
+
+
 def tell_registry(call: Argv, manager: str, given: Options, names: str) -> None:
     """Note the indexes that options name."""
     for value in given.values(names):
@@ -364,10 +375,7 @@ def _first_package(call: Argv) -> Datum:
     """`npx`, `uvx`, `pipx run`, `bunx`: a package is fetched and run."""
     given = split_options(call.args, program="first_package")
     tell_registry(
-        call,
-        call.name,
-        given,
-        "--registry --index-url --extra-index-url --index --default-index",
+        call, call.name, given, "--registry --index-url --extra-index-url --index --default-index"
     )
     named = given.values("-p --package --from --with")
     operands = given.operands
@@ -453,20 +461,7 @@ def _easy(call: Argv) -> None:
         install(call, call.name, package)
 
 
-# The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
-    "git": _git,
-    "gh": _gh,
-    "cloud": _cloud,
-    "database": _database,
-    "agent": _agent,
-    "settings_editor": _settings_editor,
-    "pip": _pip,
-    "uv": _uv,
-    "easy": _easy,
-    "runner": _runner,
-    "first_package": _first_package,
-    "npm": read_npm,
-    "system": _system,
-    "local_package": _local_package,
-}
+HANDLERS = name_handlers(
+    _git, _gh, _cloud, _database, _agent, _settings_editor, _pip, _uv, _easy, _runner,
+    _first_package, read_npm, _system, _local_package,
+)  # fmt: skip

@@ -235,13 +235,13 @@ def _instead(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return otherwise if value is None or value.text or not value.known else EMPTY
 
 
-def _required(shell: Shell, value: Datum | None, part: Variable) -> Datum:
+def _require(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return value if value is not None else _unset(shell, part.name.partition("[")[0])
 
 
 def _substring(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or part.argument is None:
-        return _required(shell, value, part)
+        return _require(shell, value, part)
     offset, _, length = expand_one(shell, part.argument).text.partition(":")
     first, count = _NUMBER.match(offset), _NUMBER.match(length)
     if first is None or (length and count is None):
@@ -257,7 +257,7 @@ def _substring(shell: Shell, value: Datum | None, part: Variable) -> Datum:
 def _trim(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     """`${x#pattern}` and `${x%pattern}`, on short constants."""
     if value is None or not value.known or part.argument is None or len(value.text) > _MAX_GLOB:
-        return _required(shell, value, part)
+        return _require(shell, value, part)
     pattern = expand_one(shell, part.argument).text
     sizes = range(len(value.text) + 1)
     greedy = len(part.operator) > 1
@@ -269,9 +269,9 @@ def _trim(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return value
 
 
-def _replaced(shell: Shell, value: Datum | None, part: Variable) -> Datum:
+def _replace(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or part.argument is None:
-        return _required(shell, value, part)
+        return _require(shell, value, part)
     old, _, new = expand_one(shell, part.argument).text.partition("/")
     if not old or any(mark in old for mark in "*?["):
         return replace(value, known=False)
@@ -281,9 +281,9 @@ def _replaced(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     return replace(value, text=text, pieces=((start, len(text), False),))
 
 
-def _cased(shell: Shell, value: Datum | None, part: Variable) -> Datum:
+def _recase(shell: Shell, value: Datum | None, part: Variable) -> Datum:
     if value is None or not value.known or not value.text.isascii():
-        return _required(shell, value, part)
+        return _require(shell, value, part)
     change = str.upper if part.operator[0] == "^" else str.lower
     head, tail = value.text[:1], value.text[1:]
     text = change(head) + (change(tail) if len(part.operator) > 1 else tail)
@@ -293,9 +293,9 @@ def _cased(shell: Shell, value: Datum | None, part: Variable) -> Datum:
 _Operation = Callable[[Shell, Datum | None, Variable], Datum]
 _OPERATIONS: dict[str, _Operation] = {
     ":-": _default, "-": _default, ":=": _default, "=": _default,
-    ":+": _instead, "+": _instead, ":?": _required, "?": _required, "@": _required,
+    ":+": _instead, "+": _instead, ":?": _require, "?": _require, "@": _require,
     ":": _substring, "#": _trim, "##": _trim, "%": _trim, "%%": _trim,
-    "/": _replaced, "//": _replaced, "^": _cased, "^^": _cased, ",": _cased, ",,": _cased,
+    "/": _replace, "//": _replace, "^": _recase, "^^": _recase, ",": _recase, ",,": _recase,
 }  # fmt: skip
 
 

@@ -5,7 +5,6 @@ of the skill, a computed name or an unknown program.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -21,6 +20,7 @@ from prowess.safety.languages.shell.state import (
     PROGRAMS,
     Argv,
     Datum,
+    Handler,
     Hooks,
     Ledger,
     Shell,
@@ -28,6 +28,7 @@ from prowess.safety.languages.shell.state import (
     join,
     load_matcher,
     load_names,
+    name_handlers,
     set_environment,
     split_options,
     unknown,
@@ -42,8 +43,6 @@ _STANDARD = re.compile(
 _LOCAL_SCRIPT = re.compile(r"(?:\.{1,2}/|/[^/]+/|~/|\$\{?\w+\}?/|/\w[\w-]*\.\w|[\w.-]+/)")
 _MAX_GLOB = 40
 _GLOB = re.compile(r"[*?\[]")
-
-Handler = Callable[[Argv], Datum | None]
 
 
 def known_command(name: str) -> bool:
@@ -65,6 +64,10 @@ def dispatch(call: Argv) -> Datum:
         words = [replace(alias, text=word, pieces=()) for word in alias.text.split()[:64]]
         call.args = [*words, *call.args[1:]]
         name = _name(words[0].text) if words else name
+    if name in load_names("serving"):
+        network.tell_serving(call, name)
+    if call.shell.unpacked and name in load_names("builders"):
+        development.tell_build(call)
     handler = _handlers().get(name)
     if handler is None:
         return _other(call, first, name)
@@ -241,17 +244,9 @@ def _shell_text(call: Argv) -> Datum:
     return EMPTY
 
 
-_PREFIXES: dict[str, Handler] = {
-    "sudo": _sudo,
-    "env": _env,
-    "plain": _plain,
-    "command": _command,
-    "exec": _exec,
-    "timeout": _timeout,
-    "one_operand": _one_operand,
-    "xargs": _xargs,
-    "shell_text": _shell_text,
-}
+_PREFIXES = name_handlers(
+    _sudo, _env, _plain, _command, _exec, _timeout, _one_operand, _xargs, _shell_text,
+)  # fmt: skip
 _MODULES = {
     "text": texts.HANDLERS,
     "interpreters": interpreters.HANDLERS,
@@ -522,9 +517,16 @@ def _parts(view: View) -> list[View]:
     return parts
 
 
+_COMMENTS = re.compile(r"(?:\s*#[^\n]*(?:\n|$))+")
+
+
 def looks_like_shell(text: str) -> bool:
-    """Whether a short text is likely a command: its first word is one, and the rest fits."""
-    head = text.lstrip()[:2000]
+    """Whether a short text is likely a command: its first word is one, and the rest fits.
+
+    Comments and empty lines before it say nothing: any author can put one there.
+    """
+    comments = _COMMENTS.match(text)
+    head = text[comments.end() if comments else 0 :].lstrip()[:2000]
     found = _FIRST_WORD.match(head)
     if found is None:
         return False
@@ -538,8 +540,17 @@ def looks_like_shell(text: str) -> bool:
     if not known_command(name) and not known_command(name.rstrip("0123456789.")):
         return _runs_path(word, rest) or bool(_TO_SHELL.search(head))
     if name in load_names("prose"):
-        return bool(_OPERATOR.search(head)) or len(rest.split()) < _MIN_WORDS
+        is_plain = not _OPERATOR.search(head) and len(rest.split()) >= _MIN_WORDS
+        return not is_plain or _installs(name, rest.split())
     return True
+
+
+def _installs(name: str, words: list[str]) -> bool:
+    """Whether a verb of a package manager and a name below another follow: no English does."""
+    verbs = load_table(PROGRAMS, "install_verbs")
+    is_manager = name in load_table(PROGRAMS, "programs", "development", "system").split()
+    named = words[0] in verbs.get(name, verbs["usual"]).split()
+    return is_manager and named and bool(re.search(r"\w[/:]\w", words[1]))
 
 
 def _runs_path(word: str, rest: str) -> bool:

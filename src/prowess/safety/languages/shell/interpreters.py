@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from prowess.safety.facts import Act
@@ -19,6 +18,7 @@ from prowess.safety.languages.shell.state import (
     language_of,
     load_matcher,
     load_names,
+    name_handlers,
     split_options,
     unknown,
 )
@@ -41,7 +41,11 @@ def _interpreter(call: Argv) -> Datum:
     language = load_index(PROGRAMS, "interpreters")[call.name]
     if language == "powershell":
         return _powershell(call)
-    if call.name == "bun" and call.texts[:1] and call.texts[0] in ("add", "install", "i", "create"):
+    if (
+        call.name == "bun"
+        and call.texts[:1]
+        and call.texts[0] in ("add", "install", "i", "create", "x")
+    ):
         return shell_packages.read_npm(call)
     code, script, rest = _split(call, language)
     if call.name in ("python", "pypy", "py") and code is None and "-m" in call.texts[:4]:
@@ -106,7 +110,7 @@ def _verbs(
             args[0] if known or args[0].text == "-" or call.name not in ("deno", "bun") else None,
             args[1:],
         )
-    rest = split_options(args[1:], "cLA --config --import-map").operands
+    rest = split_options(args[1:], "cL --config --import-map").operands
     if not rest:
         return None, None, []
     return (rest[0], None, rest[1:]) if args[0].text == "eval" else (None, rest[0], rest[1:])
@@ -123,7 +127,7 @@ def _run_inline(call: Argv, code: Datum, language: str, rest: list[Datum]) -> Da
     call.shell.snippet(
         language, code, call.incoming.labels.union(*(value.labels for value in rest))
     )
-    return _printed_by(code, call.incoming)
+    return _find_printed(code, call.incoming)
 
 
 def tell_code(call: Argv, subject: str, code: Datum) -> None:
@@ -139,7 +143,7 @@ def is_foreign(code: Datum) -> bool:
     return "input" in code.labels and bool(_ONLY_VARIABLE.match(code.text))
 
 
-def _printed_by(code: Datum, incoming: Datum) -> Datum:
+def _find_printed(code: Datum, incoming: Datum) -> Datum:
     """Return what a one-line program prints, as far as its words tell."""
     labels = set(incoming.labels)
     source = incoming.source
@@ -167,7 +171,7 @@ def _run_input(call: Argv, language: str) -> Datum:
         if language == "shell":
             return call.shell.run(data)
         call.shell.snippet(language, data, data.labels)
-        return _printed_by(data, EMPTY)
+        return _find_printed(data, EMPTY)
     return unknown(SHELL_OUTPUT) if language == "shell" else unknown()
 
 
@@ -255,7 +259,7 @@ def _powershell(call: Argv) -> Datum:
         rest = call.args[at + 1 :]
         kind = next((kind for kind, told in _POWERSHELL_FLAGS if told.match(flag)), "")
         if kind == "encoded" and call.name != "cmd":
-            return _encoded(call, rest[0])
+            return _decode_command(call, rest[0])
         if kind == "code":
             return _run_inline(call, join(rest, " "), "powershell", [])
         if kind == "file" and call.name != "cmd":
@@ -268,7 +272,7 @@ def _powershell(call: Argv) -> Datum:
     return _run_inline(call, join(operands, " "), "powershell", [])
 
 
-def _encoded(call: Argv, blob: Datum) -> Datum:
+def _decode_command(call: Argv, blob: Datum) -> Datum:
     call.tell(Act.DECODE, "base64")
     call.tell(Act.EXEC, call.name, "", frozenset(("decoded",)))
     try:
@@ -278,7 +282,7 @@ def _encoded(call: Argv, blob: Datum) -> Datum:
     start = blob.pieces[0][0] if blob.pieces else call.shell.start
     code = replace(blob, text=text, pieces=((start, len(text), False),), steps=("base64",))
     call.shell.snippet("powershell", code, frozenset(("decoded",)))
-    return _printed_by(code, EMPTY)
+    return _find_printed(code, EMPTY)
 
 
 def _awk(call: Argv) -> Datum:
@@ -306,13 +310,6 @@ def _mount(call: Argv) -> None:
                 call.shell.unpacked["/Volumes"] = content
 
 
-# The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
-    "awk": _awk,
-    "interpreter": _interpreter,
-    "source": _source,
-    "eval": _eval,
-    "trap": _trap,
-    "open": _open,
-    "mount": _mount,
-}
+HANDLERS = name_handlers(
+    _awk, _interpreter, _source, _eval, _trap, _open, _mount,
+)  # fmt: skip

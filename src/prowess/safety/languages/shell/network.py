@@ -1,7 +1,6 @@
 """Commands that fetch from the network, send to it, or work on another machine."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -14,6 +13,8 @@ from prowess.safety.languages.shell.state import (
     Argv,
     Datum,
     Options,
+    load_matcher,
+    name_handlers,
     split_options,
     tell_secrets,
     unknown,
@@ -181,10 +182,7 @@ def _fetcher(call: Argv) -> Datum:
 
 
 def _httpie(call: Argv) -> Datum:
-    given = split_options(
-        call.args,
-        "apoAs --auth --output --session --auth-type --timeout",
-    )
+    given = split_options(call.args, "apoAs --auth --output --session --auth-type --timeout")
     if given.first("--verify") and given.values("--verify")[0].text in ("no", "false"):
         call.tell(Act.DISABLE, "tls", "http")
     operands = [
@@ -257,10 +255,7 @@ def _dns(call: Argv) -> Datum:
 
 
 def _mail(call: Argv) -> None:
-    given = split_options(
-        call.args,
-        "sacbrt --to --from --server --attach --body --header",
-    )
+    given = split_options(call.args, "sacbrt --to --from --server --attach --body --header")
     labels = call.incoming.labels.union(*(value.labels for value in call.args))
     for path in given.values("-a -A --attach"):
         labels |= label_file(call, replace(path, text=path.text.lstrip("@")))
@@ -351,18 +346,28 @@ def _sshpass(call: Argv) -> Datum:
     return call.shell.invoke(call.args[2:], call.stdin)
 
 
-# The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
-    "curl": _curl,
-    "wget": _wget,
-    "httpie": _httpie,
-    "fetcher": _fetcher,
-    "netcat": _netcat,
-    "dns": _dns,
-    "mail": _mail,
-    "socat": _socat,
-    "copy": _copy_over,
-    "ftp": _ftp,
-    "ssh": _ssh,
-    "sshpass": _sshpass,
-}
+HANDLERS = name_handlers(
+    _curl, _wget, _httpie, _fetcher, _netcat, _dns, _mail, _socat, _copy_over, _ftp, _ssh,
+    _sshpass,
+)  # fmt: skip
+
+
+_ONLY_HERE = re.compile(r"\b(?:localhost|127\.0\.0\.1)\b|\[?::1\]?")
+# A port, an address or a pattern is no folder.
+_NO_FOLDER = re.compile(r"[\d.]*\d|.*:(?!//).*|.*[*\"'].*|\w+ing|http|https|tcp|tls")
+
+
+def tell_serving(call: Argv, name: str) -> None:
+    """Note a folder or a port of this machine that others can reach from then on."""
+    line = " ".join([name, *(value.text for value in call.args[1:24])])
+    tunnel = load_matcher("tunnelling").match(line)
+    found = tunnel or load_matcher("serving").match(line)
+    if found is None:
+        return
+    rest = line[found.end() :]
+    if not tunnel and _ONLY_HERE.search(rest):
+        return
+    words = (word.rpartition("=")[2] for word in rest.split())
+    given = [word.removeprefix("file://") for word in words if not word.startswith("-")]
+    folder = next((word for word in given if word and not _NO_FOLDER.fullmatch(word)), ".")
+    call.tell(Act.SERVE, call.shell.place(folder), "tunnel" if tunnel else "web")

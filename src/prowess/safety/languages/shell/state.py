@@ -246,7 +246,7 @@ class Shell:
         known = self.stored(path)
         if known is not None:
             return known if known.source else replace(known, source=path)
-        origin = self._unpacked_at(self.place(path), path)
+        origin = self._find_unpacked(self.place(path), path)
         if origin:
             return unknown(*origin.labels, source=origin.source)
         if path in ("/dev/stdin", "-") or path.startswith(("/dev/null", "/proc/self/fd")):
@@ -255,7 +255,7 @@ class Shell:
             "memory" if is_agent_path(path) else f"file:{normal_path(path)}", source=path
         )
 
-    def _unpacked_at(self, place: str, path: str) -> Datum | None:
+    def _find_unpacked(self, place: str, path: str) -> Datum | None:
         head = place if self.unpacked else ""
         while head and head not in ("/", "."):
             if head in self.unpacked:
@@ -372,7 +372,7 @@ def load_matcher(key: str, flags: int = 0) -> re.Pattern[str]:
 
 
 @cache
-def _valued(written: str) -> tuple[str, frozenset[str]]:
+def _find_valued(written: str) -> tuple[str, frozenset[str]]:
     words = written.split()
     letters = "".join(word for word in words if not word.startswith("-"))
     return letters, frozenset(word for word in words if word.startswith("-"))
@@ -380,7 +380,7 @@ def _valued(written: str) -> tuple[str, frozenset[str]]:
 
 def split_options(args: list[Datum], valued: str = "", *, program: str = "") -> Options:
     """Split arguments by the options that take a value: `ab --long`, or those of a program."""
-    short, long = _valued(load_table(PROGRAMS, "options", program) if program else valued)
+    short, long = _find_valued(load_table(PROGRAMS, "options", program) if program else valued)
     found = Options({}, [])
     at = 0
     while at < len(args):
@@ -544,3 +544,11 @@ def copy_file(shell: Shell, source: Datum, target: Datum) -> None:
     tell_place(shell, name, replace(moved, known=False))
     if moved.text and moved.pieces and persist_kind(name):
         shell.snippet("shell", moved, NOTHING)
+
+
+Handler = Callable[[Argv], Datum | None]
+
+
+def name_handlers(*functions: Handler) -> dict[str, Handler]:
+    """Return functions that read commands by the names that `programs.toml` gives them."""
+    return {function.__name__.lstrip("_"): function for function in functions}

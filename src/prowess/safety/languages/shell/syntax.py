@@ -57,17 +57,14 @@ class _Reader(WordReader):
             self.skip_blanks()
             character = self.peek()
             if character == "#":
-                self._skip_comment()
+                comment = _COMMENT.match(self.text, self.at, self.limit)
+                if comment:
+                    self.comments.append(comment.span())
+                    self.at = comment.end()
             elif character == "\n":
                 self._line_end()
             else:
                 return
-
-    def _skip_comment(self) -> None:
-        comment = _COMMENT.match(self.text, self.at, self.limit)
-        if comment:
-            self.comments.append(comment.span())
-            self.at = comment.end()
 
     def _line_end(self) -> None:
         self.at += 1
@@ -140,7 +137,9 @@ class _Reader(WordReader):
             group = self._read_group()
             self.depth -= 1
             if group:
-                self._read_redirects(group.redirects)
+                self.skip_blanks()
+                while self._read_redirect(group.redirects):
+                    self.skip_blanks()
                 group.end = self.at
                 return group
         else:
@@ -272,11 +271,6 @@ class _Reader(WordReader):
             self.at = reserved.end()
             return reserved[0]
         return ""
-
-    def _read_redirects(self, redirects: list[Redirect]) -> None:
-        self.skip_blanks()
-        while self._read_redirect(redirects):
-            self.skip_blanks()
 
     def _read_redirect(self, redirects: list[Redirect]) -> bool:
         found = _REDIRECT.match(self.text, self.at, self.limit)

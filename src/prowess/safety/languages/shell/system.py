@@ -1,7 +1,6 @@
 """Commands that change the machine: files, disks, protections, services, schedules, secrets."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -19,6 +18,7 @@ from prowess.safety.languages.shell.state import (
     join,
     load_matcher,
     load_names,
+    name_handlers,
     split_options,
     tell_erased,
     tell_place,
@@ -69,11 +69,7 @@ def _link(call: Argv) -> None:
 
 def _remove(call: Argv) -> None:
     given = split_options(call.args)
-    recursive = given.has("-r -R --recursive -d") or call.name in (
-        "rimraf",
-        "trash",
-        "srm",
-    )
+    recursive = given.has("-r -R --recursive -d") or call.name in ("rimraf", "trash", "srm")
     for path in given.operands:
         call.tell(Act.DELETE, path.text, "recursive" if recursive else "", path.labels)
         tell_erased(call.shell, path.text, EMPTY)
@@ -270,7 +266,7 @@ def _guards() -> re.Pattern[str]:
 
 
 @cache
-def _disabled_by() -> dict[str, tuple[re.Pattern[str], str]]:
+def _read_disabling() -> dict[str, tuple[re.Pattern[str], str]]:
     """Return what each command must say to switch a protection off, and which."""
     rows = load_table(PROGRAMS, "disabling")
     return {
@@ -301,7 +297,7 @@ def tell_agent_flags(call: Argv) -> None:
 
 
 def _disabling(call: Argv) -> Datum:
-    switched, what = _disabled_by()[call.name]
+    switched, what = _read_disabling()[call.name]
     text = " ".join(call.texts)
     if call.name == "xattr" and "-c" not in text and "quarantine" not in text:
         return EMPTY
@@ -466,6 +462,8 @@ def _container(call: Argv) -> Datum:
         if texts[at] == "--entrypoint":
             entry = call.args[at + 1 : at + 2]
         at += 2 if texts[at] in load_names("docker_valued") else 1
+    if "run" in texts[:2] and at < len(texts):
+        call.tell(Act.INSTALL, call.name, texts[at])
     inner = [*entry, *call.args[at + 1 :]]
     return call.shell.invoke(inner, call.stdin) if inner else EMPTY
 
@@ -509,34 +507,8 @@ def _logs(call: Argv) -> Datum:
     return unknown("host") if call.name == "journalctl" else EMPTY
 
 
-# The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
-    "copy": _copy,
-    "link": _link,
-    "remove": _remove,
-    "shred": _shred,
-    "truncate": _truncate,
-    "dd": _dd,
-    "disk": _disk,
-    "find": _find,
-    "chmod": _chmod,
-    "chown": _chown,
-    "unpack": _unpack,
-    "cd": _cd,
-    "patch": _patch,
-    "disabling": _disabling,
-    "miner": _miner,
-    "crontab": _crontab,
-    "at": _at,
-    "launchctl": _launchctl,
-    "schedule": _schedule,
-    "registry": _registry,
-    "service": _service,
-    "capability": _capability,
-    "membership": _membership,
-    "namespace": _namespace,
-    "container": _container,
-    "keychain": _keychain,
-    "backups": _backups,
-    "logs": _logs,
-}
+HANDLERS = name_handlers(
+    _copy, _link, _remove, _shred, _truncate, _dd, _disk, _find, _chmod, _chown, _unpack, _cd,
+    _patch, _disabling, _miner, _crontab, _at, _launchctl, _schedule, _registry, _service,
+    _capability, _membership, _namespace, _container, _keychain, _backups, _logs,
+)  # fmt: skip

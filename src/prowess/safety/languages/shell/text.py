@@ -2,11 +2,10 @@
 
 import re
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from prowess.safety.facts import Act
+from prowess.safety.facts import Act, narrow_to_entry
 from prowess.safety.languages.decoding import decode_base, decode_hex, translate
 from prowess.safety.languages.shell.state import (
     EMPTY,
@@ -16,6 +15,7 @@ from prowess.safety.languages.shell.state import (
     Options,
     join,
     load_names,
+    name_handlers,
     set_environment,
     split_options,
     tell_place,
@@ -125,7 +125,9 @@ def _searcher(call: Argv) -> Datum:
     files = given.operands if given.has("-e -f --regexp") else given.operands[1:]
     if given.has("-q --quiet -c --count -l --files-with-matches -L"):
         return unknown()
-    return _passing(call, files)
+    found = _passing(call, files)
+    pattern = given.first("-e --regexp") or (given.operands[0] if given.operands else EMPTY)
+    return _narrow(found, _ONE_VARIABLE.findall(pattern.text))
 
 
 def read_program(call: Argv) -> Datum:
@@ -140,7 +142,22 @@ def read_program(call: Argv) -> Datum:
         return EMPTY
     if given.has("-n --null-input") and call.name == "jq":
         return Datum("", extra, known=False)
-    return _passing(call, files).with_labels(*extra)
+    found = _passing(call, files).with_labels(*extra)
+    program = given.operands[0].text if given.operands else ""
+    path = _ONE_ENTRY.match(program) if call.name in ("jq", "gojq") else None
+    return _narrow(found, path[1].split(".")[1:] if path else [])
+
+
+# `.skills.entries.tool.apiKey // empty`, and `^TOOL_KEY=`: one entry among all.
+_ONE_ENTRY = re.compile(r"((?:\.[A-Za-z][\w-]*)+)\s*(?://.*)?$")
+_ONE_VARIABLE = re.compile(r"^\^?(?:\(?export )?([A-Z][A-Z0-9_]{3,})=?$")
+
+
+def _narrow(data: Datum, entries: list[str]) -> Datum:
+    labels = data.labels
+    for entry in entries:
+        labels = narrow_to_entry(labels, entry)
+    return replace(data, labels=labels)
 
 
 def _jq_arguments(args: list[Datum]) -> tuple[list[Datum], frozenset[str]]:
@@ -293,12 +310,7 @@ def _list(call: Argv) -> Datum:
     return unknown(*labels)
 
 
-def table(handler: Callable[[Argv], Datum], *rows: str) -> dict[str, Callable[[Argv], Datum]]:
-    """Return `handler` for each name in `rows`."""
-    return dict.fromkeys(" ".join(rows).split(), handler)
-
-
-def _decoded(call: Argv, data: Datum, encoding: str, text: str | None) -> Datum:
+def _decode(call: Argv, data: Datum, encoding: str, text: str | None) -> Datum:
     call.tell(Act.DECODE, encoding, "", data.labels)
     if text is None or not data.known:
         return unknown("decoded", *data.labels, source=data.source)
@@ -314,16 +326,16 @@ def _base64(call: Argv) -> Datum:
     data = read_operands(call, given.values("-i --input") or given.operands)
     if not given.has("-d -D --decode"):
         return unknown(*data.labels, source=data.source)
-    return _decoded(
-        call, data, call.name, decode_base(data.text, call.name) if data.known else None
-    )
+    return _decode(call, data, call.name, decode_base(data.text, call.name) if data.known else None)
 
 
 def _openssl(call: Argv) -> Datum:
     verb = call.texts[0] if call.args else ""
     if verb == "s_client":
         from_host = next((b.text for a, b in pairwise(call.args) if a.text == "-connect"), "")
-        _tell_connection(call, from_host)
+        call.tell(Act.FETCH, from_host)
+        if call.incoming.labels:
+            call.tell(Act.SEND, from_host, "tcp", call.incoming.labels)
         return unknown("remote", source=from_host)
     texts = call.texts
     data = call.incoming
@@ -335,7 +347,7 @@ def _openssl(call: Argv) -> Datum:
         return _to_file(call, unknown(*data.labels, source=data.source), "-out")
     plain = verb == "base64" or (("-base64" in texts or "-a" in texts) and len(texts) <= _PLAIN_ENC)
     text = decode_base(data.text, "base64") if plain and data.known else None
-    return _to_file(call, _decoded(call, data, "base64" if plain else "cipher", text), "-out")
+    return _to_file(call, _decode(call, data, "base64" if plain else "cipher", text), "-out")
 
 
 def _to_file(call: Argv, output: Datum, *flags: str) -> Datum:
@@ -350,25 +362,19 @@ def _to_file(call: Argv, output: Datum, *flags: str) -> Datum:
 _PLAIN_ENC = 5
 
 
-def _tell_connection(call: Argv, host: str) -> None:
-    call.tell(Act.FETCH, host)
-    if call.incoming.labels:
-        call.tell(Act.SEND, host, "tcp", call.incoming.labels)
-
-
 def _xxd(call: Argv) -> Datum:
     given = split_options(call.args, "lscgo")
     data = read_operands(call, given.operands)
     if not any(text.startswith(("-r", "-pr", "-ps -r")) for text in call.texts):
         return unknown(*data.labels, source=data.source)
-    return _decoded(call, data, "hex", decode_hex(data.text) if data.known else None)
+    return _decode(call, data, "hex", decode_hex(data.text) if data.known else None)
 
 
 def _rev(call: Argv) -> Datum:
     data = read_operands(call, split_options(call.args).operands)
     if not data.known or not data.text:
         return unknown(*data.labels, source=data.source)
-    return _decoded(call, data, "reversed", "\n".join(line[::-1] for line in data.text.split("\n")))
+    return _decode(call, data, "reversed", "\n".join(line[::-1] for line in data.text.split("\n")))
 
 
 def _tr(call: Argv) -> Datum:
@@ -380,7 +386,7 @@ def _tr(call: Argv) -> Datum:
     if given.has("-d"):
         return rewrite(data, translate(data.text, sets[0], None))
     text = translate(data.text, sets[0], sets[1]) if len(sets) > 1 else data.text
-    return _decoded(call, data, "characters", text) if text != data.text else data
+    return _decode(call, data, "characters", text) if text != data.text else data
 
 
 def _unpacker(call: Argv) -> Datum:
@@ -412,33 +418,8 @@ _ENDINGS = {
 }
 
 
-# The functions by the names that `programs.toml` gives them.
-HANDLERS: dict[str, Callable[[Argv], Datum | None]] = {
-    "nothing": _nothing,
-    "quiet": _quiet,
-    "filter": _filter,
-    "searcher": _searcher,
-    "program": read_program,
-    "host": _host,
-    "path_part": _path_part,
-    "clipboard": _clipboard,
-    "read": _read,
-    "declare": _declare,
-    "echo": _echo,
-    "tee": _tee,
-    "history": _history,
-    "list": _list,
-    "printf": _printf,
-    "cat": _cat,
-    "printenv": _printenv,
-    "set_text": _set_text,
-    "unset": _unset,
-    "mktemp": _mktemp,
-    "alias": _alias,
-    "base64": _base64,
-    "unpacker": _unpacker,
-    "openssl": _openssl,
-    "xxd": _xxd,
-    "rev": _rev,
-    "tr": _tr,
-}
+HANDLERS = name_handlers(
+    _nothing, _quiet, _filter, _searcher, read_program, _host, _path_part, _clipboard, _read,
+    _declare, _echo, _tee, _history, _list, _printf, _cat, _printenv, _set_text, _unset,
+    _mktemp, _alias, _base64, _unpacker, _openssl, _xxd, _rev, _tr,
+)  # fmt: skip

@@ -157,10 +157,10 @@ _SURROGATES = range(0xD800, 0xE000)
 
 def unescape(text: str) -> str:
     r"""Return `text` with `\x63`, `\143`, `\n` and the like read as `printf` and `$'…'` do."""
-    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     hexadecimal = match[1] or match[2] or match[3]
     if hexadecimal or match[4]:
         number = int(hexadecimal, 16) if hexadecimal else int(match[4], 8)
@@ -330,11 +330,11 @@ class WordReader(ABC):
             parts.append(Variable("((", start, end, quoted))
             self.at = end
             return
-        body = self._nested(start + 2, ")", parts)
+        body = self._read_nested(start + 2, ")", parts)
         if body is not None:
             parts.append(Substitution(body, start, self.at, quoted))
 
-    def _nested(self, inside: int, closer: str, parts: list[Part]) -> list[Pipeline] | None:
+    def _read_nested(self, inside: int, closer: str, parts: list[Part]) -> list[Pipeline] | None:
         start = self.at
         if self.depth >= MAX_DEPTH:
             self.deep = True
@@ -427,7 +427,7 @@ class WordReader(ABC):
         if not first or self.text[self.at + 1 : min(self.at + 2, self.limit)] != "(":
             return False
         start = self.at
-        body = self._nested(start + 2, ")", parts)
+        body = self._read_nested(start + 2, ")", parts)
         if body is not None:
             parts.append(Substitution(body, start, self.at, direction=direction))
         return True

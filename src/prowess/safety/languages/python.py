@@ -1,14 +1,19 @@
-"""Python text to a tree: whole files, fragments with prompts, notebook lines or broken lines."""
+"""What a Python text does: a script, a fenced block or an inline text, as facts."""
 
 import ast
 import re
 import warnings
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from prowess.reading.views import View
-from prowess.safety.languages.code.state import CodeSource
+from prowess.safety.facts import Reading, Snippet
+from prowess.safety.languages.code.functions import PYTHON
+from prowess.safety.languages.code.state import CodeSource, Walker, literal_view
+from prowess.safety.languages.code.statements import run_function, walk
+from prowess.safety.languages.code.values import Frame
 
 MAX_SOURCE = 1 << 18
 _MAX_REPAIRS = 6
@@ -18,7 +23,7 @@ _REPAIR_BUDGET = 1 << 20
 _PARSE_COST = 200
 _MAX_BAD_PARTS = 200
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_ANY_LINE_END = re.compile(r"\r\n|\r|\n")
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |$)")
 _NOTEBOOK = re.compile(r"[ \t]*(?:!!?|%(?=(?:pip|conda|uv|mamba|sx|system)\b)|%{1,2}\w+|\?)")
 _CELL = re.compile(r"[ \t]*%%(?:bash|sh|script|cmd|!)(?:[ \t]|$)")
@@ -103,7 +108,7 @@ def read_source(view: View) -> PythonSource:
         notes.append("nested too deeply")
     if not isinstance(tree, ast.Module):
         commands = _tidy(lines, starts)
-        tree, bad = _repaired(lines)
+        tree, bad = _repair(lines)
         if bad:
             shown = ", ".join(str(line) for line in bad[:4])
             notes.append(f"syntax error on line {shown}")
@@ -112,7 +117,7 @@ def read_source(view: View) -> PythonSource:
 
 def _split(text: str) -> tuple[list[str], list[int]]:
     lines, starts, at = [], [], 0
-    for end in _LINE_END.finditer(text):
+    for end in _ANY_LINE_END.finditer(text):
         lines.append(text[at : end.start()])
         starts.append(at)
         at = end.end()
@@ -243,7 +248,7 @@ def _is_open(text: str) -> bool:
     return sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
 
 
-def _repaired(lines: list[str]) -> tuple[ast.Module, list[int]]:
+def _repair(lines: list[str]) -> tuple[ast.Module, list[int]]:
     """Return the tree of what parses, and the lines that do not."""
     tree = _parse(lines)
     if isinstance(tree, ast.Module):
@@ -251,3 +256,118 @@ def _repaired(lines: list[str]) -> tuple[ast.Module, list[int]]:
     repair = _Repair(lines)
     repair.run()
     return ast.Module(body=repair.body, type_ignores=[]), sorted(set(repair.bad))
+
+
+_MIN_LENGTH = 40
+_MAX_TEXTS = 2000
+_LINE_END = re.compile(r"[\r\n]")
+
+
+def prose(source: CodeSource) -> tuple[View, ...]:
+    """Return what a text says to a reader, in the order in which it stands."""
+    found: list[tuple[int, View]] = []
+    spans: list[tuple[int, int]] = []
+    for node in _strings(source.tree):
+        span = source.span(node)
+        spans.append(span)
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and _is_prose(text):
+            found.append((span[0], literal_view(source.view, text, *span)))
+    found.extend(_comments(source.view, sorted(spans)))
+    found.sort(key=lambda item: item[0])
+    return tuple(view for _, view in found[:_MAX_TEXTS])
+
+
+def _strings(tree: ast.Module) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """Yield the nodes that are strings; three times as fast as `ast.walk`."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str | bytes):
+                yield node
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node
+        for value in vars(node).values():
+            if isinstance(value, list):
+                stack.extend(item for item in value if isinstance(item, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.Name):
+                stack.append(value)
+
+
+def _is_prose(text: str) -> bool:
+    return len(text) >= _MIN_LENGTH and " " in text
+
+
+def _comments(view: View, spans: list[tuple[int, int]]) -> list[tuple[int, View]]:
+    """Return comments; those on lines below each other are one."""
+    starts, ends = _merge(spans)
+    found: list[tuple[int, View]] = []
+    run: list[tuple[int, int]] = []
+    at = view.text.find("#")
+    while at >= 0:
+        before = bisect_right(starts, at) - 1
+        if before >= 0 and at < ends[before]:
+            at = view.text.find("#", ends[before])
+            continue
+        end = _LINE_END.search(view.text, at)
+        stop = end.start() if end else len(view.text)
+        if run and view.text[run[-1][1] : at].strip():
+            found.append(_join(view, run))
+            run = []
+        run.append((at, stop))
+        at = view.text.find("#", stop)
+    return [*found, _join(view, run)] if run else found
+
+
+def _merge(spans: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return where strings begin and end; parts of a template lie inside it."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in spans:
+        if ends and start < ends[-1]:
+            ends[-1] = max(ends[-1], end)
+        else:
+            starts.append(start)
+            ends.append(end)
+    return starts, ends
+
+
+def _join(view: View, run: list[tuple[int, int]]) -> tuple[int, View]:
+    if len(run) == 1:
+        start, end = run[0]
+        return start, view.cut(start, end)
+    letters: list[str] = []
+    indices: list[int] = []
+    for start, end in run:
+        body = view.text[start:end].lstrip("#!:")
+        at = end - len(body)
+        letters.append(body + "\n")
+        indices.extend(range(at, end + 1))
+    return run[0][0], view.derive("".join(letters), indices)
+
+
+def read_python(view: View, flow: frozenset[str] = frozenset()) -> Reading:
+    """Return what the Python code in `view` does; `flow` labels what reaches its input."""
+    source = read_source(view)
+    module = Frame()
+    state = Walker(source, PYTHON, flow, run=run_function, scope=module, module=module)
+    walk(state, source.tree.body)
+    shell = tuple(Snippet("shell", view.cut(start, end)) for start, end in source.commands)
+    notes = [source.unread] if source.unread else []
+    return Reading(
+        facts=tuple(sorted(state.facts.values(), key=lambda fact: fact.spot.start)),
+        snippets=(*shell, *state.snippets.values()),
+        texts=_texts(state, source),
+        imports=tuple(state.imports),
+        unread="; ".join([*notes, *list(state.unread)[:3]]),
+    )
+
+
+def _texts(state: Walker, source: CodeSource) -> tuple[View, ...]:
+    try:
+        return prose(source)
+    except RecursionError:
+        state.unread["nested too deeply"] = None
+        return ()

@@ -1,1 +1,0 @@
-"""What Python code does."""
