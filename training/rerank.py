@@ -89,7 +89,7 @@ class Trainer:
         self.config, self.device, self.data = config, device, data
         # The encoder's trainer has what is needed: base vectors, cleaned rows, varied utterances.
         self.source = EncoderTrainer(
-            base, data, EncoderConfig(seed=config.seed, utterance_tokens=64), device
+            base, data, EncoderConfig(seed=config.seed, utterance_tokens=64)
         )
         self.judge = Judge(encoder.from_weights(encoder.unpack(base / "base.npz"))).to(device)
         self.tokenizer = pairs.tokenizer(base / "tokenizer.json", config.tokens)

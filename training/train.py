@@ -12,11 +12,13 @@ import json
 import math
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
@@ -46,26 +48,16 @@ class Config:
     limit: int | None = None
 
 
-class Trainer:
-    """Holds the data of one run and takes it through its epochs."""
+class Embedder:
+    """An encoder with its tokenizers: the short one for what is asked, the long one for skills."""
 
-    def __init__(self, base: Path, data: pairs.Pairs, config: Config, device: str) -> None:
-        self.config, self.device, self.data = config, device, data
-        self.chance = random.Random(config.seed)
-        torch.manual_seed(config.seed)
-        self.model = encoder.from_weights(encoder.unpack(base / "base.npz")).to(device)
-        tokenizer = base / "tokenizer.json"
-        self.short = pairs.tokenizer(tokenizer, config.utterance_tokens)
-        self.long = pairs.tokenizer(tokenizer, config.doc_tokens)
-        self.base_docs = self.embed(data.docs, self.long)
-        self.base_utterances = self.embed(data.utterances, self.short)
-        self.rows = self._useful_rows()
-        self.hard = self._hard_negatives()
-        self.siblings = self._siblings()
-        self.doc_tokens = self._doc_tokens()
+    def __init__(self, model: Encoder, tokenizer: Path, lengths: tuple[int, int]) -> None:
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model = model.to(self.device)
+        self.short, self.long = (pairs.tokenizer(tokenizer, length) for length in lengths)
 
     @torch.no_grad()
-    def embed(self, texts: list[str], tokenizer: object, size: int = 2048) -> Tensor:
+    def embed(self, texts: list[str], tokenizer: Tokenizer, size: int = 2048) -> Tensor:
         """Embed texts with the model as it is, shortest together."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         out = torch.empty(len(texts), encoder.WIDTH, device=self.device)
@@ -74,9 +66,20 @@ class Trainer:
             out[part] = self.forward([texts[index] for index in part], tokenizer).float()
         return out
 
-    def forward(self, texts: list[str], tokenizer: object) -> Tensor:
+    def forward(self, texts: list[str], tokenizer: Tokenizer) -> Tensor:
         """Encode texts in the precision that the device is fast in."""
-        return self._encode(*pairs.tokens(tokenizer, texts))  # type: ignore[arg-type]
+        return self._encode(*pairs.tokens(tokenizer, texts))
+
+    def encode(self, rows: list[list[int]]) -> Tensor:
+        """Encode texts that are tokens already."""
+        return self._encode(*pairs.padded(rows)).float()
+
+    def cut(self, texts: Sequence[str], tokenizer: Tokenizer) -> list[list[int]]:
+        """Cut every text into tokens once: doing so in each step takes most of the time."""
+        tokenizer.no_padding()
+        found = [coded.ids for coded in tokenizer.encode_batch(list(texts))]
+        tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")  # noqa: S106
+        return found
 
     def _encode(self, ids: np.ndarray, mask: np.ndarray) -> Tensor:
         tensors = [torch.from_numpy(array).to(self.device) for array in (ids, mask)]
@@ -84,6 +87,23 @@ class Trainer:
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.device == "cuda"):
             encoded: Tensor = self.model(*tensors)
         return encoded
+
+
+class Trainer(Embedder):
+    """Holds the data of one run and takes it through its epochs."""
+
+    def __init__(self, base: Path, data: pairs.Pairs, config: Config) -> None:
+        torch.manual_seed(config.seed)
+        model = encoder.from_weights(encoder.unpack(base / "base.npz"))
+        lengths = (config.utterance_tokens, config.doc_tokens)
+        super().__init__(model, base / "tokenizer.json", lengths)
+        self.config, self.data, self.chance = config, data, random.Random(config.seed)
+        self.base_docs = self.embed(data.docs, self.long)
+        self.base_utterances = self.embed(data.utterances, self.short)
+        self.rows = self._useful_rows()
+        self.hard = self._hard_negatives()
+        self.siblings = self._siblings()
+        self.doc_tokens = self._doc_tokens()
 
     def _useful_rows(self) -> np.ndarray:
         """Drop what the base encoder finds unrelated, and thin out weak kinds."""
@@ -133,21 +153,11 @@ class Trainer:
         return self.doc_tokens["whole"][index]
 
     def _doc_tokens(self) -> dict[str, list[list[int]]]:
-        """Cut every text into tokens once: doing so in each step took most of the time."""
         kinds = {"whole": str, "first": pairs.shortened, "rest": pairs.nameless}
-        self.long.no_padding()
-        found = {
-            kind: [
-                coded.ids for coded in self.long.encode_batch([change(t) for t in self.data.docs])
-            ]
+        return {
+            kind: self.cut([change(text) for text in self.data.docs], self.long)
             for kind, change in kinds.items()
         }
-        self.long.enable_padding(pad_id=0, pad_token="[PAD]")  # noqa: S106
-        return found
-
-    def encode(self, rows: list[list[int]]) -> Tensor:
-        """Encode texts that are tokens already."""
-        return self._encode(*pairs.padded(rows)).float()
 
     def loss(self, rows: np.ndarray) -> Tensor:
         """Return the loss of one batch."""
@@ -223,13 +233,12 @@ def main() -> None:
     parser.add_argument("--config", type=json.loads, default={})
     options = parser.parse_args()
     config = Config(**options.config)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     print(json.dumps(asdict(config)), flush=True)
-    trainer = Trainer(options.base, pairs.load(options.pairs, limit=config.limit), config, device)
-    base = encoder.from_weights(encoder.unpack(options.base / "base.npz")).to(device)
+    trainer = Trainer(options.base, pairs.load(options.pairs, limit=config.limit), config)
+    base = encoder.from_weights(encoder.unpack(options.base / "base.npz"))
     print(f"{len(trainer.rows)} pairs of {len(trainer.data.utterances)}", flush=True)
     tuned = averaged(base, trainer.run(), options.share)
-    trainer.model = tuned.to(device)
+    trainer.model = tuned.to(trainer.device)
     options.out.mkdir(parents=True, exist_ok=True)
     encoder.pack(encoder.to_weights(tuned), options.out / "tuned.npz")
     result = {"config": asdict(config), "share": options.share}

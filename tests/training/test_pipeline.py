@@ -33,8 +33,9 @@ def base(tmp_path: Path) -> Path:
     model = encoder.Encoder(len(WORDS))
     encoder.pack(encoder.to_weights(model), tmp_path / "base.npz")
     vocabulary = {word: index for index, word in enumerate(WORDS)}
-    found = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106
-    found.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    found = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))  # noqa: S106
+    found.normalizer = tokenizers.normalizers.BertNormalizer()
+    found.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     found.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     found.save(str(tmp_path / "tokenizer.json"))
     return tmp_path
@@ -81,7 +82,7 @@ def test_a_short_run_lowers_the_loss_and_can_be_repeated(base: Path, mined: Path
     )
 
     def run() -> tuple[float, float]:
-        trainer = train.Trainer(base, pairs.load(mined), config, "cpu")
+        trainer = train.Trainer(base, pairs.load(mined), config)
         before = trainer.loss(trainer.rows).item()
         trainer.run()
         return before, trainer.loss(trainer.rows).item()
@@ -105,7 +106,7 @@ def test_a_share_of_zero_is_the_base(base: Path) -> None:
 
 def test_every_kind_of_text_is_trained_on(base: Path, mined: Path) -> None:
     config = train.Config(unrelated=-1.0, first_sentence=0.4, nameless=0.3)
-    trainer = train.Trainer(base, pairs.load(mined), config, "cpu")
+    trainer = train.Trainer(base, pairs.load(mined), config)
 
     drawn = {tuple(trainer.doc(0)) for _ in range(100)}
 

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from prowess.routing.words import measure_shape
+
 _SHORT_LIST = 5
 _LONG_LIST = 10
 # One in twenty in-scope messages may fall below the bar at which out-of-scope ones are counted.
 _KEPT_OF = 20
+_LENGTHS = {8: "up to 8 words", 32: "9 to 32 words", math.inf: "over 32 words"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,9 @@ class Outcome:
     expected: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
     is_open: bool = False
+    # Those of `expected` whose job it clearly is; by default all of them.
+    clear: frozenset[str] | None = None
+    language: str = ""
     # The best skills whatever was decided, best first: at least ten where there are that many.
     ranked: tuple[str, ...] = ()
     confidence: float = 0.0
@@ -43,6 +49,16 @@ class Outcome:
     def out_of_scope(self) -> bool:
         """True where no skill is meant."""
         return not self.expected and not self.is_open
+
+    @property
+    def meant(self) -> frozenset[str]:
+        """The skills whose job the message clearly is."""
+        return self.expected if self.clear is None else self.clear
+
+    @property
+    def reached(self) -> bool:
+        """True where a skill whose job it clearly is was loaded or offered."""
+        return not self.meant.isdisjoint((*self.chosen, *self.offered))
 
     @property
     def hit(self) -> bool:
@@ -83,8 +99,14 @@ class Summary:
     precision: float | None
     precision_first: float | None
     precision_all: float | None
+    # The same of the first, where only a skill counts whose job it clearly is.
+    precision_strict: float | None
     # In-scope cases in which a meant skill was loaded.
     recall: float | None
+    # Cases that are clearly some skill's job in which one such was loaded or offered.
+    reached: float | None
+    # Out-of-scope cases in which anything was loaded or offered.
+    noise: float | None
     # Out-of-scope cases in which nothing was loaded, and open ones that kept their skill away.
     abstained: float | None
     # Cases that name forbidden skills, of whatever kind, in which none of those was loaded.
@@ -105,11 +127,6 @@ class SkillRow:
     taken_by: tuple[tuple[str, int], ...] = ()
     # Cases that mean no skill, or forbid this one, in which it was loaded.
     intruded: int = 0
-
-    @property
-    def unanswered(self) -> int:
-        """Cases in which no skill was ranked at all."""
-        return self.cases - self.hit - sum(count for _, count in self.taken_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,13 +163,16 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
         mrr10=_mean(map(_reciprocal_rank, inside)),
         ndcg10=_mean(map(_gain, inside)),
         auroc=_auroc(told, untold),
-        rejected95=_rejected(told, untold),
+        rejected95=_count_rejected(told, untold),
         precision=_mean(not outcome.expected.isdisjoint(outcome.chosen) for outcome in loading),
         precision_first=_mean(outcome.chosen[0] in outcome.expected for outcome in loading),
         precision_all=_mean(
             skill in outcome.expected for outcome in loading for skill in outcome.chosen
         ),
+        precision_strict=_mean(outcome.chosen[0] in outcome.meant for outcome in loading),
         recall=_mean(not outcome.expected.isdisjoint(outcome.chosen) for outcome in inside),
+        reached=_mean(outcome.reached for outcome in inside if outcome.meant),
+        noise=_mean(bool(outcome.chosen or outcome.offered) for outcome in outside),
         abstained=_mean(outcome.restrained for outcome in (*outside, *undecided)),
         kept_out=_mean(
             outcome.forbidden.isdisjoint(outcome.chosen)
@@ -162,6 +182,19 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
         passed=_mean(outcome.passed for outcome in outcomes),
         ms_median=median(outcome.took_ms for outcome in outcomes) if outcomes else None,
     )
+
+
+def split_by_kind(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the cases by language, where their file names it, and by how many words they have."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda one: one.language):
+        if outcome.language:
+            found.setdefault(f"in {outcome.language}", []).append(outcome)
+    for outcome in sorted(outcomes, key=lambda one: measure_shape(one.prompt).words):
+        words = measure_shape(outcome.prompt).words
+        name = next(name for most, name in _LENGTHS.items() if words <= most)
+        found.setdefault(name, []).append(outcome)
+    return found
 
 
 def confusion(outcomes: Iterable[Outcome]) -> tuple[SkillRow, ...]:
@@ -266,7 +299,7 @@ def _auroc(told: Sequence[float], untold: Sequence[float]) -> float | None:
     return won / (len(told) * len(untold))
 
 
-def _rejected(told: Sequence[float], untold: Sequence[float]) -> float | None:
+def _count_rejected(told: Sequence[float], untold: Sequence[float]) -> float | None:
     if not told or not untold:
         return None
     bar = told[len(told) // _KEPT_OF]

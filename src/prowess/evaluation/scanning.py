@@ -13,8 +13,7 @@ from statistics import median
 
 from prowess.reading.views import View
 from prowess.safety.model import Level, ScanReport, ScanVerdict
-from prowess.safety.rules.levels import find_literal_hits
-from prowess.safety.rules.table import read_rules
+from prowess.safety.rules.table import find_literal_hits, read_rules
 
 # Two-sided 95 %.
 _Z = 1.959963984540054

@@ -2,15 +2,19 @@
 
 Authors write trigger files in many shapes, so keys are compared without case and separators and
 each shape is a table entry, not a reader. That a skill should *not* be loaded says nothing about
-which other one should: such a case is open, and must not be read as "no skill at all".
+which other one should: such a case is open, and must not be read as "no skill at all". A benchmark
+is a catalogue of skills with messages; its cases expect skills by `id`, as names may repeat there.
 """
 
+import hashlib
+import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, TypeAlias
 
 from prowess.errors import SuiteError
+from prowess.skills.model import Skill, Source, Tier
 
 _MOST_CASES = 20_000
 _LONGEST_PROMPT = 100_000
@@ -65,6 +69,12 @@ class Case:
     expect: frozenset[str] = frozenset()
     not_expected: frozenset[str] = frozenset()
     is_open: bool = False
+    # Those of `expect` whose job it clearly is, where the file says so; by default all of them.
+    clear: frozenset[str] | None = None
+    # What the agent had said before the message.
+    reply: str = ""
+    # The message's language, where the file names it.
+    language: str = ""
     # Where it stands in its file: `cases[3]`, or the id of a query.
     where: str = ""
 
@@ -167,7 +177,7 @@ class _Reader:
 
     def group(self, found: Mapping[object, object], context: _Context) -> None:
         """Read a mapping that holds lists of cases, at known keys or by the names of skills."""
-        for key, value in _keyed(found):
+        for key, value in _find_keyed(found):
             plain, inner = _plain(key), context.part(key)
             if plain in _POSITIVE:
                 self.items(value, inner._replace(means_own=True))
@@ -178,7 +188,7 @@ class _Reader:
             elif plain == "skills":
                 self._by_skill(value, inner)
             elif isinstance(value, Mapping) and _is_group(_fields(value)):
-                self.items(value, inner._replace(own=context.own or _cleaned(key)))
+                self.items(value, inner._replace(own=context.own or _clean(key)))
 
     def items(self, value: object, context: _Context) -> None:
         """Read a list of cases or, where authors nest, the groups inside."""
@@ -195,8 +205,8 @@ class _Reader:
     def _by_skill(self, value: object, context: _Context) -> None:
         """Read `skills: {NAME: prompts}` or `skills: [{name: NAME, ...}]`; a text is a folder."""
         if isinstance(value, Mapping):
-            for name, found in _keyed(value):
-                self.items(found, context.part(name)._replace(own=_cleaned(name)))
+            for name, found in _find_keyed(value):
+                self.items(found, context.part(name)._replace(own=_clean(name)))
         elif isinstance(value, list):
             # A list of mere names says what was tested, not what to ask.
             groups = (part for part in enumerate(value) if isinstance(part[1], Mapping))
@@ -226,8 +236,8 @@ class _Reader:
 
 def _case(fields: _Fields, context: _Context) -> Case:
     own = _owner(fields, _OWNERS) or context.own
-    prompt, away = _prompt(fields), _kept_away(fields)
-    said = _said(fields, own)
+    prompt, away = _prompt(fields), _read_kept_away(fields)
+    said = _read_expected(fields, own)
     if isinstance(said, frozenset):
         away |= frozenset((own,)) if own and context.means_own is False else frozenset()
         if said & away:
@@ -254,7 +264,7 @@ def _prompt(fields: _Fields) -> str:
     return prompt_text(found.value)
 
 
-def _said(fields: _Fields, own: str | None) -> frozenset[str] | bool | None:
+def _read_expected(fields: _Fields, own: str | None) -> frozenset[str] | bool | None:
     """Return the skills that are expected, or whether the own one is, or None where neither is."""
     if "expect" in fields:
         value = fields["expect"].value
@@ -271,7 +281,7 @@ def _said(fields: _Fields, own: str | None) -> frozenset[str] | bool | None:
     return None
 
 
-def _kept_away(fields: _Fields) -> frozenset[str]:
+def _read_kept_away(fields: _Fields) -> frozenset[str]:
     found = (fields[plain] for plain in ("not", *_SHOULD_NOT) if plain in fields)
     return frozenset(
         name for field in found if _flag(field.value) is None for name in _names(field)
@@ -281,7 +291,7 @@ def _kept_away(fields: _Fields) -> frozenset[str]:
 def _names(field: _Field) -> frozenset[str]:
     given = field.value
     items = given if isinstance(given, list) else [] if given is None else [given]
-    names = [_cleaned(item) for item in items if isinstance(item, str) and item.strip()]
+    names = [_clean(item) for item in items if isinstance(item, str) and item.strip()]
     if len(names) < len(items):
         raise _WrongCaseError(f".{field.key} must be a name, a list of names or none")
     return frozenset(name for name in names if name.lower() not in _NOBODY)
@@ -302,12 +312,12 @@ def _flag(value: object) -> bool | None:
 
 def _fields(value: Mapping[object, object]) -> _Fields:
     found: _Fields = {}
-    for field in _keyed(value):
+    for field in _find_keyed(value):
         found.setdefault(_plain(field.key), field)
     return found
 
 
-def _keyed(value: Mapping[object, object]) -> list[_Field]:
+def _find_keyed(value: Mapping[object, object]) -> list[_Field]:
     return [
         _Field(key[:_LONGEST_NAME], part) for key, part in value.items() if isinstance(key, str)
     ]
@@ -327,10 +337,10 @@ def _is_group(fields: _Fields) -> bool:
 
 def _owner(fields: _Fields, keys: Iterable[str]) -> str | None:
     found = _first(fields, keys)
-    return _cleaned(found.value) or None if found and isinstance(found.value, str) else None
+    return _clean(found.value) or None if found and isinstance(found.value, str) else None
 
 
-def _cleaned(name: str) -> str:
+def _clean(name: str) -> str:
     return whole(name.strip()[:_LONGEST_NAME])
 
 
@@ -342,3 +352,123 @@ def prompt_text(text: str) -> str:
 def whole(text: str) -> str:
     """Return `text` without halves of characters, which no encoder takes."""
     return text if text.isascii() else _HALF_CHARACTER.sub("\ufffd", text)
+
+
+# The rows of a file of JSON lines, by their line.
+Lines: TypeAlias = Mapping[int, object]
+# From this grade on a message is clearly a skill's job; below, the skill is plausible.
+_CLEAR = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A catalogue and its cases."""
+
+    name: str
+    skills: tuple[Skill, ...]
+    cases: tuple[Case, ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_bench(name: str, *, skills: Lines, queries: Lines, qrels: Lines) -> Bench:
+    """Read a catalogue, its messages, and which skill is relevant to which message.
+
+    Raises:
+        SuiteError: there are no skills, or no messages, that can be read.
+    """
+    problems = Problems()
+    found = {skill.id: skill for skill in _bench_skills(skills, problems)}
+    wanted = _relevant(qrels, problems)
+    cases = tuple(_bench_cases(queries, wanted, frozenset(found), problems))
+    if not found or not cases:
+        listed = "; ".join(problems.listed()[:1])
+        raise SuiteError(name, f"holds no {'queries' if found else 'skills'}: {listed or 'empty'}.")
+    return Bench(name=name, skills=tuple(found.values()), cases=cases, problems=problems.listed())
+
+
+def without_examples(skill: Skill) -> Skill:
+    """Return a skill of a benchmark as if its set had no example requests."""
+    return replace(skill, fields={}, content_hash=f"{skill.content_hash}-plain")
+
+
+def _bench_skills(rows: Lines, problems: Problems) -> Iterator[Skill]:
+    seen: set[str] = set()
+    for line, row in rows.items():
+        texts = _texts(row, ("id", "name", "description", "body"))
+        if not texts["id"] or texts["id"] in seen:
+            problem = "is there twice" if texts["id"] else "is missing"
+            problems.add(f"skills, line {line}: the id {problem}")
+            continue
+        seen.add(texts["id"])
+        given = row.get("examples") if isinstance(row, Mapping) else None
+        listed = given if isinstance(given, list) else []
+        examples = tuple(whole(item) for item in listed if isinstance(item, str))
+        yield _bench_skill(texts, examples)
+
+
+def _bench_skill(texts: Mapping[str, str], examples: tuple[str, ...]) -> Skill:
+    content = json.dumps([texts, examples], sort_keys=True).encode()
+    return Skill(
+        id=texts["id"],
+        name=texts["name"] or texts["id"],
+        description=texts["description"],
+        body=texts["body"],
+        fields={"examples": examples} if examples else {},
+        source=Source(tier=Tier.EXTRA, root="bench"),
+        path=f"bench/{texts['id']}/SKILL.md",
+        folder=f"bench/{texts['id']}",
+        content_hash=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _relevant(rows: Lines, problems: Problems) -> dict[str, dict[str, float]]:
+    """Return how relevant which skills are to each message, by their ids."""
+    found: dict[str, dict[str, float]] = {}
+    for line, row in rows.items():
+        texts = _texts(row, ("query_id", "skill_id"))
+        relevance = row.get("relevance", 1) if isinstance(row, Mapping) else None
+        if not all(texts.values()) or not isinstance(relevance, int | float):
+            problems.add(f"qrels, line {line}: query_id, skill_id or relevance cannot be read")
+        elif relevance > 0:
+            found.setdefault(texts["query_id"], {})[texts["skill_id"]] = relevance
+    return found
+
+
+def _bench_cases(
+    rows: Lines, wanted: dict[str, dict[str, float]], known: frozenset[str], problems: Problems
+) -> Iterator[Case]:
+    left = dict(wanted)
+    # A set that knows no more than "relevant" means all of them alike.
+    is_graded = any(grade >= _CLEAR for grades in wanted.values() for grade in grades.values())
+    seen: set[str] = set()
+    for line, row in rows.items():
+        texts = _texts(row, ("id", "text", "prev", "lang"))
+        relevant = left.pop(texts["id"], {})
+        if not (texts["id"] and texts["text"]) or texts["id"] in seen:
+            problems.add(f"queries, line {line}: id or text is missing, or the id is there twice")
+        elif relevant and known.isdisjoint(relevant):
+            # Without its skill the message would count as out of scope, which it is not.
+            problems.add(f"queries, line {line}: no skill has the id {min(relevant)!r}")
+        else:
+            clear = (name for name, grade in relevant.items() if grade >= _CLEAR)
+            yield Case(
+                prompt=prompt_text(texts["text"]),
+                expect=known & relevant.keys(),
+                clear=known.intersection(clear) if is_graded else None,
+                reply=prompt_text(texts["prev"]),
+                language=texts["lang"],
+                where=texts["id"],
+            )
+        seen.add(texts["id"])
+    for query in left:
+        problems.add(f"qrels: no query has the id {query!r}")
+
+
+def _texts(row: object, keys: Iterable[str]) -> dict[str, str]:
+    """Return the texts at `keys`, empty where there is none; a number serves as an id."""
+    found = row if isinstance(row, Mapping) else {}
+    values = {key: found.get(key) for key in keys}
+    return {
+        key: whole(str(value)) if isinstance(value, str | int) and str(value).strip() else ""
+        for key, value in values.items()
+    }

@@ -2,79 +2,150 @@
 
 Ranking and deciding are different questions. Words help to tell skills apart and say little about
 whether any is meant, so the evidence for "is meant at all" has terms of its own: a lead over the
-next skill counts where texts are long (everything shares words there), and a message that any
-assistant could answer needs more. The scale was fitted once, on labelled sets of very different
-catalogues, so that one half means "load" for all of them.
+next skill counts where texts are long (everything shares words there), and so does how much the
+message says; a message that any assistant could answer needs more, and one that tells of an
+occasion needs less of a topic. The scale is fitted on labelled sets of very different catalogues,
+so that one half means "load" for all of them (`training.constants`); it lies beside the model.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.routing.fusion import LEAST_MEANING
+from prowess.data import read_table
+from prowess.late import dataclass
+from prowess.routing.dense import DenseScores
+from prowess.routing.fusion import read_shares
 from prowess.routing.model import Decision, Thresholds
 
 Floats: TypeAlias = NDArray[np.float32]
 
 DEFAULT = Thresholds(load=0.5, offer=0.2)
-# A skill is loaded beside the best only if it fits nearly as well.
-_NEARLY = 0.75
+# A skill is loaded beside the best only if it fits nearly as well; an offer costs one line more.
+_NEARLY = {Decision.LOAD: 0.75, Decision.OFFER: 0.5}
+# From the first cosine on a phrase is near to a message, and from the second on the same; by so
+# much it must be nearer than the whole text.
+_NEAR, _SAME, _NEARER = 0.4, 0.65, 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
     """From raw evidence to a score: the evidence that stands for one half, and how steep it is."""
 
-    least: float = 0.17
+    least: float
     # Meaning scores higher than words, and long texts share words with anything.
-    by_meaning: float = 0.44
-    long_texts: float = 0.11
+    by_meaning: float
+    long_texts: float
     # Without an encoder only words are left, on a scale of their own.
-    words_only: float = 0.115
-    long_words_only: float = 0.06
-    steepness: float = 0.05
-    lead: float = 1.2
-    everyday: float = 0.06
+    words_only: float
+    long_words_only: float
+    words_steepness: float
+    steepness: float
+    # Long texts differ more, so that what may fit lies further below what does.
+    long_steepness: float
+    lead: float
+    everyday: float
+    # How much a message says, in rare words, to be believed by half; where texts are long.
+    half_said: float
+    said: float
+    # What kinds of messages that need no skill add to the bar; where texts are short, all ask.
+    idle: float
+    # What an occasion adds, and from which evidence of the topic on it is not asked.
+    occasion: float
+    topic_enough: float
+    topic_steepness: float
 
     def half(self, words_per_skill: float, weight: float) -> float:
         """Return the evidence that is as likely enough as not; `weight` is that of meaning."""
         if weight <= 0:
             return self.words_only + self.long_words_only * _many(words_per_skill)
-        more = max(0.0, weight - LEAST_MEANING)
+        more = max(0.0, weight - read_shares().least_meaning)
         return self.least + self.by_meaning * more + self.long_texts * _many(words_per_skill)
+
+
+@cache
+def read_scale() -> Scale:
+    """Return the scale that was fitted for the model that ships."""
+    return Scale(**read_table("model/constants.toml")["decision"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What is known of a message and of a catalogue when skills are scored.
+
+    `mass` is how much the message says in rare words, `asked_so` how nearly it is a request that
+    the author of each skill wrote, `leaning` how far it leans to errands,
+    `idle` how far it is of a kind that needs no skill, `words_per_skill` how long the catalogue's
+    texts are, and `weight` what meaning had; 0 without an encoder. All functions here take one
+    message, or many: then what belongs to a message is a column, and evidence has a row for each.
+    """
+
+    mass: float | Floats
+    asked_so: Floats
+    words_per_skill: float
+    weight: float
+    leaning: float | Floats = 0.0
+    idle: float | Floats = 0.0
 
 
 def _many(words_per_skill: float) -> float:
     return words_per_skill / (words_per_skill + 400)
 
 
-def scores(
-    evidence: Floats, leaning: float, *, words_per_skill: float, weight: float, scale: Scale
-) -> Floats:
-    """Return the score of each skill from its evidence, from 0 to 1, in the same order.
+def measure_nearness(dense: DenseScores) -> Floats:
+    """Return how nearly a message is one of the requests of each skill, from 0 to 1.
+
+    A phrase that is no nearer than the whole description is only more of the same.
+    """
+    near = np.clip((dense.best - _NEAR) / (_SAME - _NEAR), 0, 1)
+    found: Floats = near * np.clip((dense.best - dense.whole) / _NEARER, 0, 1)
+    return found
+
+
+def weigh_topic(topic: Floats, outright: Floats, signs: Signs, scale: Scale) -> Floats:
+    """Return by how much the evidence of each skill is above what is as likely enough as not.
 
     Args:
-        evidence: the fused total of each skill.
-        leaning: how far the message leans to errands, negative for everyday messages.
-        words_per_skill: how long the catalogue's texts are.
-        weight: the weight that meaning had; 0 without an encoder.
+        topic: the fused total of each skill.
+        outright: what the message says outright for each of them.
+        signs: what is known of message and catalogue.
         scale: the constants that were fitted for encoder and fusion.
     """
-    if not len(evidence):
-        return evidence
-    raised = evidence + scale.everyday * leaning
-    if len(evidence) > 1:
-        best = int(evidence.argmax())
-        second = float(np.partition(evidence, -2)[-2])
-        lead = float(evidence[best]) - second
-        raised = raised.copy()
-        raised[best] += scale.lead * _many(words_per_skill) * lead
-    half = scale.half(words_per_skill, weight)
+    many = _many(signs.words_per_skill)
+    believed: NDArray[np.floating] | float = 1.0
+    if signs.weight > 0:
+        # Among long texts a few words find something anywhere; among short ones they have to do.
+        believed = (signs.mass / (signs.mass + scale.half_said)) ** (scale.said * many**2)
+    raised: Floats = topic * (believed + (1 - believed) * signs.asked_so) + outright
+    raised += scale.everyday * (1 - many) * signs.leaning - scale.idle * many * signs.idle
+    if topic.shape[-1] > 1:
+        total = topic + outright
+        second = np.partition(total, -2, axis=-1)[..., -2:-1]
+        raised += scale.lead * many * np.maximum(total - second, 0)
+    above: Floats = raised - np.float32(scale.half(signs.words_per_skill, signs.weight))
+    return above
+
+
+def weigh_occasion(above: Floats, serving: Floats, scale: Scale) -> Floats:
+    """Return what the occasion adds for each skill: the less, the more the topic says."""
+    best = above.max(axis=-1, keepdims=True, initial=-1.0)
+    steps = (best - scale.topic_enough) / scale.topic_steepness
+    unsaid = 1 / (1 + np.exp(np.clip(steps, -40, 40)))
+    found: Floats = (scale.occasion * unsaid * serving).astype(np.float32)
+    return found
+
+
+def scores(above: Floats, signs: Signs, scale: Scale) -> Floats:
+    """Return the score of each skill, from 0 to 1, in the same order."""
+    many = _many(signs.words_per_skill)
+    steepness = scale.steepness + scale.long_steepness * many
+    if signs.weight <= 0:
+        steepness = scale.words_steepness * (1 + many)
     # Beyond these the exponential overflows, and the score is 0 or 1 anyway.
-    steps = np.clip((raised - half) / scale.steepness, -40, 40)
+    steps = np.clip(above / steepness, -40, 40)
     scored: Floats = (1 / (1 + np.exp(-steps))).astype(np.float32)
     return scored
 
@@ -91,7 +162,8 @@ def decide(
             near = [
                 index
                 for index in order[:most]
-                if scored[index] >= least and evidence[index] >= _NEARLY * evidence[top]
+                if (scored[index] >= least or decision is Decision.OFFER)
+                and evidence[index] >= _NEARLY[decision] * evidence[top]
             ]
             return decision, near or [top]
     return Decision.NONE, []

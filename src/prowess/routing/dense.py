@@ -5,12 +5,13 @@ over phrases would let one stray sentence of a broad skill win.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.late import dataclass
+from prowess.routing.glosses import put_in_english
 from prowess.routing.passages import SkillEvidence
 from prowess.routing.words import is_foreign
 
@@ -20,6 +21,7 @@ _Ids: TypeAlias = NDArray[np.int64]
 _MOST_NEGATIVES = 8
 # Phrases of skills that are far from the top in everything else cannot lift them there.
 _CANDIDATES = 256
+_STRIP = 512
 
 
 class DenseScores(NamedTuple):
@@ -81,7 +83,8 @@ class DenseIndex:
         """Collect the vectors of `skills`; what an English encoder cannot read stays at zero."""
         width = len(next(iter(vectors.values())))
         silent = np.array(
-            [english_only and is_foreign(skill.positive) for skill in skills], np.bool_
+            [english_only and is_foreign(put_in_english(skill.positive)) for skill in skills],
+            np.bool_,
         )
         whole = np.array([vectors[skill.text] for skill in skills], np.float32)
         whole = whole.reshape(len(skills), width)
@@ -106,6 +109,10 @@ class DenseIndex:
         negative[some] = self._negatives.best_of(message, some)
         return DenseScores(whole, cosines(self._openings, message), best, negative)
 
+    def best_phrases(self, message: Floats) -> Floats:
+        """Return the cosine of each skill's nearest phrase; -1 where it has none."""
+        return self._phrases.best_of(message, np.arange(len(self.whole)))
+
     def best_phrase(self, message: Floats, skill: int) -> tuple[str, float]:
         """Return the phrase of one skill that is nearest to the message, and its cosine."""
         return self._phrases.nearest(message, skill)
@@ -113,6 +120,47 @@ class DenseIndex:
     def best_negative(self, message: Floats, skill: int) -> tuple[str, float]:
         """Return what the skill says it is not for that is nearest to the message."""
         return self._negatives.nearest(message, skill)
+
+
+def project(vectors: Floats) -> Floats:
+    """Return where each vector stands on the plane on which they differ most, from -1 to 1."""
+    if not len(vectors):
+        return np.zeros((0, 2), np.float32)
+    middled = vectors - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(middled.T @ middled)
+    plane = middled @ directions[:, :-3:-1]
+    # The sign of a direction is chance: the same skills shall give the same picture.
+    signs = np.sign(plane[np.abs(plane).argmax(axis=0), np.arange(plane.shape[1])])
+    flat = plane * np.where(signs == 0, 1, signs) / max(float(np.abs(plane).max()), 1e-9)
+    return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1]))).astype(np.float32)
+
+
+class NearPairs(NamedTuple):
+    """Pairs of rows with their cosine, the nearest first, and how many there are in all."""
+
+    pairs: list[tuple[int, int, float]]
+    total: int
+
+
+def find_near(vectors: Floats, least: float, most: int) -> NearPairs:
+    """Return the pairs whose cosine is at least `least`, so many at most."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = vectors / np.maximum(lengths, 1e-9)
+    found: list[tuple[int, int, float]] = []
+    total = 0
+    # In strips: all pairs of thousands would take hundreds of megabytes.
+    for start in range(0, len(units), _STRIP):
+        near = np.triu(units[start : start + _STRIP] @ units[start:].T, 1)
+        rows, columns = np.nonzero(near >= least)
+        total += len(rows)
+        scores = near[rows, columns]
+        # Where thousands say the same there are millions of pairs: only the best become objects.
+        best = np.argsort(-scores, kind="stable")[:most]
+        pairs = [
+            (start + int(rows[at]), start + int(columns[at]), float(scores[at])) for at in best
+        ]
+        found = sorted([*found, *pairs], key=lambda pair: -pair[2])[:most]
+    return NearPairs(found, total)
 
 
 def cosines(rows: Floats, message: Floats) -> Floats:

@@ -1,15 +1,18 @@
 """One number per skill from all signals, and what each signal adds to it.
 
 Meaning and words are weighed by how much words can say: skills of a line or two are found by
-meaning, skills with long bodies by words. An English encoder has no say on other scripts.
+meaning, skills with long bodies by words. An English encoder has no say on other scripts. The
+weights are fitted by `training.constants` and lie beside the model.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.data import read_table
 from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores
 from prowess.routing.lexical import LexicalScores
@@ -17,14 +20,32 @@ from prowess.routing.words import MessageShape
 
 Floats: TypeAlias = NDArray[np.float32]
 
-# The weight of meaning: this much at least, and more where skills have few words.
-LEAST_MEANING, _MORE_MEANING, _FEW_WORDS = 0.3, 0.5, 10.0
-_PHRASE_SHARE, _OPENING_SHARE = 0.25, 0.2
-_NAME_SHARE, _WORDS_FOR_NAMES = 0.03, 40.0
-_BREADTH_SHARE, _MOST_BREADTH, _WORD_BREADTH_SHARE = 8.0, 0.06, 0.5
+# Against skills that are made to fit everything: no set of honest ones can say how much.
+_BREADTH_SHARE, _MOST_BREADTH = 8.0, 0.06
 _NEGATIVE_SHARE = 0.4
 # Half of the letters in another script, and an English vector means nothing.
 _FOREIGN_ENOUGH = 0.5
+
+
+class Shares(NamedTuple):
+    """What each signal weighs."""
+
+    # The weight of meaning: this much at least, and more where skills have few words.
+    least_meaning: float
+    more_meaning: float
+    few_words: float
+    phrase: float
+    opening: float
+    name: float
+    word_breadth: float
+    # Of words that only paths, addresses and identifiers have: for the order, never for a load.
+    mention: float
+
+
+@cache
+def read_shares() -> Shares:
+    """Return the weights that were fitted for the model that ships."""
+    return Shares(**read_table("model/constants.toml")["ranking"])
 
 
 class Fused(NamedTuple):
@@ -40,11 +61,17 @@ def weight_of_meaning(words_per_skill: float, shape: MessageShape, *, english_on
     """Return how much meaning counts against words, from 0 to 1."""
     if not shape.words:
         return 0.0
-    weight = LEAST_MEANING + _MORE_MEANING / (1 + (words_per_skill / _FEW_WORDS) ** 2)
+    weight = weigh_meaning(words_per_skill, read_shares())
     foreign = max(shape.dense_script, shape.non_latin)
     if not english_only or foreign == 0:
         return weight
     return weight * max(0.0, 1 - foreign / _FOREIGN_ENOUGH)
+
+
+def weigh_meaning(words_per_skill: float, shares: Shares) -> float:
+    """Return how much meaning counts in a catalogue."""
+    many = (words_per_skill / shares.few_words) ** 2
+    return min(1.0, shares.least_meaning + shares.more_meaning / (1 + many))
 
 
 def fuse(
@@ -53,13 +80,14 @@ def fuse(
     *,
     breadth: Breadth,
     weight: float,
-    words_per_skill: float,
+    shares: Shares | None = None,
 ) -> Fused:
-    """Weigh the scores of one message against each other."""
+    """Weigh the scores of one message against each other, or of many, a row for each."""
+    shares = shares or read_shares()
     parts: dict[str, Floats] = {}
     if dense is not None and weight > 0:
-        phrase = _PHRASE_SHARE * (dense.best - dense.whole)
-        meant: Floats = dense.whole + _OPENING_SHARE * (dense.opening - dense.whole)
+        phrase = shares.phrase * (dense.best - dense.whole)
+        meant: Floats = dense.whole + shares.opening * (dense.opening - dense.whole)
         parts["meaning"] = weight * meant
         parts["phrase"] = weight * phrase
         # A skill that fits everything must fit better than one that fits this.
@@ -68,9 +96,8 @@ def fuse(
     parts["words"] = (1 - weight) * lexical.damped
     # The same for words: a description that has a word for every message must have more of them.
     common: Floats = np.minimum(breadth.words, lexical.damped)
-    parts["common"] = (weight - 1) * _WORD_BREADTH_SHARE * common
-    name_share = _NAME_SHARE * min(1.0, words_per_skill / _WORDS_FOR_NAMES)
-    parts["name"] = name_share * lexical.names
+    parts["common"] = (weight - 1) * shares.word_breadth * common
+    parts["name"] = shares.name * lexical.names
     total = np.zeros_like(lexical.scores)
     for part in parts.values():
         total += part

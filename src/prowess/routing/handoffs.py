@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from prowess.late import compile_late
+
 _LONGEST_REQUEST = 200
 _LONGEST_ABBREVIATION = 8
 
@@ -34,18 +36,18 @@ class _Span(NamedTuple):
     end: int
 
 
-_QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|「[^」\n]{1,200}」")
-_SENTENCE_END = re.compile(
+_QUOTED = compile_late(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|「[^」\n]{1,200}」")
+_SENTENCE_END = compile_late(
     r"[.!?]['\")\]*_]*(?=\s)|[。\uff01\uff1f\uff1b]|;(?=\s)|\n"
     # Labels in capitals begin a part of their own: "USE FOR: a, b DO NOT USE FOR: c".
     r"|(?<![A-Z])(?=\s(?:DO NOT |DON'T )?[A-Z]{3,}(?: [A-Z]{2,}){0,3}:)"
 )
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|etc|incl|approx)\.$", re.IGNORECASE)
+_ABBREVIATION = compile_late(r"\b(?:e\.g|i\.e|vs|etc|incl|approx)\.$", re.IGNORECASE)
 _VERB = (
     r"(?:use[ds]?|trigger(?:s|ed)?|invoked?|activated?|load(?:ed)?|appl(?:y|ies|ied)|fires?|"
     r"select|choose)"
 )
-_EXCLUSION = re.compile(
+_EXCLUSION = compile_late(
     rf"\b(?:do|does|should|must|is|are|will)(?: not|n['\u2019]t) (?:be |auto-?)?{_VERB}\b"
     r"|\b(?:does not|doesn['\u2019]t|not) (?:cover|handle|replace|address|include)s?\b"
     r"|\bnot (?:be )?(?:for|when|if|intended|meant|suitable|suited|applicable|designed|"
@@ -65,37 +67,37 @@ _VERB_TO = (
 )
 # Another skill is named where a clause ends, so that "use step-by-step prompts" names none.
 # After "see" even a plain word is a name, unless it points into the text itself.
-_REFERRAL = re.compile(
+_REFERRAL = compile_late(
     rf"(?:\b(?i:{_VERB_TO})|->|→|=>) (?P<names>{_NAMES})"
     r"(?=(?: skills?| agents?)?(?: instead\b|\s*(?:[.,;:()\]\n—\u2013]|$)))"
     r"|, see (?!(?:above|below|docs?|documentation|examples?|here|references?)\b)"
     r"(?P<word>[a-z][a-z0-9]+)(?=\s*(?:[.;)\n]|$))"
 )
-_INSTEAD = re.compile(
+_INSTEAD = compile_late(
     rf"\b{_VERB_TO} (?P<names>[^.,;()\n]{{2,60}}?) instead\b(?! of)", re.IGNORECASE
 )
-_FOR_ANOTHER = re.compile(
+_FOR_ANOTHER = compile_late(
     rf"^\W*(?:use|prefer) (?P<names>{_NAMES})(?: skill)? (?:for|when|if) ", re.IGNORECASE
 )
-_CLAUSE = re.compile(
+_CLAUSE = compile_late(
     r"(?:^\W*|[,(—\u2013:] ?|\b(?:but|and|or) )(?=(?:for|if|when|to)\b)", re.IGNORECASE
 )
 # Inside an exclusion any word after "use" is a name: "not for failing tests (use debug)".
-_INNER_REFERRAL = re.compile(
+_INNER_REFERRAL = compile_late(
     rf"\(?(?:\b{_VERB_TO}|->|→|=>) (?:the )?(?P<names>[`*]{{0,2}}[/$]?\w[\w./:+-]{{1,60}})",
     re.IGNORECASE,
 )
-_SKILL_NAME = re.compile(r"[\w:.+-]*\w")
-_LEAD = re.compile(
+_SKILL_NAME = compile_late(r"[\w:.+-]*\w")
+_LEAD = compile_late(
     r"^(?:\W|\b(?:this|it|skill|for|if|when|to|the|user|users|asks?|wants?|or|and|with|on|be|about)\b)+",
     re.IGNORECASE,
 )
-_POSITIVE_LEAD = re.compile(
+_POSITIVE_LEAD = compile_late(
     r"^\W*(?:(?:also |always )?(?:use|invoke|activate|load|apply)d? (?:this|it|when|for|if|to)|"
     r"triggers?\b|covers?\b|supports?\b|handles?\b|provides?\b)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s")
+_BULLET = compile_late(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s")
 _EDGE_CHARS = " \t\r\n,;:-—\u2013(*_"
 
 

@@ -8,18 +8,20 @@ behind it. What cannot be read is no index, whatever the reason; the caller then
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.late import dataclass
 from prowess.routing import background as everyday
 from prowess.routing.background import Everyday
 from prowess.routing.breadth import Breadth, measure_meaning, measure_words
 from prowess.routing.dense import DenseIndex, PhraseGroup, list_texts
 from prowess.routing.handoffs import Handoff
 from prowess.routing.lexical import LexicalIndex, Postings
+from prowess.routing.occasions import Occasions, read_needs
 from prowess.routing.passages import SkillEvidence
 from prowess.routing.triggers import HintIndex
 from prowess.skills.model import Skill
@@ -51,6 +53,8 @@ class SkillIndex:
     dense: DenseIndex | None
     breadth: Breadth
     everyday: Everyday | None
+    # None without the encoder that the heads were fitted for.
+    occasions: Occasions | None
     english_only: bool
     encoder_id: str
 
@@ -63,7 +67,7 @@ class SkillIndex:
         encoded: Encoded | None,
     ) -> Self:
         """Index `skills`; `encoded` has a vector for every text that `needed_texts` names."""
-        dense, line = None, None
+        dense, line, occasions = None, None, None
         meaning = np.zeros(len(skills), np.float32)
         if encoded is not None:
             dense = DenseIndex.build(evidence, encoded.vectors, english_only=encoded.english_only)
@@ -72,6 +76,7 @@ class SkillIndex:
                 [encoded.vectors[text] for text in everyday.list_messages()], np.float32
             )
             meaning = measure_meaning(dense, strangers)
+            occasions = Occasions.build(encoded.encoder_id, encoded.vectors, dense)
         return cls(
             skills=tuple(skills),
             hidden=tuple(at for at, skill in enumerate(skills) if not skill.invocation.model),
@@ -82,38 +87,48 @@ class SkillIndex:
             dense=dense,
             breadth=Breadth(meaning, measure_words(lexical, everyday.list_messages())),
             everyday=line,
+            occasions=occasions,
             english_only=encoded is not None and encoded.english_only,
             encoder_id="" if encoded is None else encoded.encoder_id,
         )
 
 
+def list_common_texts() -> tuple[str, ...]:
+    """Return the texts whose vectors every index needs."""
+    return (*everyday.list_messages(), *read_needs().values())
+
+
 def list_index_texts(evidence: Sequence[SkillEvidence]) -> Iterator[str]:
     """Yield every text whose vector is needed, some of them more than once."""
-    yield from everyday.list_messages()
+    yield from list_common_texts()
     for one in evidence:
         yield from list_texts(one)
 
 
-def add_handoffs(evidence: Sequence[SkillEvidence]) -> list[SkillEvidence]:
-    """Give each skill the requests that others hand to it: "for slides use deck-maker"."""
-    places = {one.name.casefold(): index for index, one in enumerate(evidence)}
-    handed: dict[int, list[str]] = {}
-    for index, one in enumerate(evidence):
+def add_handoffs(evidence: Sequence[SkillEvidence], *, guests: int = 0) -> list[SkillEvidence]:
+    """Give each skill the requests that others hand to it: "for slides use deck-maker".
+
+    The last `guests` are given theirs, and hand nothing over.
+    """
+    counted = evidence[: len(evidence) - guests]
+    names = {one.name.casefold() for one in counted}
+    handed: dict[str, list[str]] = {}
+    for one in counted:
         for handoff in one.handoffs:
-            target = places.get(handoff.target.casefold())
-            if target is not None and target != index:
+            target = handoff.target.casefold()
+            if target in names and target != one.name.casefold():
                 handed.setdefault(target, []).append(handoff.request)
-    result = list(evidence)
-    for index, requests in handed.items():
-        more = tuple(dict.fromkeys(requests))[:_MOST_HANDED_OVER]
-        one = result[index]
-        result[index] = replace(one, phrases=tuple(dict.fromkeys((*one.phrases, *more))))
-    return result
+    return [_add_requests(one, handed.get(one.name.casefold(), ())) for one in evidence]
+
+
+def _add_requests(one: SkillEvidence, requests: Sequence[str]) -> SkillEvidence:
+    more = tuple(dict.fromkeys(requests))[:_MOST_HANDED_OVER]
+    return replace(one, phrases=tuple(dict.fromkeys((*one.phrases, *more)))) if more else one
 
 
 _Array: TypeAlias = NDArray[Any]
 
-_MAGIC = b"prowess index 1\n"
+_MAGIC = b"prowess index 3\n"
 _NUMBER = 8
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
@@ -125,6 +140,7 @@ _KINDS: Mapping[str, type] = {
         PhraseGroup,
         Handoff,
         LexicalIndex,
+        Occasions,
         Postings,
     )
 }

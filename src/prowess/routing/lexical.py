@@ -6,13 +6,13 @@ reach. Words that no skill has count in that best score: a message about somethi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.late import dataclass
 from prowess.routing.passages import SkillEvidence
 from prowess.routing.words import Words, find_spellings, split_words
 
@@ -25,6 +25,8 @@ _B = 0.75
 _PAIR_WEIGHT = 0.35
 # A message of this many rare words has half of a long message's say: two words match by chance.
 _HALF_TRUST = 4.0
+# Where texts have fewer words, a name is most of what they say and counts as that already.
+_WORDS_FOR_NAMES = 40.0
 
 
 class Terms(NamedTuple):
@@ -53,20 +55,20 @@ def read_terms(evidence: SkillEvidence) -> Terms:
 class LexicalScores:
     """How the words of one message fit each skill, in the order of the index.
 
-    `scores` is the share of the best possible score, `coverage` the share of the message's weight
-    that a skill has at all, `names` the share of a skill's name that the message has. `mass` is
-    how much the message says, counted in words so rare that no skill has them.
+    `scores` is the share of the best possible score, `names` the share of a skill's name that the
+    message has, lower where texts are short. `mass` is how much the message says, counted in words
+    so rare that no skill has them.
     """
 
     scores: Floats
-    coverage: Floats
     names: Floats
     mass: float
 
     @property
     def damped(self) -> Floats:
         """The scores, lower for short messages: what to add to another signal."""
-        return self.scores * np.float32(self.mass / (self.mass + _HALF_TRUST))
+        believed = np.asarray(self.mass / (self.mass + _HALF_TRUST), np.float32)
+        return self.scores * believed
 
 
 class Postings(NamedTuple):
@@ -80,6 +82,17 @@ class Postings(NamedTuple):
     def of(self, term: int) -> slice:
         """Return where the postings of `term` stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
+
+
+class Collection(NamedTuple):
+    """What is known of many more skills than those at hand: they are scored as all would be."""
+
+    size: int
+    words_per_skill: float
+    # How many words a field typically has, in the order of `Terms`.
+    typical: tuple[float, ...]
+    # In how many skills a word is; one that is not named counts as those at hand say.
+    counts: Mapping[str, int]
 
 
 class _Occurrences(NamedTuple):
@@ -103,6 +116,8 @@ class LexicalIndex:
     """The words of many skills, ready to be matched; never changed, so threads may share it."""
 
     size: int
+    # Of the collection that they are from: all but the guests where they are all there is.
+    known: int
     # Skills of a few words can hardly be found by words: a reason to trust another signal more.
     words_per_skill: float
     _vocabulary: Mapping[str, int]
@@ -113,20 +128,35 @@ class LexicalIndex:
     _name_mass: Floats
 
     @classmethod
-    def build(cls, skills: Sequence[Terms]) -> Self:
-        """Index `skills`; scores come back in their order."""
-        numbered = _numbered(skills)
+    def build(
+        cls, skills: Sequence[Terms], collection: Collection | None = None, *, guests: int = 0
+    ) -> Self:
+        """Index `skills`; scores come back in their order.
+
+        With a `collection` each gets the score that it would have among all of those. The last
+        `guests` are only tried on: they are scored, and no word is more common or no text longer
+        than usual because of them.
+        """
+        counted = len(skills) - guests
+        numbered = _numbered(skills, collection, counted)
         pair_keys = _distinct(numbered.pairs.terms)
         terms = np.arange(len(numbered.vocabulary))
-        words = _postings(numbered.words, terms, len(skills))
-        names = _postings(numbered.names, terms, len(skills))
+        words = _postings(numbered.words, terms, counted)
+        names = _postings(numbered.names, terms, counted)
+        pairs = _postings(numbered.pairs, pair_keys, counted)
+        per_skill = int((numbered.words.skills < counted).sum()) / max(counted, 1)
+        if collection is not None:
+            words = words._replace(idf=_count_in(collection, numbered.vocabulary, words))
+            pairs = pairs._replace(idf=_rarer(pair_keys, words.idf))
+            per_skill = collection.words_per_skill
         return cls(
             size=len(skills),
-            words_per_skill=len(numbered.words.terms) / max(len(skills), 1),
+            known=counted if collection is None else collection.size,
+            words_per_skill=per_skill,
             _vocabulary=numbered.vocabulary,
             _words=words,
             _pair_keys=pair_keys,
-            _pairs=_postings(numbered.pairs, pair_keys, len(skills)),
+            _pairs=pairs,
             _names=names,
             _name_mass=_name_mass(skills, numbered.vocabulary, words.idf),
         )
@@ -134,23 +164,22 @@ class LexicalIndex:
     def score(self, message: str) -> LexicalScores:
         """Score every skill; a long message should be cut to its asking part before."""
         query = self._query(split_words(message))
-        scores, coverage, names = (np.zeros(self.size, np.float32) for _ in range(3))
+        scores, names = np.zeros(self.size, np.float32), np.zeros(self.size, np.float32)
         for term in query.words:
             idf, at = self._words.idf[term], self._words.of(term)
             scores[self._words.skills[at]] += idf * self._words.impacts[at]
-            coverage[self._words.skills[at]] += idf
             names[self._names.skills[self._names.of(term)]] += idf
         for pair in query.pairs:
             at = self._pairs.of(pair)
             worth = _PAIR_WEIGHT * self._pairs.idf[pair]
             scores[self._pairs.skills[at]] += worth * self._pairs.impacts[at]
-        rarest = _idf(np.zeros(1), self.size)[0]
+        rarest = _idf(np.zeros(1), self.known)[0]
         mass = float(self._words.idf[list(query.words)].sum() + query.unknown * rarest)
         best = mass + _PAIR_WEIGHT * float(self._pairs.idf[list(query.pairs)].sum())
         return LexicalScores(
             scores=_share(scores, best),
-            coverage=_share(coverage, mass),
-            names=_share(names, self._name_mass),
+            names=_share(names, self._name_mass)
+            * np.float32(min(1.0, self.words_per_skill / _WORDS_FOR_NAMES)),
             mass=best / float(rarest),
         )
 
@@ -199,8 +228,10 @@ class _Numbered(NamedTuple):
     pairs: _Occurrences
 
 
-def _numbered(skills: Sequence[Terms]) -> _Numbered:
-    vocabulary: dict[str, int] = {}
+def _numbered(skills: Sequence[Terms], collection: Collection | None, counted: int) -> _Numbered:
+    # A word that others of the collection have is no unknown one.
+    named = () if collection is None else collection.counts
+    vocabulary: dict[str, int] = {word: at for at, word in enumerate(named)}
     numbers = (
         vocabulary.setdefault(word, len(vocabulary))
         for terms in skills
@@ -210,10 +241,11 @@ def _numbered(skills: Sequence[Terms]) -> _Numbered:
     shape = (len(skills), len(_FIELD_WEIGHTS), len(Words._fields))
     lengths = np.array([len(part) for terms in skills for words in terms for part in words], int)
     per_field = lengths.reshape(shape).sum(axis=2)
+    typical = _find_typical(per_field[:counted]) if collection is None else collection.typical
     words = _Occurrences(
         terms=found,
         skills=np.repeat(np.arange(len(skills), dtype=np.int32), per_field.sum(axis=1)),
-        weights=np.repeat(_weights(per_field).ravel(), per_field.ravel()),
+        weights=np.repeat(_weights(per_field, typical).ravel(), per_field.ravel()),
     )
     in_name = np.repeat(np.arange(per_field.size) % len(_FIELD_WEIGHTS) == 0, per_field.ravel())
     names = _Occurrences(found[in_name], words.skills[in_name], words.weights[in_name])
@@ -237,15 +269,22 @@ def _distinct(terms: NDArray[np.integer]) -> _Ids:
     return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
 
 
-def _weights(lengths: _Ids) -> Floats:
+def _find_typical(lengths: _Ids) -> tuple[float, ...]:
+    """Return how many words each field has where it has any."""
+    return tuple((lengths.sum(axis=0) / np.maximum((lengths > 0).sum(axis=0), 1)).tolist())
+
+
+def _weights(lengths: _Ids, typical: Sequence[float]) -> Floats:
     """Return what an occurrence is worth, per skill and field: less in long texts."""
-    typical = lengths.sum(axis=0) / np.maximum((lengths > 0).sum(axis=0), 1)
     relative: NDArray[np.float64] = 1 - _B + _B * lengths / np.maximum(typical, 1)
     return (np.array(_FIELD_WEIGHTS, np.float64) / relative).astype(np.float32)
 
 
-def _postings(found: _Occurrences, terms: _Ids, skills: int) -> Postings:
-    """Sum up the occurrences of each term in a skill; their worth levels off as in BM25."""
+def _postings(found: _Occurrences, terms: _Ids, counted: int) -> Postings:
+    """Sum up the occurrences of each term in a skill; their worth levels off as in BM25.
+
+    How rare a term is says how many of the first `counted` skills have it.
+    """
     # Occurrences come skill by skill, so a stable sort by term leaves skills ascending.
     order = np.argsort(found.terms, kind="stable")
     keys, owners = found.terms[order], found.skills[order]
@@ -258,8 +297,30 @@ def _postings(found: _Occurrences, terms: _Ids, skills: int) -> Postings:
         starts=starts,
         skills=owners[first],
         impacts=(counts / (counts + _K1)).astype(np.float32),
-        idf=_idf(np.diff(starts), skills),
+        idf=_idf(_count_owners(owners[first], starts, counted), counted),
     )
+
+
+def _count_owners(owners: NDArray[np.int32], starts: _Ids, counted: int) -> _Ids:
+    """Return for each term how many of the counted skills have it; at least one where any has."""
+    before = np.concatenate(([0], np.cumsum(owners < counted)))
+    counts: _Ids = np.maximum(np.diff(before[starts]), np.minimum(np.diff(starts), 1))
+    return counts
+
+
+def _count_in(collection: Collection, vocabulary: Mapping[str, int], words: Postings) -> Floats:
+    """Return how rare each word is among all skills of a collection."""
+    here = np.diff(words.starts)
+    counts = np.array(
+        [collection.counts.get(word, here[term]) for word, term in vocabulary.items()], np.int64
+    )
+    return _idf(counts, collection.size)
+
+
+def _rarer(pair_keys: _Ids, idf: Floats) -> Floats:
+    """Return how rare pairs are at least: as the rarer one of two words, for nobody counts them."""
+    rarer: Floats = np.maximum(idf[pair_keys // len(idf)], idf[pair_keys % len(idf)])
+    return rarer
 
 
 def _name_mass(skills: Sequence[Terms], vocabulary: Mapping[str, int], idf: Floats) -> Floats:

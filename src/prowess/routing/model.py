@@ -1,9 +1,10 @@
 """What routing answers: which skills fit a message, how well, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from prowess.late import dataclass
 from prowess.skills.model import Skill
 
 

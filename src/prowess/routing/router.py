@@ -4,28 +4,34 @@ The vector of the message is an argument, so nothing here waits for a model: `ou
 whether one is needed at all. A reason is a sentence that a person can check against the skill.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prowess.late import dataclass
 from prowess.routing import decision
-from prowess.routing.decision import DEFAULT, Scale
-from prowess.routing.follow_ups import is_follow_up
-from prowess.routing.fusion import Fused, fuse, weight_of_meaning
+from prowess.routing.decision import DEFAULT, Scale, Signs, measure_nearness, read_scale
+from prowess.routing.follow_ups import Closing, is_follow_up, read_closing
+from prowess.routing.fusion import Fused, fuse, read_shares, weight_of_meaning
+from prowess.routing.glosses import put_in_english
 from prowess.routing.index import SkillIndex
+from prowess.routing.lexical import LexicalScores
 from prowess.routing.model import Decision, Match, Route, Status, Thresholds
+from prowess.routing.occasions import MessageReading, read_needs
 from prowess.routing.triggers import Hints, Named, fold, is_called
-from prowess.routing.words import find_asking_part, measure_shape
+from prowess.routing.words import find_asking_part, is_mention, measure_shape
 from prowess.skills.text import one_line
 
 Floats: TypeAlias = NDArray[np.float32]
 
 CALLED = "the message calls it by name"
 GOES_ON = "the message goes on with what was loaded last"
+ENDS = "the message says that it works now, which needs no skill"
 LOADED = "it is loaded already"
+OURS = "it is about Prowess itself, and the message is not"
 HIDDEN = "only a person may call it, by name: its author or the config keeps it from the model"
 _LONGEST_QUOTE = 160
 # A cosine below this is chance: naming the sentence would mislead.
@@ -88,15 +94,41 @@ _ASKED_FOR, _MENTIONED = 0.4, 0.06
 # A small weight: a cross-encoder of this size is right more often than not, and no more.
 _JUDGED = 0.005
 _LONGEST_HINTED = 20_000
+# What the agent said last counts more than what the user said before; of either, the end.
+_REPLY, _EARLIER = 0.35, (0.2, 0.1)
+_LONGEST_AROUND = 240
+# How far thanks are of a kind that needs no skill.
+_CLOSING = 2.0
+# What adds less is not worth a reason.
+_SPEAKS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What came before the message: skills that are loaded, those loaded last, files at hand."""
+    """What came before the message: skills that are loaded, those loaded last, files at hand.
+
+    `earlier` are the user's messages before it, the last one last, and `reply` what the agent said
+    between them and the message.
+    """
 
     loaded: frozenset[str] = frozenset()
     last: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    # Whether skills that Prowess ships are candidates: they are about Prowess itself.
+    bundled: bool = True
+    earlier: tuple[str, ...] = ()
+    reply: str = ""
+
+    @property
+    def follows(self) -> bool:
+        """True where a conversation came before the message."""
+        return bool(self.reply or self.earlier)
+
+    def list_around(self) -> tuple[tuple[str, float], ...]:
+        """Return what the message may refer to, with its weight: the nearer, the more."""
+        said = ((self.reply, _REPLY), *zip(self.earlier[::-1], _EARLIER, strict=False))
+        cut = ((text.strip()[-_LONGEST_AROUND:], weight) for text, weight in said)
+        return tuple((text, weight) for text, weight in cut if text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +138,7 @@ class RouteChoice:
     thresholds: Thresholds = DEFAULT
     most: int = 3
     considered: int = 5
-    scale: Scale = field(default_factory=Scale)
+    scale: Scale = field(default_factory=read_scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,7 +147,13 @@ class Query:
 
     message: str
     ask: str
+    # The same word by word in English, for a reader of English; as it is where it is English.
+    english: str
+    # With the paths, addresses and identifiers that are left out of `ask`.
+    mentioning: str = ""
     vector: Floats | None = None
+    # The same with what it may refer to; by default the vector itself.
+    around: Floats | None = None
     context: Context = field(default_factory=Context)
     # What a cross-encoder says of the best skills, by their place in the index.
     judged: Mapping[int, float] = field(default_factory=dict)
@@ -131,6 +169,9 @@ class Ranking:
     fused: Fused
     hints: Mapping[int, Hints]
     leaning: float
+    reading: MessageReading
+    # Whether the message only mentions things, which never carries a load alone.
+    mentions: bool
     # Why a skill is out of the running, by its place in the index.
     excluded: Mapping[int, str]
 
@@ -140,10 +181,22 @@ class Ranking:
         return float(self.scores[self.order[0]]) if self.order else 0.0
 
 
+def find_ask(message: str) -> str:
+    """Return the part of a message that gets a vector."""
+    return find_asking_part(message.replace("\0", " "))
+
+
 def read(message: str, context: Context | None = None) -> Query:
     """Prepare a message; its vector is added by whoever has an encoder."""
     text = message.replace("\0", " ")
-    return Query(message=text, ask=find_asking_part(text), context=context or Context())
+    ask = find_ask(message)
+    return Query(
+        message=text,
+        ask=ask,
+        english=put_in_english(ask),
+        mentioning=find_asking_part(text, mentions=True),
+        context=context or Context(),
+    )
 
 
 def outright(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | None:
@@ -151,29 +204,43 @@ def outright(index: SkillIndex, query: Query, choice: RouteChoice) -> Route | No
     if not query.message.strip() or not len(index.skills):
         return Route(decision=Decision.NONE, thresholds=choice.thresholds)
     called = _find_called(index, query, choice)
-    if called is not None or not is_follow_up(query.message):
+    if called is not None:
         return called
+    # "The error is gone" is near to what reports an error, so that words have to tell them apart.
+    if read_closing(query.message) is Closing.OVER:
+        return Route(decision=Decision.NONE, thresholds=choice.thresholds, notes=(f"{ENDS}.",))
+    if not is_follow_up(query.message):
+        return None
     return _continue_last(index, query, choice)
 
 
 def _continue_last(index: SkillIndex, query: Query, choice: RouteChoice) -> Route:
     """Go on with what was loaded last, as far as it is there and not loaded still."""
     places = {skill.name: place for place, skill in enumerate(index.skills)}
-    going_on = [
-        places[name]
-        for name in dict.fromkeys(query.context.last)
-        if name in places and name not in query.context.loaded
-    ]
-    matches = tuple(
-        Match(skill=index.skills[place], score=1.0, reasons=(GOES_ON,))
-        for place in going_on[: choice.most]
-    )
+    last, loaded = dict.fromkeys(query.context.last), query.context.loaded
+    going_on = {
+        name: Match(
+            skill=index.skills[places[name]],
+            score=1.0,
+            signals={"followUp": 1.0},
+            reasons=(GOES_ON, LOADED) if name in loaded else (GOES_ON,),
+        )
+        for name in last
+        if name in places
+    }
+    matches = tuple(match for name, match in going_on.items() if name not in loaded)[: choice.most]
+    kept = {name: "kept, being loaded still" for name in going_on if name in loaded}
+    gone = {name: "not here any more" for name in last if name not in places}
+    notes = [f"{GOES_ON}: {name} is {state}." for name, state in (kept | gone).items()]
+    if not last:
+        notes = [f"{GOES_ON}, and nothing was loaded before it."]
     found = Decision.LOAD if matches else Decision.NONE
     return Route(
         decision=found,
         thresholds=choice.thresholds,
         matches=matches,
-        considered=matches[: max(choice.considered, 0)],
+        considered=tuple(going_on.values())[: max(choice.considered, 0)],
+        notes=tuple(notes),
     )
 
 
@@ -204,46 +271,97 @@ def _find_called(index: SkillIndex, query: Query, choice: RouteChoice) -> Route 
 
 def rank(index: SkillIndex, query: Query, scale: Scale | None = None) -> Ranking:
     """Score every skill for the message."""
-    lexical = index.lexical.score(query.ask)
-    shape = measure_shape(query.ask)
-    words = index.lexical.words_per_skill
-    weight, dense, leaning = 0.0, None, 0.0
-    if index.dense is not None and query.vector is not None:
-        weight = weight_of_meaning(words, shape, english_only=index.english_only)
-        dense = index.dense.score(query.vector, lexical.damped)
-        if index.everyday is not None and weight > 0:
-            leaning = index.everyday.leaning(query.vector)
-    fused = fuse(lexical, dense, breadth=index.breadth, weight=weight, words_per_skill=words)
+    scale = scale or read_scale()
+    fused, signs, reading = _weigh(index, query)
     hints = index.hints.of(_cut_long(query.message), query.context.paths)
-    fused = _add_judgement(fused, query.judged)
-    evidence = fused.total + _add_hints(hints, len(index.skills))
+    outright = add_hints(hints, len(index.skills))
     excluded = _find_excluded(index, hints, query.context)
-    allowed = np.delete(np.arange(len(evidence)), list(excluded))
+    # Ours are no candidates, and still what a skill has to stand out against.
+    out = [place for place, why in excluded.items() if why != OURS]
+    allowed = np.delete(np.arange(len(outright)), out)
+    signs = replace(signs, asked_so=signs.asked_so[allowed])
+    above = decision.weigh_topic(fused.total[allowed], outright[allowed], signs, scale)
+    if reading.occasions and index.occasions is not None:
+        serving = index.occasions.weigh(reading)
+        added = np.zeros_like(outright)
+        added[allowed] = decision.weigh_occasion(above, serving[allowed], scale)
+        above = above + added[allowed]
+        fused = _add_part(fused, "occasion", added)
+    # What is only mentioned tells skills apart, and not whether any is needed.
+    fused = _add_part(fused, "mention", _weigh_mentions(index, query, fused))
+    evidence = fused.total + outright
     scored = np.zeros(len(evidence), np.float32)
-    scored[allowed] = decision.scores(
-        evidence[allowed],
-        leaning,
-        words_per_skill=words,
-        weight=weight,
-        scale=scale or Scale(),
-    )
+    scored[allowed] = decision.scores(above, signs, scale)
     order = allowed[np.argsort(-evidence[allowed], kind="stable")]
     return Ranking(
-        order=tuple(order.tolist()),
+        order=tuple(place for place in order.tolist() if place not in excluded),
         scores=scored,
         evidence=evidence,
         fused=fused,
         hints=hints,
-        leaning=leaning,
+        leaning=float(signs.leaning),
+        reading=reading,
+        mentions=is_mention(query.message),
         excluded=excluded,
     )
 
 
+def _weigh(index: SkillIndex, query: Query) -> tuple[Fused, Signs, MessageReading]:
+    """Return how words and meaning fit each skill, and what is known of the message."""
+    lexical = match_words(index, query)
+    words = index.lexical.words_per_skill
+    asked_so = np.zeros(len(index.skills), np.float32)
+    weight, dense, leaning, reading = 0.0, None, 0.0, MessageReading()
+    if index.dense is not None and query.vector is not None:
+        shape = measure_shape(query.english if index.english_only else query.ask)
+        weight = weight_of_meaning(words, shape, english_only=index.english_only)
+        around = query.vector if query.around is None else query.around
+        dense = index.dense.score(around, lexical.damped)
+        asked_so = measure_nearness(dense)
+        if index.everyday is not None and weight > 0:
+            leaning = index.everyday.leaning(query.vector)
+        if index.occasions is not None and weight > 0:
+            follows = query.context.follows
+            reading = index.occasions.read(query.message, query.vector, follows=follows)
+            if read_closing(query.message):
+                reading = MessageReading(kind="praise", idle=_CLOSING)
+    fused = fuse(lexical, dense, breadth=index.breadth, weight=weight)
+    signs = Signs(
+        mass=lexical.mass,
+        asked_so=asked_so,
+        words_per_skill=words,
+        weight=weight,
+        leaning=leaning,
+        idle=reading.idle,
+    )
+    return _add_judgement(fused, query.judged), signs, reading
+
+
+def match_words(index: SkillIndex, query: Query) -> LexicalScores:
+    """Match the message as it is, and in English: whichever of them the skills speak."""
+    spoken = index.lexical.score(query.ask)
+    if query.english == query.ask:
+        return spoken
+    return max(spoken, index.lexical.score(query.english), key=lambda one: one.damped.max())
+
+
+def _weigh_mentions(index: SkillIndex, query: Query, fused: Fused) -> Floats:
+    """Return what the words of paths, addresses and identifiers add for each skill."""
+    if query.mentioning == query.ask or query.english != query.ask:
+        return np.zeros_like(fused.total)
+    more = index.lexical.score(query.mentioning).damped - index.lexical.score(query.ask).damped
+    added: Floats = (1 - fused.meaning) * read_shares().mention * more
+    return added
+
+
 def decide(ranking: Ranking, choice: RouteChoice) -> tuple[Decision, list[int]]:
     """Return what to do and with which skills, by their place in the index."""
-    return decision.decide(
+    found, chosen = decision.decide(
         ranking.order, ranking.scores, ranking.evidence, choice.thresholds, choice.most
     )
+    if found is Decision.LOAD and ranking.mentions and chosen[0] not in ranking.hints:
+        return Decision.OFFER, chosen
+    return found, chosen
 
 
 def route(index: SkillIndex, query: Query, choice: RouteChoice) -> Route:
@@ -270,8 +388,21 @@ def make_match(index: SkillIndex, query: Query, ranking: Ranking, place: int) ->
         skill=index.skills[place],
         score=float(ranking.scores[place]),
         signals={name: round(worth, 4) for name, worth in signals.items() if round(worth, 4)},
-        reasons=find_reasons(index, query.ask, query.vector, place, hints),
+        reasons=(
+            *find_reasons(index, query.english, query.vector, place, hints),
+            *_find_circumstances(ranking, place),
+        ),
     )
+
+
+def _find_circumstances(ranking: Ranking, place: int) -> Iterator[str]:
+    """Yield what the kind and the occasion of the message have to do with it."""
+    added = ranking.fused.parts.get("occasion")
+    if added is not None and added[place] >= _SPEAKS:
+        sure = dict(zip(read_needs().values(), ranking.reading.occasions, strict=True))
+        yield f'is for what the message tells of: "{max(sure, key=sure.__getitem__)}"'
+    if ranking.reading.idle >= _SPEAKS:
+        yield f"but the message is a {ranking.reading.kind}, which needs a skill less often"
 
 
 def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
@@ -282,11 +413,15 @@ def _add_judgement(fused: Fused, judged: Mapping[int, float]) -> Fused:
     part = np.zeros_like(fused.total)
     for place, value in judged.items():
         part[place] = _JUDGED * (value - best)
-    parts = {**fused.parts, "judged": part}
-    return fused._replace(total=fused.total + part, parts=parts)
+    return _add_part(fused, "judged", part)
 
 
-def _add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
+def _add_part(fused: Fused, name: str, part: Floats) -> Fused:
+    return fused._replace(total=fused.total + part, parts={**fused.parts, name: part})
+
+
+def add_hints(hints: Mapping[int, Hints], size: int) -> Floats:
+    """Return what is said outright for each of so many skills."""
     added = np.zeros(size, np.float32)
     for place, found in hints.items():
         added[place] = sum(_weigh_hints(found).values())
@@ -315,6 +450,8 @@ def _find_excluded(
             for place, skill in enumerate(index.skills)
             if skill.name in context.loaded
         }
+    if not context.bundled:
+        found |= {place: OURS for place, skill in enumerate(index.skills) if skill.bundled}
     found |= {place: _explain_veto(hint.veto) for place, hint in hints.items() if hint.veto}
     return found
 

@@ -10,6 +10,7 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from prowess.late import compile_late
 from prowess.routing.words import has_dense_script
 from prowess.skills.model import Skill, Triggers
 
@@ -20,16 +21,16 @@ _MOST_FORMS = 32
 _SHORTEST_WORD_TRIGGER = 3
 _LOOK_BACK = 40
 
-_COMMAND = re.compile(r"\s*[/$](?P<name>[^\s/$][^\s]*)")
+_COMMAND = compile_late(r"\s*[/$](?P<name>[^\s/$][^\s]*)")
 # Where a name of one plain word counts: "the pdf skill", "use skill pdf", `pdf`, $pdf.
 _AS_SKILL = r"(?:(?:\bskill |[`\"'$])(?:{0})(?!\w)|(?<![\w-])(?:{0}) skill\b)"
-_REJECTED = re.compile(
+_REJECTED = compile_late(
     r"(?:\bnot|n['\u2019]t|\bno|\bnever|\bwithout|\binstead of|\bother than|\brather than|\bavoid|"
     # Within the same clause: "no problem, use it" rejects nothing.
     r"\bskip|\bexcept|\bunlike)(?:\s+[^\s,.;:!?]+){0,2}\s*[`\"'/$]?$",
     re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = compile_late(
     r"(?:^|[.!?:;,\n(-]\s*"
     r"|\b(?:please|you|and|then|should|must|let's|want to|like to|need to|you to) )"
     r"(?:use|run|invoke|load|apply|call|try|start|open|activate)\s+(?:(?:the|skill|my|our)\s+){0,2}"
@@ -37,15 +38,15 @@ _ASKING = re.compile(
     r"|\b(?:using|with|via|through|by means of)\s+(?:(?:the|skill|my|our)\s+){0,2}[`\"'/$]?$",
     re.IGNORECASE,
 )
-_PATH = re.compile(
+_PATH = compile_late(
     r"[\w.@~*/-]{0,150}[\w*-]\.[A-Za-z][A-Za-z0-9]{0,9}|[\w.@~-]{1,80}/[\w.@~/-]{1,100}"
     # A dotfile, or a file type by itself: "convert all .docx files".
     r"|\.[A-Za-z][\w.-]{0,40}"
 )
-_WORD = re.compile(r"[^\W_]+")
+_WORD = compile_late(r"[^\W_]+")
 _ODD = ""
 _OPENING, _CLOSING = ",:;!?()[]{}<>`'\"", ".,:;!?()[]{}<>`'\""
-_CHOICE = re.compile(r"\{([^{}]{0,100})\}")
+_CHOICE = compile_late(r"\{([^{}]{0,100})\}")
 
 
 class Named(IntEnum):
@@ -157,7 +158,7 @@ class HintIndex:
                 trigger=triggers.found_in(text),
                 veto=next((phrase.text for phrase in triggers.none if phrase.is_in(text)), ""),
             )
-        here = (*paths, *find_paths(message))
+        here = (*paths, *find_paths(message)) if self._globs else ()
         for index, globs in self._globs.items() if here else ():
             path = next((path for path in here if _matches(path, globs)), "")
             found[index] = found.get(index, Hints())._replace(path=path)
@@ -180,10 +181,6 @@ def _named(message: str, name: str) -> Named:
         return Named.CALLED
     if message.strip(" .!?`\"'") == name:
         return Named.CALLED
-    return _mentioned(message, name)
-
-
-def _mentioned(message: str, name: str) -> Named:
     escaped = re.escape(name)
     # Only a name of several parts is unmistakable: "test" and "review" are words of any message.
     several = re.search(r"[\w][-_:./][\w]", name) is not None

@@ -14,17 +14,19 @@ from typing import NamedTuple
 from Stemmer import Stemmer
 
 from prowess.data import read_table, read_words
+from prowess.late import compile_late
 
 _LONGEST_WORD = 40
 _LONGEST_TOKEN = 120
 _SHORTEST_STEMMED = 3
 _SHORTEST_NUMBER = 3
-_REMEMBERED = 16_384
+_REMEMBERED, _REMEMBERED_SHAPES = 16_384, 64
 _SHORT_MESSAGE = 400
 _WINDOW = 8_000
 _LONGEST_ASK = 2_000
 _LONGEST_PASTE = 300
 _ENOUGH_WORDS = 4
+_ENOUGH_BESIDE = 3
 _MOST_LETTERS = 0.5
 # Han, kana, hangul, and the scripts of South-East Asia: words are not set apart by spaces there,
 # or, in Korean, carry their particles with them.
@@ -34,33 +36,42 @@ _DENSE = (
     "\U00020000-\U0003134f"
 )
 _FIRST_DENSE = "\u0e00"
-_TOKEN = re.compile(rf"[{_DENSE}]+|[CcFf]#|[Cc]\+\+|[^\W_{_DENSE}]+(?:[-_.'][^\W_{_DENSE}]+)*")
-_HUMP = re.compile(
+_TOKEN = compile_late(rf"[{_DENSE}]+|[CcFf]#|[Cc]\+\+|[^\W_{_DENSE}]+(?:[-_.'][^\W_{_DENSE}]+)*")
+_HUMP = compile_late(
     r"(?<=[a-z0-9])(?=[A-Z])"
     # The last capital of a run begins a word, but not in plurals such as APIs and PRs.
     r"|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))"
 )
-_SEPARATORS = re.compile(r"[-_.]")
-_CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m)$")
-_ACRONYMS = re.compile(r"[A-Z]{2,}s")
+_SEPARATORS = compile_late(r"[-_.]")
+_CONTRACTION = compile_late(r"'(?:s|re|ve|ll|d|m)$")
+_ACRONYMS = compile_late(r"[A-Z]{2,}s")
 _INDIC_MARKS = "".join(
     f"{chr(block)}-{chr(block + 3)}{chr(block + 0x3A)}-{chr(block + 0x3C)}"
     f"{chr(block + 0x3E)}-{chr(block + 0x4F)}{chr(block + 0x51)}-{chr(block + 0x57)}"
     for block in range(0x0900, 0x0E00, 0x80)
 )
 # Accents and vowel signs: `\w` does not take them for letters, so they would tear words apart.
-_MARKS = re.compile(f"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f{_INDIC_MARKS}]")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_PASTED = re.compile(
+_MARKS = compile_late(f"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f{_INDIC_MARKS}]")
+# Addresses, paths with a folder in them, references to files, prompts of a shell.
+_MENTION = compile_late(
+    r"\bhttps?://[^\s)\"']{1,500}|(?<![\w.])(?:[A-Za-z]:[\\/]|[~@]?\.{0,2}/|@)[^\s\"'`)]{2,300}"
+    # A path without a beginning has two slashes, or the ending of a file.
+    r"|(?<![\w./-])[\w.-]{1,80}(?:/[\w.-]{1,80}){2,20}"
+    r"|(?<![\w./-])[\w.-]{1,80}/[\w-]{1,80}\.[A-Za-z]\w{0,9}"
+    r"|^[\w.-]{1,40}@[\w.-]{1,60}[:~][^\n$%#]{0,100}[$%#]\s",
+    re.MULTILINE,
+)
+_FENCE = compile_late(r"\s*(?:```|~~~)")
+_PASTED = compile_late(
     r"\s*(?:>|\$ |<[/!?a-z]|[{}()\[\];]"
     r"|(?:at|File|import|from|def|class|const|let|var|return|function|public|private|#include)\s\S"
     r"[^?]{0,200}[(){};:=.\"']"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d"
     r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE)\b|Traceback |\w+(?:Error|Exception):)"
 )
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_DENSE_RUN = re.compile(f"[{_DENSE}]+")
+_LATIN = compile_late(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+")
+_LETTERS = compile_late(r"[^\W\d_]+")
+_DENSE_RUN = compile_late(f"[{_DENSE}]+")
 
 
 @cache
@@ -113,13 +124,12 @@ def split_words(text: str) -> Words:
     running: list[str] = []
     joined: list[str] = []
     grams: list[str] = []
-    for token in _tokens(text):
-        if _is_dense(token):
-            grams += _grams(token)
-            continue
-        read = _read(token)
-        running += read.running
-        joined += read.joined
+    # All tokens and not `_tokens`: what is remembered of a token says that it is endless, too.
+    for words in map(_read, _TOKEN.findall(_fold(text))):
+        running += words.running
+        if words.joined or words.grams:
+            joined += words.joined
+            grams += words.grams
     return Words(tuple(running), tuple(joined), tuple(grams))
 
 
@@ -137,18 +147,34 @@ def find_spellings(text: str) -> dict[str, str]:
     return found
 
 
-def find_asking_part(message: str) -> str:
+def is_mention(message: str) -> bool:
+    """True for a message of nothing but paths, addresses, identifiers and commands.
+
+    They say which project it is about, and not what is to be done with it.
+    """
+    said = _MENTION.sub(" ", _part_pasted(message)[0])
+    plain = (token for token in _tokens(said) if _is_dense(token) or not _is_identifier(token))
+    return not any(_read(token).running or _read(token).grams for token in plain)
+
+
+def _drop_mentions(text: str) -> str:
+    """Return `text` without paths and addresses, as far as enough is left to go by."""
+    plain = _MENTION.sub(" ", text)
+    return plain if measure_shape(plain).content_words >= _ENOUGH_BESIDE else text
+
+
+def find_asking_part(message: str, *, mentions: bool = False) -> str:
     """Return the part of `message` that asks, at most about 2,000 characters: its prose.
 
     Code, logs and quotes are many words about something else, so they speak only where the
     prose hardly does ("fix this:").
     """
     if len(message) <= _SHORT_MESSAGE and "\n" not in message.strip():
-        return message
+        return message if mentions else _drop_mentions(message)
     if len(message) > 2 * _WINDOW:
         message = f"{message[:_WINDOW]}\n{message[-_WINDOW:]}"
     prose, pasted = _part_pasted(message)
-    asked = _ends(prose, _LONGEST_ASK)
+    asked = _ends(prose if mentions else _drop_mentions(prose), _LONGEST_ASK)
     said = measure_shape(asked).content_words
     if said >= _ENOUGH_WORDS or not pasted:
         return asked or _ends(message, _LONGEST_ASK)
@@ -176,6 +202,8 @@ def _ends(text: str, most: int) -> str:
     return f"{text[:first]}\n{text[first - most + 1 :]}"
 
 
+# Each step that reads a message asks for it anew.
+@lru_cache(maxsize=_REMEMBERED_SHAPES)
 def measure_shape(text: str) -> MessageShape:
     """Return the statistics of `text` that tell which signals can be trusted on it."""
     folded = _fold(text)
@@ -192,6 +220,7 @@ def measure_shape(text: str) -> MessageShape:
     )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _is_identifier(token: str) -> bool:
     """True for what only a program calls so: snake_case, camelCase, dotted, letters with digits."""
     if "_" in token or ("." in token and not token.endswith(".")):
@@ -216,6 +245,10 @@ def _is_dense(token: str) -> bool:
 # The same tokens come again and again, so reading each once makes indexing ten times faster.
 @lru_cache(maxsize=_REMEMBERED)
 def _read(token: str) -> Words:
+    if _is_dense(token):
+        return Words(grams=tuple(_grams(token)))
+    if len(token) > _LONGEST_TOKEN:
+        return Words()
     parts = _parts(token)
     alone = len(parts) == 1
     running = tuple(_stem(part) for part in parts if _is_content(part, alone=alone))

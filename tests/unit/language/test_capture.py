@@ -1,11 +1,20 @@
-"""Corrections are known by seven phrases, by length, and by who said them last."""
+"""Rules are known by what weighs for them, by seven phrases, and by who said them last."""
+
+# These are words of other languages, to be read as they are.
+# ruff: noqa: RUF001
 
 import pytest
 from tests.rows import each_row
 
-from prowess.language.corrections import LONGEST, SHORTEST
+from prowess.language.corrections import LONGEST, SHORTEST, objects, sets_a_rule, states_a_rule
 from prowess.transcripts.turns import ChatTurn, Role
-from prowess.workshop.capture import capture, topic_of
+from prowess.workshop.capture import (
+    capture,
+    holds_everywhere,
+    says_the_same,
+    topic_of,
+    word_rule,
+)
 
 
 def said(*texts: str, role: Role = Role.USER) -> list[ChatTurn]:
@@ -45,8 +54,47 @@ def test_a_phrase_of_correction_is_captured(text: str) -> None:
         "What is the capital of France, by the way?",
     ],
 )
-def test_what_only_sounds_alike_is_no_correction(text: str) -> None:
+def test_what_only_sounds_alike_has_none_of_the_phrases(text: str) -> None:
+    assert not states_a_rule(text)
+
+
+@each_row(
+    "text",
+    [
+        "Why does it always use the cache when it starts?",
+        "Do we always need to run the migrations by hand?",
+        "should I prefer tabs instead of spaces here",
+        "What should I use next time, pnpm or npm?",
+        "make sure the button is always visible, use a fixed position",
+        "the table should always use the full width",
+        "always show the total at the bottom of the table",
+        "You are a senior developer. Always use clean code. Task: build a todo app.",
+        "# Task\nBuild the parser.\n## Rules\n- always use the logger\n- never throw\n- next time",
+        "Follow these:\n1. always check the input\n2. prefer tabs for this\n3. never throw\nNow go",
+    ],
+)
+def test_questions_templates_and_tasks_are_no_rules_whatever_phrase_is_in_them(text: str) -> None:
     assert capture(said(text)) is None
+
+
+@each_row(
+    "text",
+    [
+        "no, use pnpm not npm",
+        "we use pnpm here, not npm",
+        "stop making changes without asking me first",
+        "never push straight to main, open a PR",
+        "don't create md files unless I ask for one",
+        "I'll start the server myself, you don't need to",
+        "you keep using var, always use const",
+        "不要改生成的文件",
+        "npm 말고 pnpm을 쓰세요",
+        "мы используем pnpm, а не npm",
+        "wir verwenden yarn, nicht npm",
+    ],
+)
+def test_a_rule_is_heard_without_any_of_the_phrases(text: str) -> None:
+    assert capture(said(text)) is not None
 
 
 @pytest.mark.parametrize(
@@ -56,11 +104,11 @@ def test_what_only_sounds_alike_is_no_correction(text: str) -> None:
 def test_both_bounds_of_the_length_are_part_of_it(length: int, *, is_taken: bool) -> None:
     text = "next time ".ljust(length, "x")
 
-    assert (capture(said(text)) is not None) is is_taken
+    assert states_a_rule(text) is is_taken
 
 
 def test_white_space_is_collapsed_before_anything_is_counted() -> None:
-    assert capture(said("next time \n\n\t " + " " * 40 + "go")) is None
+    assert not states_a_rule("next time \n\n\t " + " " * 40 + "go")
 
     found = capture(said("from \n now\ton,   check both of the files"))
 
@@ -126,6 +174,92 @@ def test_a_capture_makes_a_body_a_title_and_a_reason() -> None:
         "",
         "## Workflow",
         "",
-        "- next time, confirm that the GIF has several frames",
+        "- Confirm that the GIF has several frames.",
     ]
     assert len([line for line in found.body.splitlines() if line.startswith("- ")]) == 3
+
+
+@each_row(
+    "text",
+    [
+        "the export job should never send empty files to the customer, add a guard",
+        "implement the upload: from now on what fails is tried three times by the worker",
+        "Build a page that always shows the newest entry",
+        "Refactor the reader to use async instead of threads.",
+        "In the future we may use Kafka, so keep the interface small.",
+        "Can you add a filter so that we see all cases of one employer?",
+        "сделай чтобы кнопка всегда была видна",
+    ],
+)
+def test_what_a_part_of_the_product_shall_do_is_a_task(text: str) -> None:
+    assert not sets_a_rule(text)
+
+
+@each_row(
+    "text",
+    [
+        "никогда не коммить без моего разрешения",
+        "мы используем yarn, а не npm",
+        "используй yarn вместо npm",
+        "keep functions under 40 lines please, that's our rule",
+    ],
+)
+def test_a_rule_of_the_work_is_heard(text: str) -> None:
+    assert sets_a_rule(text)
+
+
+def test_what_was_pasted_objects_to_nothing() -> None:
+    assert not objects("You are a reviewer. Never add prose, do not explain. Review what follows.")
+
+
+@each_row(
+    ("one", "two", "three"),
+    [
+        ("no, use pnpm not npm", "we use pnpm here, not npm", "please use pnpm instead of npm"),
+        ("don't commit to main", "never commit directly to main", "commits to main are forbidden"),
+        ("from now on reply in german", "always answer in german", "answer in german please"),
+        ("используй yarn вместо npm", "у нас yarn, не npm", "всегда используй yarn, не npm"),
+    ],
+)
+def test_wordings_of_one_rule_are_known_as_one(one: str, two: str, three: str) -> None:
+    assert all(says_the_same(*pair) for pair in ((one, two), (two, three), (one, three)))
+
+
+@each_row(
+    ("one", "other"),
+    [
+        ("use pnpm, not npm", "use npm, not pnpm"),
+        ("always answer in german", "never answer in german"),
+        ("never push to main", "never push to develop"),
+        ("we use uv here, not pip", "use pip, not uv"),
+    ],
+)
+def test_a_rule_and_its_opposite_are_two(one: str, other: str) -> None:
+    assert not says_the_same(one, other)
+
+
+@each_row(
+    ("said", "rule"),
+    [
+        ("in this project we use uv, not pip", "Use uv, not pip."),
+        ("answer in german please from now on", "Answer in german."),
+        ("every migration needs a down step, remember that", "Every migration needs a down step."),
+        ("мы используем yarn, а не npm", "Используй yarn, а не npm."),
+        ("никогда не коммить без спроса", "Никогда не коммить без спроса."),
+    ],
+)
+def test_a_rule_is_worded_as_an_order(said: str, rule: str) -> None:
+    assert word_rule(said) == rule
+
+
+@each_row(
+    ("said", "everywhere"),
+    [
+        ("in all my projects: use pnpm, never npm", True),
+        ("во всех моих проектах отвечай по-русски", True),
+        ("in this project we use pnpm", False),
+        ("run all the tests before you commit", False),
+    ],
+)
+def test_a_rule_for_all_projects_says_so(said: str, *, everywhere: bool) -> None:
+    assert holds_everywhere(said) is everywhere

@@ -2,9 +2,10 @@
 
 from tests.rows import each_row
 
-from prowess.language.corrections import objects
+from prowess.language.corrections import objects, refuses
 
 OBJECTIONS = [
+    "please don't use kubectl for that, we have a script",
     "that broke everything",
     "Hmm, tests fail now",
     "you deleted my file!!",
@@ -15,7 +16,6 @@ OBJECTIONS = [
     "try again",
     "please try again",
     "actually revert",
-    "git checkout . please",
     "git reset --hard",
     "das ist falsch",
     "Das stimmt nicht",
@@ -32,10 +32,10 @@ OBJECTIONS = [
     "why did you do that?",
     "it doesn't work",
     "This is not what I asked for",
-    "\u8fdd\u53cd\u4e86",
     "no, use the other form",
     "No that is the 2019 version",
     "undo that",
+    "roll it back",
     "Revert.",
     "That's wrong",
     "hm, it still fails on page two",
@@ -59,7 +59,6 @@ OBJECTIONS = [
     "wrong file",
     "that's not right",
     "This isn't what I wanted",
-    "the build is broken now",
     "now I get this error: KeyError",
     "put it back",
     "don't do that",
@@ -71,7 +70,6 @@ OBJECTIONS = [
     "wait, that is not correct",
     "I'm getting the same error",
     "It's still broken",
-    "roll it back",
 ]
 OTHERS = [
     "no problem, now do X",
@@ -118,7 +116,6 @@ OTHERS = [
     "Nonetheless add a comment",
     "Normalise the names",
     "I wanted to ask about the next step",
-    "The server should still respond while it is restarting",
     "write a script to delete old files",
     "Falls die Tests fehlschlagen, schick eine Mail",
     "bump the version",
@@ -142,3 +139,31 @@ def test_a_message_that_asks_for_more_is_none(message: str) -> None:
 @each_row("part", ["no ", "hm ", "you ", "still ", "that ", "test is ", "x"])
 def test_no_text_keeps_the_reader_busy(part: str) -> None:
     assert objects(part * 1_000_000) in {True, False}
+
+
+@each_row(
+    "message",
+    [
+        "I appreciate it, but we publish with make publish, not by hand",
+        "nice try :) but that's not our way, use make publish",
+        "thank you, though I would rather you used the script",
+        "ok but we usually do that with the script",
+        "danke, aber wir nehmen daf\u00fcr das Skript",
+        "perfect, from now on use pnpm",
+    ],
+)
+def test_what_is_refused_politely_is_refused(message: str) -> None:
+    assert refuses(message)
+
+
+@each_row(
+    "message",
+    [
+        "great! now add tests",
+        "thanks, but could you also add a test?",
+        "looks good, but please write the changelog too",
+        "perfect, now deploy it",
+    ],
+)
+def test_thanks_and_another_wish_refuse_nothing(message: str) -> None:
+    assert not refuses(message)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.rows import each_row
 
-from prowess.evaluation.baselines import (
+from prowess.evaluation.routing import (
     Baseline,
     Bm25Baseline,
     DescriptionBaseline,

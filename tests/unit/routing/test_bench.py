@@ -1,8 +1,7 @@
 import pytest
 
 from prowess.errors import SuiteError
-from prowess.evaluation.bench import Bench, Lines, read_bench
-from prowess.evaluation.suites import Case
+from prowess.evaluation.suites import Bench, Case, Lines, read_bench
 from prowess.routing.passages import read_evidence
 
 
@@ -58,10 +57,35 @@ def test_examples_are_evidence() -> None:
 
 def test_a_query_without_a_relevant_skill_is_out_of_scope() -> None:
     assert _read().cases == (
-        Case(prompt="a loaf please", expect=frozenset(("x/baker",)), where="q1"),
-        Case(prompt="hello", where="q2"),
-        Case(prompt="rhyme about bread", expect=frozenset(("poet", "x/baker")), where="3"),
+        Case(
+            prompt="a loaf please",
+            expect=frozenset(("x/baker",)),
+            clear=frozenset(),
+            where="q1",
+        ),
+        Case(prompt="hello", clear=frozenset(), where="q2"),
+        # The higher grade is the clear job, the other skill is plausible.
+        Case(
+            prompt="rhyme about bread",
+            expect=frozenset(("poet", "x/baker")),
+            clear=frozenset(("x/baker",)),
+            where="3",
+        ),
     )
+
+
+def test_a_set_that_does_not_grade_means_all_relevant_skills_alike() -> None:
+    bench = _read(qrels=_lines({"query_id": "q1", "skill_id": "poet", "relevance": 1}))
+
+    assert [case.clear for case in bench.cases] == [None, None, None]
+
+
+def test_a_query_may_bring_its_language_and_what_the_agent_said_before() -> None:
+    rows = _lines({"id": "q1", "text": "and rolls?", "prev": "The loaf is done.", "lang": "en"})
+
+    (case,) = _read(queries=rows, qrels=_lines()).cases
+
+    assert (case.reply, case.language) == ("The loaf is done.", "en")
 
 
 def test_bad_rows_are_told_with_their_lines_and_the_others_stay() -> None:

@@ -5,12 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.decision import DEFAULT, Scale, decide, scores
+from prowess.routing.decision import (
+    DEFAULT,
+    Signs,
+    decide,
+    read_scale,
+    scores,
+    weigh_occasion,
+    weigh_topic,
+)
 from prowess.routing.dense import Floats
-from prowess.routing.fusion import LEAST_MEANING
+from prowess.routing.fusion import read_shares
 from prowess.routing.model import Decision, Thresholds
 
-_SCALE = Scale()
+_SCALE = read_scale()
 _THRESHOLDS = Thresholds(load=0.5, offer=0.2)
 
 
@@ -19,10 +27,20 @@ def _floats(numbers: Sequence[float]) -> Floats:
 
 
 def _scores(
-    *evidence: float, leaning: float = 0.0, words: float = 200.0, weight: float = 0.4
+    *evidence: float, words: float = 200.0, weight: float = 0.4, **more: float
 ) -> list[float]:
-    found = scores(_floats(evidence), leaning, words_per_skill=words, weight=weight, scale=_SCALE)
-    return [float(score) for score in found]
+    """Score evidence for a message that says much, unless `more` of it is known."""
+    topic = _floats(evidence)
+    signs = Signs(
+        mass=more.get("mass", 1e9),
+        asked_so=np.full_like(topic, more.get("asked_so", 0.0)),
+        words_per_skill=words,
+        weight=weight,
+        leaning=more.get("leaning", 0.0),
+        idle=more.get("idle", 0.0),
+    )
+    above = weigh_topic(topic, np.zeros_like(topic), signs, _SCALE)
+    return [float(score) for score in scores(above, signs, _SCALE)]
 
 
 def _decide(
@@ -54,6 +72,27 @@ def test_small_talk_needs_more_evidence() -> None:
     assert talk[0] < _scores(0.3)[0] < errand[0]
 
 
+def test_many_messages_are_weighed_at_once_as_one_by_one() -> None:
+    topic = np.array([[0.3, 0.29, 0.1], [0.1, 0.5, 0.2]], np.float32)
+    mass, zeros = _floats([2.0, 9.0]), np.zeros_like(topic)
+    signs = Signs(mass=mass[:, None], asked_so=zeros, words_per_skill=200.0, weight=0.4)
+    above = weigh_topic(topic, zeros, signs, _SCALE)
+    together = scores(above + weigh_occasion(above, zeros + 1, _SCALE), signs, _SCALE)
+
+    for row, said in enumerate(mass):
+        one = Signs(mass=float(said), asked_so=zeros[row], words_per_skill=200.0, weight=0.4)
+        alone = weigh_topic(topic[row], zeros[row], one, _SCALE)
+        alone += weigh_occasion(alone, zeros[row] + 1, _SCALE)
+        assert scores(alone, one, _SCALE).tolist() == pytest.approx(together[row].tolist())
+
+
+def test_more_is_offered_than_loaded_beside_the_best() -> None:
+    evidence = (0.5, 0.3, 0.1)
+
+    assert _decide(0.4, 0.3, 0.25, evidence=evidence) == (Decision.OFFER, [0, 1])
+    assert _decide(0.9, 0.7, 0.6, evidence=evidence) == (Decision.LOAD, [0])
+
+
 def test_a_lead_over_the_next_skill_raises_the_best_one_only() -> None:
     close, ahead = _scores(0.3, 0.29), _scores(0.3, 0.1)
 
@@ -72,12 +111,38 @@ def test_a_lead_says_less_where_texts_are_short() -> None:
     assert gain(5.0) < gain(500.0)
 
 
+def test_a_few_words_are_less_believed_where_texts_are_long() -> None:
+    assert _scores(0.3, mass=2.0, words=800.0)[0] < _scores(0.3, mass=20.0, words=800.0)[0]
+    assert _scores(0.3, mass=2.0, words=0.0) == _scores(0.3, mass=20.0, words=0.0)
+
+
+def test_a_few_words_are_believed_where_they_are_what_the_author_wrote() -> None:
+    few, many = (_scores(0.3, mass=mass, words=800.0, asked_so=1.0) for mass in (2.0, 20.0))
+
+    assert few == many
+
+
+def test_a_kind_of_message_that_needs_no_skill_raises_the_bar() -> None:
+    assert _scores(0.3, idle=0.4)[0] < _scores(0.3)[0]
+
+
+def test_an_occasion_speaks_where_the_topic_does_not() -> None:
+    serving = _floats([1.0, 0.0])
+
+    silent = weigh_occasion(_floats([-0.5, -0.4]), serving, _SCALE)
+    spoken = weigh_occasion(_floats([-0.5, 0.2]), serving, _SCALE)
+
+    assert silent[0] == pytest.approx(_SCALE.occasion, abs=0.01)
+    assert spoken[0] == pytest.approx(0.0, abs=0.01)
+    assert silent[1] == spoken[1] == 0
+
+
 def test_a_skill_alone_has_no_lead() -> None:
     assert _scores(0.3)[0] < _scores(0.3, 0.0)[0]
 
 
 def test_meaning_scores_higher_so_more_is_asked_of_it() -> None:
-    assert _SCALE.half(100.0, LEAST_MEANING) < _SCALE.half(100.0, 0.8)
+    assert _SCALE.half(100.0, read_shares().least_meaning) < _SCALE.half(100.0, 0.8)
 
 
 def test_long_texts_share_words_with_anything_so_more_is_asked_of_them() -> None:
@@ -90,7 +155,7 @@ def test_words_alone_have_a_scale_of_their_own(words: float) -> None:
 
     assert _scores(half, words=words, weight=0.0) == pytest.approx([0.5], abs=1e-4)
     # Evidence that has no share of meaning in it is lower.
-    assert half < _SCALE.half(words, LEAST_MEANING)
+    assert half < _SCALE.half(words, read_shares().least_meaning)
 
 
 def test_more_is_asked_of_words_alone_where_texts_are_long() -> None:
@@ -188,8 +253,10 @@ def test_what_is_chosen_is_enough_in_order_and_not_too_much(
 
     assert len(chosen) <= most
     assert (decision is Decision.NONE) == (not chosen)
+    # What is offered beside the best is near to it, and may be less than enough.
     least = thresholds.load if decision is Decision.LOAD else thresholds.offer
-    assert all(scored[place] >= np.float32(least) for place in chosen)
+    enough = chosen if decision is Decision.LOAD else chosen[:1]
+    assert all(scored[place] >= np.float32(least) for place in enough)
     assert chosen == sorted(chosen, key=lambda place: -scored[place])
     if chosen:
         assert scored[chosen[0]] == max(scored)

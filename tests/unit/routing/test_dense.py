@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.routing.dense import DenseIndex, Floats, list_texts
+from prowess.routing.dense import DenseIndex, Floats, find_near, list_texts, project
 from prowess.routing.passages import SkillEvidence
 
 _VECTORS: dict[str, Floats] = {
@@ -90,17 +90,17 @@ def test_the_nearest_phrase_and_the_nearest_exclusion_are_named() -> None:
     assert index.best_negative(_CAR, 0) == ("", -1.0)
 
 
-# Mostly Chinese, mostly Russian, and English with a Chinese name in it.
-_CHINESE = SkillEvidence(
+# Mostly Thai, mostly Greek, and English with a Chinese name in it.
+_THAI = SkillEvidence(
     name="fapiao",
-    positive="整理电子发票 as PDF",
-    opening="打开发票。",
-    phrases=("统计差旅费用", "bread please"),
+    positive="ปรับใช้แอปไปยังเซิร์ฟเวอร์",
+    opening="ปรับใช้แอปไปยังเซิร์ฟเวอร์",
+    phrases=("ปรับใช้แอปไปยังเซิร์ฟเวอร์", "bread please"),
     negatives=("not for cars",),
 )
-_RUSSIAN = SkillEvidence(name="otchet", positive="Готовит отчёт.")
+_GREEK = SkillEvidence(name="anafora", positive="Ετοιμάζει την αναφορά.")
 _MIXED = SkillEvidence(name="notes", positive="Keeps the notes of the 产品 team.")
-_FOREIGN = (_CHINESE, _RUSSIAN, _MIXED)
+_FOREIGN = (_THAI, _GREEK, _MIXED)
 
 
 def _of_many_scripts(*, english_only: bool) -> DenseIndex:
@@ -229,3 +229,24 @@ def test_scores_are_cosines_whatever_the_skills_hold(
     for at, (phrases, negatives) in enumerate(counts):
         assert (index.best_phrase(_unit(message), at)[0] != "") == (phrases > 0)
         assert negatives > 0 or found.negative[at] == -1
+
+
+def test_a_map_keeps_apart_what_differs_and_names_what_is_near() -> None:
+    vectors = np.zeros((6, 4), np.float32)
+    vectors[:3, 0], vectors[3:, 1] = 1, 1
+    vectors[:, 2] = np.linspace(0, 0.05, 6)
+
+    flat = project(vectors)
+
+    assert flat.shape == (6, 2)
+    assert np.abs(flat).max() == pytest.approx(1)
+    inside = np.ptp(flat[:3], axis=0).max()
+    between = np.abs(flat[:3].mean(axis=0) - flat[3:].mean(axis=0)).max()
+    assert between > 10 * inside
+    assert {pair[:2] for pair in find_near(vectors, 0.9, 10).pairs} == {
+        (0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5),
+    }  # fmt: skip
+    few = find_near(vectors, 0.9, 2)
+    assert (len(few.pairs), few.total) == (2, 6)
+    assert np.array_equal(project(vectors), flat)
+    assert project(vectors[:0]).shape == (0, 2)

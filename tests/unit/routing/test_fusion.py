@@ -8,7 +8,7 @@ from tests.rows import each_row
 
 from prowess.routing.breadth import Breadth
 from prowess.routing.dense import DenseScores, Floats
-from prowess.routing.fusion import LEAST_MEANING, Fused, fuse, weight_of_meaning
+from prowess.routing.fusion import Fused, fuse, read_shares, weight_of_meaning
 from prowess.routing.lexical import LexicalScores
 from prowess.routing.words import MessageShape, measure_shape
 
@@ -34,14 +34,11 @@ class Scores:
     # How far the words of each reach beyond a typical skill's.
     reach: tuple[float, ...] = (0.0, 0.0)
     weight: float = 0.5
-    words_per_skill: float = 100.0
 
     def fused(self) -> Fused:
         scores = _floats(*self.words)
         # So much mass that damping takes nothing off.
-        lexical = LexicalScores(
-            scores=scores, coverage=scores, names=_floats(*self.names), mass=1e9
-        )
+        lexical = LexicalScores(scores=scores, names=_floats(*self.names), mass=1e9)
         dense = None
         if self.whole is not None:
             dense = DenseScores(
@@ -55,7 +52,6 @@ class Scores:
             dense,
             breadth=Breadth(_floats(*self.breadth), _floats(*self.reach)),
             weight=self.weight,
-            words_per_skill=self.words_per_skill,
         )
 
 
@@ -63,7 +59,7 @@ def test_skills_of_few_words_are_found_by_meaning() -> None:
     few = weight_of_meaning(_FEW, _ENGLISH, english_only=True)
     many = weight_of_meaning(_MANY, _ENGLISH, english_only=True)
 
-    assert few > 0.5 > many >= LEAST_MEANING
+    assert few > 0.5 > many >= read_shares().least_meaning
 
 
 @pytest.mark.parametrize(
@@ -210,14 +206,6 @@ def test_what_a_skill_is_not_for_counts_only_where_it_is_nearer_than_what_it_is_
 
     assert fused.parts["negation"][0] == 0
     assert fused.parts["negation"][1] < 0
-
-
-def test_a_name_counts_more_where_texts_are_long() -> None:
-    short = Scores(names=(1.0, 0.0), words_per_skill=5).fused().parts["name"]
-    long = Scores(names=(1.0, 0.0), words_per_skill=500).fused().parts["name"]
-
-    assert 0 < short[0] < long[0]
-    assert short[1] == long[1] == 0
 
 
 def test_no_skills_are_no_problem() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.routing.follow_ups import is_follow_up
+from prowess.routing.follow_ups import Closing, is_follow_up, read_closing
 from prowess.routing.triggers import HintIndex, Hints, Named, contains, find_paths, fold
 from prowess.skills.model import Triggers
 from prowess.testing import make_skill
@@ -73,6 +73,53 @@ def test_follow_ups_have_the_punctuation_of_their_script(message: str) -> None:
 )
 def test_a_message_that_says_something_is_no_follow_up(message: str) -> None:
     assert not is_follow_up(message)
+
+
+@each_row(
+    "message",
+    [
+        "it works now, thanks",
+        "great, the error is gone",
+        "cool, it builds again",
+        "jetzt geht es, danke",
+        "gracias, el error ha desaparecido",
+        "merci, ça marche maintenant",
+        "perfeito, agora funciona",
+        "отлично, ошибка исчезла",
+        "太好了\uff0c错误没有了",
+        "完璧です、エラーが消えました",
+        "완벽해요, 오류가 사라졌어요",
+    ],
+)
+def test_news_that_it_works_ends_something(message: str) -> None:
+    assert read_closing(message) is Closing.OVER
+
+
+@each_row("message", ["thank you", "Nice!", "ótimo trabalho, obrigado", "谢谢", "lgtm"])
+def test_thanks_and_praise_begin_nothing(message: str) -> None:
+    assert read_closing(message) is Closing.THANKS
+
+
+@each_row(
+    "message",
+    [
+        "",
+        "thanks, but now the page is blank",
+        "it still does not work, thanks for trying",
+        "great, commit it",
+        "thanks! merge these PDFs",
+        "perfect, write the release notes",
+        "it works now, add a dark mode",
+        "does it work now?",
+        "make sure it works",
+        "merci, mais ça plante encore",
+        "谢谢\uff0c但是还是报错",
+        "no more than three items",
+        "thanks " * 40,
+    ],
+)
+def test_whoever_wants_something_has_not_closed(message: str) -> None:
+    assert read_closing(message) is None
 
 
 def test_paths_and_files_are_found_in_a_message() -> None:
@@ -325,6 +372,7 @@ def test_no_text_is_too_odd(message: str, names: list[str], phrases: list[str]) 
     assert set(found) <= set(range(len(skills)))
     assert all(hints != Hints() for hints in found.values())
     assert isinstance(is_follow_up(message), bool)
+    assert read_closing(message) in (None, *Closing)
 
 
 @settings(max_examples=60, deadline=None)

@@ -51,7 +51,6 @@ def test_a_message_without_shared_words_scores_nothing() -> None:
     result = _index(*_ALL).score("quantum chromodynamics")
 
     assert not result.scores.any()
-    assert not result.coverage.any()
     assert not result.names.any()
 
 
@@ -61,18 +60,20 @@ def test_unknown_words_lower_the_score() -> None:
     assert index.score("bread of the quantum realm").scores[0] < index.score("bread").scores[0]
 
 
-def test_coverage_is_the_share_of_the_message_that_a_skill_has() -> None:
-    coverage = _index(*_ALL).score("bread rolls").coverage
-
-    assert coverage.tolist() == [1.0, 0.0, 0.0]
-
-
 def test_names_is_the_share_of_the_name_that_the_message_has() -> None:
     index = _index(*_ALL)
 
-    assert 0 < index.score("my bike").names[1] < 1
-    assert index.score("run bike repair").names.tolist() == pytest.approx([0, 1, 0])
-    assert index.score("use bike-repair").names.tolist() == [0, 1, 0]
+    half, whole = index.score("my bike").names, index.score("run bike repair").names
+    assert 0 < half[1] < whole[1]
+    assert not whole[[0, 2]].any()
+    assert index.score("use bike-repair").names.tolist() == pytest.approx(whole.tolist())
+
+
+def test_a_name_counts_more_where_texts_are_long() -> None:
+    long = SkillEvidence(name="bike-repair", positive="Mends bikes.", body="spoke wheel " * 50)
+
+    assert _index(*_ALL).score("bike repair").names[1] < _index(long).score("bike repair").names[0]
+    assert _index(long).score("bike repair").names[0] == 1
 
 
 def test_neighbours_count_more_than_the_same_words_apart() -> None:
@@ -125,7 +126,6 @@ def test_chinese_finds_chinese() -> None:
 
     result = index.score("请帮我部署服务")
 
-    assert result.coverage[1] > 0.5
     assert result.scores[1] > result.scores[0] == 0
 
 
@@ -190,7 +190,7 @@ def test_every_share_is_between_zero_and_one(skills: list[SkillEvidence], messag
 
     result = index.score(message)
 
-    for shares in (result.scores, result.coverage, result.names, result.damped):
+    for shares in (result.scores, result.names, result.damped):
         assert len(shares) == len(skills)
         assert ((shares >= 0) & (shares <= 1)).all()
     assert result.mass >= 0
@@ -207,7 +207,7 @@ def test_adding_skills_never_breaks_the_index(
 
     assert larger.size == len(skills) + len(more)
     # What has no words in common has none in a larger catalogue either.
-    assert not result.coverage[: len(skills)][_index(*skills).score(message).coverage == 0].any()
+    assert not result.scores[: len(skills)][_index(*skills).score(message).scores == 0].any()
 
 
 @settings(max_examples=60, deadline=None)

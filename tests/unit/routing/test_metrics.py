@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from prowess.evaluation.metrics import (
     SkillRow,
     collisions,
     confusion,
+    split_by_kind,
     summarise,
 )
 
@@ -89,6 +91,39 @@ def test_rejection_is_measured_at_the_bar_that_keeps_nineteen_of_twenty() -> Non
     assert summarise([*told, *untold]).rejected95 == 0.75
 
 
+def test_a_plausible_skill_is_no_clear_one() -> None:
+    plausible = Outcome(
+        prompt="p", expected=frozenset("ab"), clear=frozenset("a"), ranked=("b",), chosen=("b",)
+    )
+    clear = replace(plausible, ranked=("a",), chosen=("a",))
+
+    summary = summarise([plausible, clear])
+
+    assert (summary.precision_first, summary.precision_strict) == (1.0, 0.5)
+    assert summary.reached == 0.5
+
+
+def test_what_is_offered_reaches_its_message_and_is_noise_elsewhere() -> None:
+    offered = Outcome(prompt="p", expected=frozenset("a"), ranked=("b", "a"), offered=("b", "a"))
+    noise = Outcome(prompt="q", ranked=("b",), offered=("b",))
+
+    summary = summarise([offered, noise, Outcome(prompt="r")])
+
+    assert (summary.reached, summary.noise, summary.recall) == (1.0, 0.5, 0.0)
+
+
+def test_cases_are_told_apart_by_language_and_length() -> None:
+    short = Outcome(prompt="fix it", language="en")
+    long = Outcome(prompt="bitte " * 40, language="de")
+
+    assert split_by_kind([short, long]) == {
+        "in de": [long],
+        "in en": [short],
+        "up to 8 words": [short],
+        "over 32 words": [long],
+    }
+
+
 def test_precision_asks_whether_a_meant_skill_is_among_what_was_loaded() -> None:
     outcomes = [
         _meant("a", "a", "b", chosen=("a", "b")),
@@ -159,7 +194,6 @@ def test_confusion_says_who_took_the_prompts_of_a_skill() -> None:
         SkillRow(skill="a", cases=5, hit=1, taken_by=(("b", 2), ("c", 1))),
         SkillRow(skill="b", cases=1, hit=1),
     )
-    assert [row.unanswered for row in rows] == [1, 0]
 
 
 def test_confusion_shows_a_skill_that_comes_uninvited() -> None:

@@ -105,7 +105,7 @@ def test_an_open_bracket_is_cut_to_the_end() -> None:
 
 def test_requests_come_from_triggers_and_examples() -> None:
     evidence = _evidence(
-        triggers=Triggers(any=("bake a loaf",), all=("flour",), none=("gluten free",)),
+        triggers=Triggers(any=("bake a loaf",), none=("gluten free",)),
         fields={
             "examples": ["Make me a rye loaf", {"prompt": "Knead this dough"}, 7],
             "metadata": {"examples": "How long does it rise?\nWhich oven?"},
@@ -114,14 +114,17 @@ def test_requests_come_from_triggers_and_examples() -> None:
 
     assert evidence.requests == (
         "bake a loaf",
-        "flour",
         "Make me a rye loaf",
         "Knead this dough",
         "How long does it rise?",
         "Which oven?",
     )
     assert evidence.vetoes == ("gluten free",)
-    assert evidence.phrases[:6] == evidence.requests
+    assert evidence.phrases[:5] == evidence.requests
+
+
+def test_what_counts_only_together_with_other_words_is_no_request() -> None:
+    assert _evidence(triggers=Triggers(any=("bake a loaf",), all=("flour",))).requests == ()
 
 
 def test_examples_that_are_nested_without_end_are_left_alone() -> None:
@@ -132,19 +135,14 @@ def test_examples_that_are_nested_without_end_are_left_alone() -> None:
     assert _evidence(fields={"examples": nested}).requests == ()
 
 
-def test_phrases_are_quotes_use_when_clauses_and_sentences() -> None:
+def test_phrases_are_quotes_and_a_use_when_clause_or_else_a_sentence() -> None:
     evidence = _evidence(
         'Bakes bread at home. Use when the user wants to knead dough or says "feed my starter", '
         "'my crust is pale' or \"toast\"."
     )
 
-    assert evidence.phrases[:3] == (
-        "feed my starter",
-        "my crust is pale",
-        "knead dough",
-    )
-    assert "Bakes bread at home" in evidence.phrases
-    assert "toast" not in evidence.phrases
+    assert evidence.phrases == ("feed my starter", "my crust is pale", "knead dough")
+    assert _evidence("Bakes bread at home. Loaves, too.").phrases == ("Bakes bread at home",)
 
 
 def test_what_is_said_in_when_to_use_counts_as_description() -> None:
@@ -191,18 +189,20 @@ Some text.
 def test_phrases_stand_below_when_to_use_headings_of_the_body() -> None:
     evidence = _evidence(body=_BODY)
 
-    assert evidence.phrases == (
-        "Bakes bread",
-        "The user wants a loaf for tomorrow",
-        "make pizza dough",
-        "roll it out",
-    )
+    assert evidence.phrases == ("Bakes bread", "The user wants a loaf for tomorrow")
 
 
-def test_of_what_is_found_in_the_text_the_first_few_count() -> None:
+def test_of_the_sentences_of_a_description_the_first_is_a_phrase() -> None:
     said = ". ".join(f"Bakes loaf number {number}" for number in range(20))
 
-    assert len(_evidence(description=said).phrases) == 4
+    assert _evidence(description=said).phrases == ("Bakes loaf number 0",)
+
+
+def test_the_beginning_of_the_body_counts_where_the_description_says_little() -> None:
+    body = "Mix flour, water and salt, and leave it alone until it has doubled."
+
+    assert _evidence("Bakes bread.", body=body).opening == body
+    assert not _evidence("Bakes bread of all kinds. " * 10, body=body).opening
 
 
 def test_what_the_body_is_not_for_is_no_text_to_be_found_by() -> None:

@@ -158,14 +158,30 @@ def test_a_follow_up_loads_what_was_loaded_last() -> None:
     assert route.matches[0].reasons == ("the message goes on with what was loaded last",)
 
 
-def test_a_follow_up_without_anything_before_loads_nothing() -> None:
-    assert _route("yes, do it").decision is Decision.NONE
+def test_a_follow_up_without_anything_before_loads_nothing_and_says_so() -> None:
+    route = _route("yes, do it")
+
+    assert route.decision is Decision.NONE
+    assert "nothing was" in route.notes[0]
 
 
-def test_a_follow_up_on_a_skill_that_is_gone_loads_nothing() -> None:
+def test_a_follow_up_on_a_skill_that_is_gone_loads_nothing_and_says_so() -> None:
     route = _route("yes, do it", context=Context(last=("gone",)))
 
     assert (route.decision, route.matches) == (Decision.NONE, ())
+    assert "gone is not here any more" in route.notes[0]
+
+
+def test_a_follow_up_on_a_skill_that_is_loaded_still_says_that_it_is_kept() -> None:
+    context = Context(last=("bike-repair",), loaded=frozenset(("bike-repair",)))
+
+    route = _route("yes, do it", context=context)
+
+    assert (route.decision, route.matches) == (Decision.NONE, ())
+    (note,) = route.notes
+    assert note.startswith("the message goes on with what was loaded last")
+    assert "bike-repair is kept" in note
+    assert route.considered[0].reasons[0] == "the message goes on with what was loaded last"
 
 
 def test_a_follow_up_inherits_no_more_skills_than_may_be_loaded() -> None:
@@ -401,13 +417,13 @@ def test_signals_rank_the_skills() -> None:
     assert sums == sorted(sums, reverse=True)
 
 
-def test_an_english_encoder_leaves_chinese_to_words() -> None:
-    chinese = make_skill("bushu", description="部署应用到服务器")
-    index = make_index(BAKER, chinese)
+def test_an_english_encoder_leaves_a_script_without_a_dictionary_to_words() -> None:
+    thai = make_skill("prapchai", description="ปรับใช้แอปไปยังเซิร์ฟเวอร์")
+    index = make_index(BAKER, thai)
 
-    route = _route("请帮我部署应用到服务器", index)
+    route = _route("ช่วยปรับใช้แอปไปยังเซิร์ฟเวอร์", index)
 
-    assert _chosen(route) == ["bushu"]
+    assert _chosen(route) == ["prapchai"]
     assert "meaning" not in route.matches[0].signals
     assert route.status is Status.OK
 
@@ -420,9 +436,9 @@ def test_an_encoder_of_many_languages_has_its_say_on_chinese() -> None:
 
 
 @pytest.mark.parametrize("english_only", [True, False])
-def test_an_english_encoder_has_no_say_on_a_skill_in_chinese(english_only: bool) -> None:  # noqa: FBT001
-    chinese = make_skill("bushu", description="部署应用到服务器")
-    index = make_index(BAKER, RIDER, chinese, english_only=english_only)
+def test_an_english_encoder_has_no_say_on_a_skill_in_thai(english_only: bool) -> None:  # noqa: FBT001
+    thai = make_skill("bushu", description="ปรับใช้แอปไปยังเซิร์ฟเวอร์")
+    index = make_index(BAKER, RIDER, thai, english_only=english_only)
 
     # Its name is a word in Latin letters, so every encoder has something to compare.
     matches = _route("what about bushu and bread", index).considered

@@ -7,6 +7,7 @@ from prowess.routing.words import (
     find_asking_part,
     find_spellings,
     is_foreign,
+    is_mention,
     measure_shape,
     split_words,
 )
@@ -239,3 +240,33 @@ def test_no_text_makes_reading_raise(text: str) -> None:
 @given(_ANY_TEXT, st.integers(min_value=1, max_value=300))
 def test_the_asking_part_is_bounded(text: str, times: int) -> None:
     assert len(find_asking_part(text * times)) <= 2_000
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "src/app/pdf/fill_form.py",
+        "@docs/deploy-plan.md",
+        "https://example.org/docker/compose",
+        "C:\\Users\\me\\slides\\deck.pptx",
+        "sie_client_endpoint",
+        "```\nimport torch\n```",
+    ],
+)
+def test_paths_addresses_and_identifiers_are_mentions(message: str) -> None:
+    assert is_mention(message)
+
+
+@pytest.mark.parametrize(
+    "message", ["fill in src/form.pdf", "Observability", "部署", "merge PDF files"]
+)
+def test_whoever_says_something_does_more_than_mention(message: str) -> None:
+    assert not is_mention(message)
+
+
+def test_paths_are_left_out_where_enough_is_said_beside_them() -> None:
+    said = find_asking_part("merge the old invoices into one: /home/me/docker/kubernetes.txt")
+
+    assert "kubernetes" not in said
+    assert "merge the old invoices" in said
+    assert find_asking_part("look at src/docker/main.py") == "look at src/docker/main.py"

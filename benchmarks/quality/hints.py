@@ -1,0 +1,59 @@
+"""How quiet hints are with everyday prompts, and how right with fitting ones.
+
+    python -m benchmarks.quality.hints [--set reserve]
+
+The skills and prompts are in `hints.toml`, which says what the bar in `runtime.route.answer` was
+set by, and which prompts it had never met.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from prowess.hooks.samples import SAMPLES
+from prowess.wiring import open_runtime
+from prowess.wiring.hook import answer_hook
+
+_MOST_ORDINARY, _LEAST_FITTING = 4, 18
+
+
+def main() -> int:
+    """Ask the hook about every prompt of a set, and fail where it is too loud or wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    parser.add_argument("--set", choices=tuple(table["fitting"]), default="reserve")
+    name = parser.parse_args().set
+    ordinary, fits = table["ordinary"][name], table["fitting"][name]
+    sample = next(json.loads(one.payload) for one in SAMPLES if one.event == "UserPromptSubmit")
+    with tempfile.TemporaryDirectory(prefix="ph") as root:
+        folder = Path(root, "w")
+        for skill, about in table["skills"].items():
+            place = folder / ".claude" / "skills" / skill
+            place.mkdir(parents=True)
+            text = f"---\nname: {skill}\ndescription: {json.dumps(about)}\n---\n\n{about}\n"
+            (place / "SKILL.md").write_text(text, encoding="utf-8")
+        environ = {**os.environ, "HOME": root}
+        with open_runtime(folder, home=Path(root, "s"), environ=environ) as runtime:
+            runtime.skills.status()
+
+            def said(prompt: str) -> str:
+                raw = json.dumps({**sample, "prompt": prompt}).encode()
+                return answer_hook(raw, environ, runtime=runtime)
+
+            loud = [prompt for prompt in ordinary if said(prompt)]
+            # Theirs has to be the first that is named.
+            missed = [
+                prompt for prompt, skill in fits if f"Prowess):\\n- {skill} " not in said(prompt)
+            ]
+    fitting = len(fits) - len(missed)
+    print(f"{len(loud)} of {len(ordinary)} everyday prompts got a hint: {loud}")
+    print(f"{fitting} of {len(fits)} fitting prompts got theirs; not: {missed}")
+    return 0 if len(loud) <= _MOST_ORDINARY and fitting >= _LEAST_FITTING else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
