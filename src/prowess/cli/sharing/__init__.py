@@ -1,0 +1,1 @@
+"""Commands that add, lock, verify, update and publish skills, and explain policies."""

@@ -1,0 +1,337 @@
+"""`add`, `remove`, `outdated`, `search` and `verify`: skills from elsewhere, by their lock."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import click
+
+from prowess.cli.options import Common, common
+from prowess.cli.render import (
+    Cell,
+    Column,
+    ProgressBar,
+    asks,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+)
+from prowess.errors import SharingError
+from prowess.host.sharing.folder import LockedFolder
+from prowess.host.sharing.web import CLAWHUB_REGISTRY, read_registry_access
+from prowess.runtime.sharing.service import (
+    AddRequest,
+    Arrival,
+    Sharing,
+    VerifiedSkill,
+    search_registries,
+)
+from prowess.safety.paths import shown
+from prowess.sharing.policy import PolicyEffect
+from prowess.sharing.source import REGISTRIES, SourceKind, SourceSpec
+from prowess.skills.text import one_line
+from prowess.wire import sharing as wire_sharing
+from prowess.wiring import Runtime, open_runtime
+from prowess.wiring.sharing import (
+    PLACES,
+    find_missing,
+    open_folder,
+    open_folders,
+    open_sharing,
+    open_sources,
+)
+
+_FAILED = 1
+_MOST_FINDINGS = 5
+place_option = click.option(
+    "--to",
+    "place",
+    type=click.Choice(PLACES),
+    default="project",
+    show_default=True,
+    help="Whose skills: the user's, the project's in the workspace, or the agent's.",
+)
+yes_option = click.option(
+    "-y", "--yes", is_flag=True, help="Do not ask; a critical finding is refused all the same."
+)
+
+
+@click.command("add")
+@click.argument("source")
+@click.option(
+    "--skill", "skills", multiple=True, metavar="NAME", help="Which one; may be repeated."
+)
+@click.option("--all", "every", is_flag=True, help="All skills of the source.")
+@place_option
+@click.option(
+    "--pin", metavar="REF", default="", help="A tag, commit, version or digest to stay at."
+)
+@click.option(
+    "--registry", metavar="URL", default="", help="Where hub:, clawhub: and npm: names are."
+)
+@click.option("--submodules", is_flag=True, help="Of a repository, fetch its submodules too.")
+@click.option("--allow-signer-change", is_flag=True, help="Take what somebody else has signed.")
+@yes_option
+@common
+def add_command(
+    given: Common,
+    source: str,
+    *,
+    skills: tuple[str, ...],
+    every: bool,
+    place: str,
+    pin: str,
+    registry: str,
+    submodules: bool,
+    allow_signer_change: bool,
+    yes: bool,
+) -> int:
+    """Add skills from SOURCE: fetched, scanned, approved by you, written and locked.
+
+    SOURCE is a folder, an archive, a git repository (a path, https, ssh, file:// or
+    owner/repo/path@ref), a site with an index of skills, a marketplace.json,
+    hub:NAMESPACE/NAME, clawhub:NAME, npm:NAME or oci:HOST/NAME:TAG. Nothing is written before the
+    scan and your yes.
+
+    Example: prowess add ./team-skills --skill release-notes
+
+    Exit code 0 when all were added, 1 when one was refused or declined, 2 for wrong usage.
+    """
+    with open_runtime(given.workspace) as runtime:
+        spec = _complete(open_sources(runtime).read_spec(source), registry, submodules=submodules)
+        request = AddRequest(
+            spec=spec,
+            skills=skills,
+            every=every,
+            pin=pin,
+            allow_signer_change=allow_signer_change,
+        )
+        sharing = open_sharing(runtime, open_folder(runtime, place, given.agent), given.agent)
+        with ProgressBar() as bar:
+            arrivals = sharing.prepare(request, bar)
+        return finish_adding(sharing, arrivals, yes=yes, as_json=given.as_json)
+
+
+def _complete(spec: SourceSpec, registry: str, *, submodules: bool) -> SourceSpec:
+    """Return a source with the options that are about it, and refuse those that are not."""
+    if registry and spec.kind not in REGISTRIES:
+        raise click.UsageError("--registry goes with hub:, clawhub: and npm: names alone")
+    if submodules and spec.kind is not SourceKind.GIT:
+        raise click.UsageError("--submodules goes with git repositories alone")
+    return replace(spec, submodules=submodules, url=registry or spec.url)
+
+
+def finish_adding(
+    sharing: Sharing, arrivals: Sequence[Arrival], *, yes: bool, as_json: bool
+) -> int:
+    """Ask, write and say what became of each skill."""
+    needs_yes = any(not one.refusal and not one.is_there for one in arrivals)
+    if needs_yes and not yes and not asks():
+        raise click.UsageError("Give --yes: there is no terminal to ask on")
+    outcomes = {
+        one.name: _add_one(sharing, one, yes=yes, quiet=as_json and yes) for one in arrivals
+    }
+    if as_json:
+        rows = [wire_sharing.arrival(one, outcomes[one.name]) for one in arrivals]
+        print_json({"lock": sharing.folder.lock_path, "skills": rows})
+    else:
+        for one in arrivals:
+            _say_outcome(sharing, one, outcomes[one.name])
+    return _FAILED if {"refused", "declined"} & set(outcomes.values()) else 0
+
+
+def _add_one(sharing: Sharing, one: Arrival, *, yes: bool, quiet: bool) -> str:
+    if one.refusal:
+        sharing.decline(one)
+        return "refused"
+    if one.is_there and not sharing.verify((one.name,))[0].problem:
+        return "unchanged"
+    if not quiet:
+        for line in describe_arrival(one):
+            click.echo(one_line(line), err=True)
+    if not yes and not click.confirm(f"Add {shown(one.name)}?", err=True):
+        sharing.decline(one)
+        return "declined"
+    sharing.add(one)
+    return "added"
+
+
+def describe_arrival(one: Arrival) -> list[str]:
+    """Return what a person has to know before a yes."""
+    entry = one.entry
+    lines = [
+        f"{one.name} from {entry.source} at {entry.resolved}, files: {len(entry.files)}",
+        f"scan: {one.report.verdict.value}; {_describe_signer(one)}",
+    ]
+    findings = one.findings
+    lines += [
+        f"  {found.level.value}: {found.rule_id} in {found.file}:{found.line}"
+        for found in findings[:_MOST_FINDINGS]
+    ]
+    if len(findings) > _MOST_FINDINGS:
+        lines.append(f"  and {len(findings) - _MOST_FINDINGS} more")
+    warned = [each for each in one.decision.reasons if each.effect is PolicyEffect.WARN]
+    return [*lines, *(f"policy: {each}" for each in warned)]
+
+
+def _describe_signer(one: Arrival) -> str:
+    entry = one.entry
+    if entry.signer:
+        return f"{entry.signer} signed it, as {entry.issuer} says"
+    return one.notice or "nobody signed it"
+
+
+def _say_outcome(sharing: Sharing, one: Arrival, outcome: str) -> None:
+    if outcome == "refused":
+        print_error(f"{one.name} was not added: {one.refusal}")
+    elif outcome == "declined":
+        print_error(f"{one.name} was not added.")
+    elif outcome == "unchanged":
+        print_text(f"{one.name} is up to date in {sharing.folder.locate(one.name)}.")
+    else:
+        print_text(f"{one.name} was added to {sharing.folder.locate(one.name)}.", "green")
+
+
+@click.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="SKILL...")
+@place_option
+@common
+def remove_command(given: Common, names: tuple[str, ...], *, place: str) -> int:
+    """Remove skills that were added: to the trash, and out of the lock.
+
+    What is not in the lock is nobody's to remove here. `skills.restore` of the gateway, or the
+    studio, brings a skill back from the trash.
+
+    Example: prowess remove release-notes
+    """
+    with open_runtime(given.workspace) as runtime:
+        sharing = open_sharing(runtime, open_folder(runtime, place, given.agent), given.agent)
+        gone = sharing.remove(names)
+    if given.as_json:
+        print_json({"removed": [{"name": name, "trash": id_} for name, id_ in gone.items()]})
+    else:
+        for name, id_ in gone.items():
+            print_text(f"{name} was removed{f', to the trash as {id_}' if id_ else ''}.")
+    return 0
+
+
+@click.command("outdated")
+@common
+def outdated_command(given: Common) -> int:
+    """Say which locked skills have something newer at their source.
+
+    Exit code 0 when all are up to date, 1 when something is newer or cannot be asked.
+    """
+    with open_runtime(given.workspace) as runtime, ProgressBar() as bar:
+        found = [
+            one
+            for folder in existing_folders(runtime, given).values()
+            for one in open_sharing(runtime, folder, given.agent).find_outdated(bar)
+        ]
+    if given.as_json:
+        print_json({"skills": [wire_sharing.outdated_skill(one) for one in found]})
+    else:
+        rows = [
+            (
+                Cell(one.name),
+                Cell(one.locked[:19]),
+                Cell(one.newest[:19] or "-", "yellow" if one.is_outdated else ""),
+                Cell(one.problem or ("pinned" if one.pinned else one.source)),
+            )
+            for one in found
+        ]
+        names = (Column("Skill"), Column("Locked"), Column("Newest"), Column("Note", flexible=True))
+        print_table(names, rows)
+    return _FAILED if any(one.is_outdated or one.problem for one in found) else 0
+
+
+@click.command("verify")
+@click.argument("names", nargs=-1, metavar="[SKILL]...")
+@common
+def verify_command(given: Common, names: tuple[str, ...]) -> int:
+    """Compare every file of the skills that were added with the lock.
+
+    A changed, added, removed or renamed file is named, and without SKILL what a policy requires
+    and is not there. Nothing is fetched and nothing is changed.
+
+    Example: prowess verify --json
+
+    Exit code 0 when every file is as it was locked, 1 when one is not, or a policy that blocks
+    requires what is missing.
+    """
+    found: list[VerifiedSkill] = []
+    with open_runtime(given.workspace) as runtime:
+        folders = existing_folders(runtime, given)
+        for folder in folders.values():
+            mine = tuple(name for name in names if name in folder.read_lock().skills)
+            if mine or not names:
+                found += open_sharing(runtime, folder, given.agent).verify(mine)
+        missing = () if names else find_missing(runtime, given.agent)
+    unknown = set(names) - {one.name for one in found}
+    if unknown:
+        places = ", ".join(folder.lock_path for folder in folders.values())
+        raise SharingError(shown(min(unknown)), f"is in no lock: looked at {places}.")
+    is_blocked = any(one.effect is PolicyEffect.BLOCK for one in missing)
+    is_right = all(one.is_right for one in found) and not is_blocked
+    if given.as_json:
+        rows = [wire_sharing.verified_skill(one) for one in found]
+        required = [wire_sharing.policy_reason(one) for one in missing]
+        print_json({"ok": is_right, "skills": rows, "missing": required})
+    else:
+        _say_verified(found)
+        for reason in missing:
+            print_text(f"! {reason}", "red" if reason.effect is PolicyEffect.BLOCK else "yellow")
+    return 0 if is_right else _FAILED
+
+
+def _say_verified(found: Sequence[VerifiedSkill]) -> None:
+    wrong = [one for one in found if not one.is_right]
+    for one in wrong:
+        for line in (one.problem,) if one.problem else one.drift.lines:
+            print_text(f"{one.name}: {line}", "red")
+    count = f"{len(found)} skill{'' if len(found) == 1 else 's'}"
+    if wrong:
+        print_text(f"{len(wrong)} of {count}: not as locked.")
+    else:
+        print_text(f"{count} verified: every file is as it was locked.", "green")
+
+
+def existing_folders(runtime: Runtime, given: Common) -> dict[str, LockedFolder]:
+    """Return every folder that has a lock; an error where there is none."""
+    folders = open_folders(runtime, given.agent)
+    if not folders:
+        place = open_folder(runtime, "project", given.agent).lock_path
+        raise SharingError(shown(place), "is not there: `prowess add SOURCE` makes one.")
+    return folders
+
+
+@click.command("search")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--registry", metavar="URL", default="", help="A hub or ClawHub registry.")
+@common
+def search_command(given: Common, words: tuple[str, ...], *, registry: str) -> int:
+    """Search hubs and ClawHub registries for skills; `prowess add` adds one.
+
+    Without --registry those of `skills.install.registries` are asked; where none is configured the
+    hub of PROWESS_HUB_URL, and else ClawHub itself. A hub shows what the token in
+    PROWESS_REGISTRY_TOKEN may see.
+
+    Example: prowess search release notes --registry https://skills.example.com
+    """
+    with open_runtime(given.workspace) as runtime:
+        listed = runtime.skills.settings.skills.install.registries
+        usual = read_registry_access(runtime.environ).hub or CLAWHUB_REGISTRY
+        asked = (registry,) if registry else listed or (usual,)
+        rows, problems = search_registries(open_sources(runtime), asked, " ".join(words))
+    for problem in problems:
+        print_error(problem)
+    if given.as_json:
+        print_json({"results": rows, "problems": problems})
+        return _FAILED if problems and not rows else 0
+    if not rows:
+        print_text("" if problems else "Nothing was found.")
+        return _FAILED
+    keys = ("name", "owner", "version", "registry", "summary")
+    names = [Column(key.capitalize(), flexible=key == "summary") for key in keys]
+    print_table(names, [tuple(Cell(row[key]) for key in keys) for row in rows])
+    return 0

@@ -1,0 +1,496 @@
+"""`hub`: a registry of your own, and what its operator does on the machine that it runs on."""
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any
+
+import click
+
+from prowess.cli.options import json_option, log_options
+from prowess.cli.render import (
+    Cell,
+    Column,
+    ProgressBar,
+    print_error,
+    print_json,
+    print_raw,
+    print_table,
+    print_text,
+    silence,
+)
+from prowess.cli.terminal import CommandGroup
+from prowess.hub.model import HubRole, TokenScope
+from prowess.hub.people import TokenEntry
+from prowess.wire.skills import compact
+from prowess.wiring.serve import ServeRequest, serve_hub
+from prowess.wiring.sharing.hub import OpenHub, measure, opened_hub
+
+_FAILED = 1
+_THOUSAND = 1000
+_PORT = 18790
+
+
+def _hub_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add --data and --database, which say which hub is meant."""
+    data = click.option(
+        "--data", "folder", metavar="DIR", default="", help="The hub's folder; ~/.prowess/hub."
+    )
+    database = click.option(
+        "--database",
+        "url",
+        metavar="URL",
+        default="",
+        help="PostgreSQL with pgvector; better in PROWESS_DATABASE_URL.",
+    )
+    return data(database(function))
+
+
+def _on_hub(function: Callable[..., int]) -> Callable[..., int]:
+    """Open the hub for a command, which gets it as its first argument."""
+
+    @wraps(function)
+    # Whatever click hands on.
+    def call(*, folder: str, url: str, **rest: Any) -> int:  # noqa: ANN401
+        with opened_hub(folder, url) as hub:
+            return function(hub, **rest)
+
+    return _hub_options(call)
+
+
+@click.group("hub", cls=CommandGroup)
+def hub_command() -> None:
+    """Run a registry of skills: versions that never change, roles, review, labels and search.
+
+    `prowess hub serve` serves it; all other commands work on its files, on the machine that it runs
+    on. Others use `prowess publish --to hub:NAMESPACE`, `prowess search`, `prowess add
+    hub:NAMESPACE/NAME` and `npx clawhub`.
+    """
+
+
+@hub_command.command("serve")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+)
+@click.option(
+    "--port", default=_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one."
+)
+@log_options
+@_hub_options
+@json_option
+# The fields of a request are called as the options.
+def serve_command(*, folder: str, url: str, as_json: bool, **request: Any) -> int:  # noqa: ANN401
+    """Serve the hub over HTTP until Ctrl-C.
+
+    It speaks our own protocol (/api/hub/v1), ClawHub v1 (/api/v1) and indexes of skills
+    (/.well-known/agent-skills/index.json, and /n/NAMESPACE/... for one namespace). Public ones
+    are read by everybody who reaches it; everything else needs a token. Put a web server that
+    speaks https in front of it for other machines.
+
+    Example: prowess hub serve --port 0
+    """
+
+    def ready(address: str, hub: OpenHub) -> None:
+        try:
+            if as_json:
+                print_raw(compact({"address": address, "store": hub.database.name}))
+            else:
+                print_text(f"Prowess hub at {address}", "bold")
+                print_text(f"  catalogue in {hub.database.name}")
+                print_text("  Ctrl-C stops it.", "dim")
+            sys.stdout.flush()
+        except OSError:
+            # Nobody reads it; clients are served all the same.
+            silence()
+
+    serve_hub(ServeRequest(**request), folder, url, ready)
+    if not as_json:
+        print_text("stopped.", "dim")
+    return 0
+
+
+@hub_command.group("token", cls=CommandGroup)
+def token_group() -> None:
+    """Make, list and revoke the tokens by which people are known."""
+
+
+@token_group.command("create")
+@click.argument("person")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice([one.value for one in TokenScope]),
+    help="What it may be used for; may be repeated. By default read and publish.",
+)
+@click.option("--operator", "is_operator", is_flag=True, help="For everything, in all namespaces.")
+@click.option("--days", type=click.IntRange(1, 3650), help="How long it is good for.")
+@_on_hub
+@json_option
+def token_create_command(
+    hub: OpenHub,
+    person: str,
+    *,
+    scopes: Sequence[str],
+    is_operator: bool,
+    days: int | None,
+    as_json: bool,
+) -> int:
+    """Make a token for PERSON; it is shown once, and only its hash is kept.
+
+    What it lets them do is their role in each namespace (`prowess hub namespace role`), as far as
+    its scopes go.
+
+    Example: prowess hub token create ann --scope read --scope publish
+    """
+    every = list(TokenScope) if is_operator else [TokenScope.READ, TokenScope.PUBLISH]
+    chosen = [TokenScope(one) for one in scopes] or every
+    entry, text = hub.service.people.create_token(
+        person, chosen, is_operator=is_operator, days=days
+    )
+    hub.audit.note(
+        {"event": "hub.token", "skill": entry.person, "by": hub.operator.person, "outcome": "made"}
+    )
+    if as_json:
+        print_json({"token": text, **_show_token(entry)})
+        return 0
+    print_raw(text)
+    print_error(f"{entry.person} may use it for {', '.join(entry.scopes)}; it is not shown again.")
+    return 0
+
+
+def _show_token(entry: TokenEntry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "person": entry.person,
+        "scopes": list(entry.scopes),
+        "operator": entry.is_operator,
+        "createdAt": entry.created_ms,
+        "expiresAt": entry.expires_ms,
+        "revokedAt": entry.revoked_ms,
+    }
+
+
+@token_group.command("list")
+@_on_hub
+@json_option
+def token_list_command(hub: OpenHub, *, as_json: bool) -> int:
+    """List all tokens, without the tokens themselves."""
+    found = hub.service.people.list_tokens()
+    if as_json:
+        print_json({"tokens": [_show_token(one) for one in found]})
+        return 0
+    rows = [
+        (
+            Cell(one.id),
+            Cell(one.person),
+            Cell("operator" if one.is_operator else ", ".join(one.scopes)),
+            Cell(_day(one.expires_ms)),
+            Cell(f"revoked {_day(one.revoked_ms)}" if one.revoked_ms else "in use"),
+        )
+        for one in found
+    ]
+    names = ("Id", "Person", "Scopes", "Until", "State")
+    print_table([Column(name, flexible=name == "Scopes") for name in names], rows)
+    return 0
+
+
+@token_group.command("revoke")
+@click.argument("token_id", metavar="ID")
+@_on_hub
+@json_option
+def token_revoke_command(hub: OpenHub, token_id: str, *, as_json: bool) -> int:
+    """Let the token with ID open nothing any more, at once."""
+    hub.service.people.revoke_token(token_id)
+    row = {"event": "hub.token", "skill": token_id, "by": hub.operator.person}
+    hub.audit.note({**row, "outcome": "revoked"})
+    return _say({"id": token_id, "revoked": True}, f"{token_id} is revoked.", as_json=as_json)
+
+
+@hub_command.group("namespace", cls=CommandGroup)
+def namespace_group() -> None:
+    """Make namespaces, and say who may do what in them."""
+
+
+_public = click.option("--public/--private", "is_public", default=None, help="Who may read.")
+_reviewed = click.option(
+    "--review/--no-review",
+    "is_reviewed",
+    default=None,
+    help="Whether somebody else has to say yes.",
+)
+
+
+@namespace_group.command("create")
+@click.argument("name")
+@_public
+@_reviewed
+@_on_hub
+@json_option
+def namespace_create_command(
+    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None, as_json: bool
+) -> int:
+    """Make the namespace NAME: private, and without review, unless you say otherwise.
+
+    Example: prowess hub namespace create acme --review
+    """
+    made = hub.service.people.create_namespace(
+        name, is_public=bool(is_public), is_reviewed=bool(is_reviewed)
+    )
+    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
+    return _say(said, f"{made.name} is made.", as_json=as_json)
+
+
+@namespace_group.command("change")
+@click.argument("name")
+@_public
+@_reviewed
+@_on_hub
+@json_option
+def namespace_change_command(
+    hub: OpenHub, name: str, *, is_public: bool | None, is_reviewed: bool | None, as_json: bool
+) -> int:
+    """Change who reads the namespace NAME, and whether its versions are reviewed."""
+    made = hub.service.people.change_namespace(name, is_public=is_public, is_reviewed=is_reviewed)
+    said = {"name": made.name, "public": made.is_public, "reviewed": made.is_reviewed}
+    return _say(said, f"{made.name} is changed.", as_json=as_json)
+
+
+@namespace_group.command("role")
+@click.argument("name")
+@click.argument("person")
+@click.argument("role", type=click.Choice([*(one.value for one in HubRole), "none"]))
+@_on_hub
+@json_option
+def namespace_role_command(
+    hub: OpenHub, name: str, person: str, role: str, *, as_json: bool
+) -> int:
+    """Give PERSON a role in the namespace NAME, or `none`.
+
+    A reader sees it, a publisher publishes, labels and yanks, a reviewer says yes to what others
+    publish, an admin does all of it.
+
+    Example: prowess hub namespace role acme ann publisher
+    """
+    hub.service.people.set_role(name, person, None if role == "none" else HubRole(role))
+    row = {"event": "hub.role", "skill": name, "by": hub.operator.person}
+    hub.audit.note({**row, "outcome": f"{person}: {role}"})
+    said = {"namespace": name, "person": person, "role": role}
+    return _say(said, f"{person} is {role} in {name}.", as_json=as_json)
+
+
+@namespace_group.command("list")
+@_on_hub
+@json_option
+def namespace_list_command(hub: OpenHub, *, as_json: bool) -> int:
+    """List namespaces with their people."""
+    found = hub.service.people.list_namespaces()
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "public": one.is_public,
+                "reviewed": one.is_reviewed,
+                "roles": {person: role.value for person, role in people.items()},
+            }
+            for one, people in found
+        ]
+        print_json({"namespaces": rows})
+        return 0
+    for one, people in found:
+        seen = "public" if one.is_public else "private"
+        print_text(f"{one.name}: {seen}{', reviewed' if one.is_reviewed else ''}", "bold")
+        for person, role in people.items():
+            print_text(f"  {person}: {role.value}")
+    return 0
+
+
+@hub_command.group("review", cls=CommandGroup)
+def review_group() -> None:
+    """See what waits for a yes, and say yes or no."""
+
+
+@review_group.command("list")
+@_on_hub
+@json_option
+def review_list_command(hub: OpenHub, *, as_json: bool) -> int:
+    """List the versions that wait, the oldest first."""
+    found = hub.service.list_pending(hub.operator)
+    if as_json:
+        rows = [
+            {
+                "skill": skill.address,
+                "version": one.version,
+                "publisher": one.publisher,
+                "verdict": one.scan.get("verdict"),
+                "contentDigest": one.digest,
+            }
+            for skill, one in found
+        ]
+        print_json({"pending": rows})
+        return 0
+    for skill, one in found:
+        verdict = one.scan.get("verdict")
+        print_text(f"{skill.address}@{one.version} by {one.publisher}, scan: {verdict}")
+    if not found:
+        print_text("Nothing waits.")
+    return 0
+
+
+@review_group.command("approve")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@click.argument("version")
+@_on_hub
+@json_option
+def review_approve_command(hub: OpenHub, skill: str, version: str, *, as_json: bool) -> int:
+    """Let everybody with access have a version; nobody approves their own."""
+    hub.service.review(hub.operator, skill, version, approve=True)
+    said = {"skill": skill, "version": version, "state": "published"}
+    return _say(said, f"{skill}@{version} is published.", as_json=as_json)
+
+
+@review_group.command("reject")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@click.argument("version")
+@click.option("--reason", required=True, help="What is wrong with it.")
+@_on_hub
+@json_option
+def review_reject_command(
+    hub: OpenHub, skill: str, version: str, *, reason: str, as_json: bool
+) -> int:
+    """Refuse a version; its number stays taken."""
+    hub.service.review(hub.operator, skill, version, approve=False, reason=reason)
+    said = {"skill": skill, "version": version, "state": "rejected"}
+    return _say(said, f"{skill}@{version} is rejected.", as_json=as_json)
+
+
+@hub_command.command("versions")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@_on_hub
+@json_option
+def versions_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
+    """List the versions of a skill with their states, labels and digests."""
+    found = hub.service.find(hub.operator, skill)
+    labels = hub.service.read_labels(found)
+    versions = hub.service.list_versions(hub.operator, found)
+    if as_json:
+        rows = [
+            {
+                "version": one.version,
+                "state": one.state.value,
+                "labels": sorted(name for name, at in labels.items() if at == one.version),
+                "contentDigest": one.digest,
+                "publisher": one.publisher,
+                "reviewer": one.reviewer or None,
+                "verdict": one.scan.get("verdict"),
+            }
+            for one in versions
+        ]
+        print_json({"skill": found.address, "deprecated": found.deprecated, "versions": rows})
+        return 0
+    if found.deprecated:
+        print_text(f"deprecated: {found.deprecated}", "yellow")
+    for one in versions:
+        named = ", ".join(sorted(name for name, at in labels.items() if at == one.version))
+        print_text(f"{one.version} {one.state.value} {one.digest[:19]} {named}")
+    return 0
+
+
+@hub_command.command("label")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@click.argument("label")
+@click.argument("version", required=False)
+@_on_hub
+@json_option
+def label_command(
+    hub: OpenHub, skill: str, label: str, version: str | None, *, as_json: bool
+) -> int:
+    """Let LABEL, such as stable or canary, stand for VERSION; without one it stands for none.
+
+    Example: prowess hub label acme/notes stable 1.2.0
+    """
+    hub.service.label(hub.operator, skill, label, version)
+    said = {"skill": skill, "label": label, "version": version}
+    return _say(said, f"{label} of {skill} is {version or 'nothing'}.", as_json=as_json)
+
+
+@hub_command.command("yank")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@click.argument("version")
+@click.option("--reason", required=True, help="What is wrong with it.")
+@_on_hub
+@json_option
+def yank_command(hub: OpenHub, skill: str, version: str, *, reason: str, as_json: bool) -> int:
+    """Take a version out of search, labels and updates; locks that name it can still fetch it."""
+    hub.service.yank(hub.operator, skill, version, reason)
+    said = {"skill": skill, "version": version, "state": "yanked"}
+    return _say(said, f"{skill}@{version} is yanked.", as_json=as_json)
+
+
+@hub_command.command("deprecate")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@click.argument("message")
+@_on_hub
+@json_option
+def deprecate_command(hub: OpenHub, skill: str, message: str, *, as_json: bool) -> int:
+    """Tell whoever takes a skill what to use instead; an empty MESSAGE takes that back."""
+    hub.service.deprecate(hub.operator, skill, message)
+    said = {"skill": skill, "deprecated": message}
+    return _say(said, f"{skill} is {'' if message else 'not '}deprecated.", as_json=as_json)
+
+
+@hub_command.command("vouch")
+@click.argument("skill", metavar="NAMESPACE/NAME")
+@_on_hub
+@json_option
+def vouch_command(hub: OpenHub, skill: str, *, as_json: bool) -> int:
+    """Let a skill whose name looks like an older one stand where its text belongs in a search."""
+    hub.service.vouch(hub.operator, skill)
+    return _say({"skill": skill}, f"{skill} is vouched for.", as_json=as_json)
+
+
+@hub_command.command("reindex")
+@_on_hub
+@json_option
+def reindex_command(hub: OpenHub, *, as_json: bool) -> int:
+    """Make the index anew, as another encoder needs it."""
+    hub.database.change_encoder(*measure(hub.encoder))
+    with ProgressBar() as bar:
+        done = hub.service.reindex(bar)
+    return _say({"skills": done}, f"{done} skills are indexed.", as_json=as_json)
+
+
+@hub_command.command("audit")
+@_on_hub
+@json_option
+def audit_command(hub: OpenHub, *, as_json: bool) -> int:
+    """Check the hub's log of decisions, and show its last lines.
+
+    Exit code 0 when the log is whole, 1 when a line was changed, taken out or cut off.
+    """
+    found = hub.audit.check()
+    rows = hub.audit.read(20)
+    if as_json:
+        said = {"ok": not found.problem, "problem": found.problem or None, "head": found.head}
+        print_json({**said, "file": found.path, "lines": found.lines, "rows": rows})
+        return _FAILED if found.problem else 0
+    for row in rows:
+        print_text(f"{row['time']} {row['event']} {row['skill']} {row['outcome']} by {row['by']}")
+    if found.problem:
+        print_error(f"{found.path}: {found.problem}.")
+        return _FAILED
+    print_text(f"{found.path}: {found.lines} lines, all of them in their place.", "green")
+    return 0
+
+
+def _day(when: int | None) -> str:
+    return "-" if when is None else str(datetime.fromtimestamp(when / _THOUSAND, UTC).date())
+
+
+def _say(said: dict[str, Any], text: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json(said)
+    else:
+        print_text(text, "green")
+    return 0

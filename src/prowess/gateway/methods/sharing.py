@@ -1,0 +1,133 @@
+"""The methods about shared skills: what is locked, what is newer, what an update would do.
+
+What only reads this machine is for every client; what asks sources is for those who may write, and
+what writes for those who may do everything. A yes of such a client counts as the approval.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from prowess.errors import SharingError
+from prowess.gateway.calls import ClientScope, Json, Method, RpcCall, collect_methods, rpc
+from prowess.gateway.methods import params as given
+from prowess.runtime.sharing.service import Sharing
+from prowess.runtime.sharing.update import PreparedUpdate, UpdateRequest, Updating
+from prowess.safety.paths import shown
+from prowess.skills.text import clean
+from prowess.wire import sharing as wire_sharing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingServices:
+    """What the methods about shared skills call."""
+
+    # Every folder with a lock that an agent has.
+    folders: Callable[[str | None], Sequence[Sharing]]
+    # From a skill's name and an agent's id to what the policies say of it.
+    explain: Callable[[str, str | None], Json]
+    # Whether the log of decisions is whole.
+    check_audit: Callable[[], Json]
+    # Says that skills have changed.
+    told: Callable[[], None]
+
+
+class SharingMethods:
+    """The answers, over one set of services."""
+
+    def __init__(self, sharing: SharingServices) -> None:
+        self._sharing = sharing
+
+    @rpc("sharing.installed", ClientScope.READ, given.AgentParams, slow=True)
+    def installed(self, call: RpcCall) -> Json:
+        """Every locked skill, how its files stand to the lock, and what the policies say."""
+        return {
+            "locks": [_lock(one) for one in self._sharing.folders(call.params.agent_id)],
+        }
+
+    @rpc("sharing.outdated", ClientScope.WRITE, given.AgentParams, slow=True)
+    def outdated(self, call: RpcCall) -> Json:
+        """Which locked skills have something newer; their sources are asked."""
+        found = [
+            wire_sharing.outdated_skill(row)
+            for one in self._sharing.folders(call.params.agent_id)
+            for row in one.find_outdated(_quiet)
+        ]
+        return {"skills": found}
+
+    @rpc("sharing.preview", ClientScope.WRITE, given.SharedSkillParams, slow=True)
+    def preview(self, call: RpcCall) -> Json:
+        """What an update of one skill would change, with findings, signer and conflicts."""
+        _, prepared = self._prepare(call)
+        return wire_sharing.prepared_update(prepared, prepared.state)
+
+    @rpc("sharing.update", ClientScope.ADMIN, given.SharedUpdateParams, slow=True)
+    def update(self, call: RpcCall) -> Json:
+        """Update one skill; what is refused or in conflict stays as it is and says so."""
+        updating, prepared = self._prepare(call)
+        if prepared.state == "refused":
+            updating.decline(prepared)
+        if prepared.state != "ready":
+            return wire_sharing.prepared_update(prepared, prepared.state)
+        shows = wire_sharing.prepared_update(prepared, "updated")
+        # Whoever says yes says it to what they saw.
+        if call.params.to not in {None, shows["to"]}:
+            detail = "has something newer at its source than what was looked at: look at it again."
+            raise SharingError(shown(call.params.name), detail)
+        updating.apply(prepared)
+        self._sharing.told()
+        return shows
+
+    @rpc("sharing.policy", ClientScope.READ, given.SharedSkillParams)
+    def policy(self, call: RpcCall) -> Json:
+        """Which rule of which policy decides about a skill."""
+        return self._sharing.explain(call.params.name, call.params.agent_id)
+
+    @rpc("sharing.audit", ClientScope.READ)
+    def audit(self, call: RpcCall) -> Json:
+        """Whether the log of decisions is whole."""
+        del call
+        return self._sharing.check_audit()
+
+    def _prepare(self, call: RpcCall) -> tuple[Updating, PreparedUpdate]:
+        name = call.params.name
+        for one in self._sharing.folders(call.params.agent_id):
+            if name in one.folder.read_lock().skills:
+                updating = Updating(one)
+                asked = UpdateRequest(names=(name,), keep=call.params.keep or "")
+                return updating, updating.prepare(asked, _quiet)[0]
+        raise SharingError(shown(name), "is in no lock.")
+
+
+def _quiet(_what: str, _done: int, _total: int) -> None:
+    """Show no progress."""
+
+
+def _lock(sharing: Sharing) -> Json:
+    skills = sharing.folder.read_lock().skills
+    verified = {one.name: one for one in sharing.verify()}
+    return {
+        "file": clean(sharing.folder.lock_path),
+        "skills": [
+            {
+                "name": clean(name),
+                "source": clean(entry.source),
+                "kind": entry.kind,
+                "url": clean(entry.url),
+                "resolved": clean(entry.resolved),
+                "version": clean(entry.version) or None,
+                "pinned": entry.pinned,
+                "contentDigest": entry.digest,
+                "signer": clean(entry.signer) or None,
+                "issuer": clean(entry.issuer) or None,
+                "verdict": clean(str(entry.scan.get("verdict", ""))) or None,
+                "verified": wire_sharing.verified_skill(verified[name]),
+                "policy": wire_sharing.policy_decision(sharing.decide(verified[name], entry)),
+            }
+            for name, entry in skills.items()
+        ],
+    }
+
+
+def sharing_methods(sharing: SharingServices) -> tuple[Method, ...]:
+    """Return the methods about shared skills."""
+    return collect_methods(SharingMethods(sharing))

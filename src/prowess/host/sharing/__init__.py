@@ -1,0 +1,1 @@
+"""Where shared skills come from and where they are kept: git, registries, locks, logs."""

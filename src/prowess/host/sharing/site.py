@@ -1,0 +1,172 @@
+"""Publishing: skills become a site that every reader of well-known indexes can add from.
+
+The archives are written before the index that names them, so whoever reads meanwhile finds the old
+index or the new one, each with all that it names. An archive has its digest in its name.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prowess.errors import PathError, SourceError
+from prowess.host.files.containment import Root
+from prowess.host.sharing.oci import LATEST, OciSource
+from prowess.host.sharing.packages import find_skills
+from prowess.host.sharing.sources import read_tree
+from prowess.host.writers.export import pack_build
+from prowess.runtime.harness.export import Build
+from prowess.runtime.scan import ScanService
+from prowess.runtime.sharing.ports import OfferedSkill
+from prowess.runtime.sharing.service import refuse_report, scan_package
+from prowess.safety.model import ScanReport
+from prowess.safety.paths import shown
+from prowess.sharing.lock import PREFIX, digest_of
+from prowess.sharing.source import SourceSpec
+from prowess.skills import frontmatter
+from prowess.skills.model import Fields
+
+INDEX_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_FOLDER, _INDEX, _MOST = ".well-known/agent-skills", "index.json", 8 << 20
+_LITERAL_RULE = "literal-secret"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedSkill:
+    """What became of one skill: where it is, or why it was refused."""
+
+    name: str
+    path: str = ""
+    digest: str = ""
+    # Of a registry: whether it can be had, or waits for a review.
+    state: str = ""
+    refusal: str = ""
+
+
+def publish_site(folder: str, site: str, scanning: ScanService) -> tuple[PublishedSkill, ...]:
+    """Write the skills below a folder into a site; none is written where one is refused.
+
+    Raises:
+        SourceError: there is no skill, or it cannot be read.
+        PathError: the site cannot be written.
+    """
+    skills = find_skills(read_tree(folder), (), folder)
+    rows = {one.name: _prepare(one, folder, scanning) for one in skills}
+    if any(isinstance(row, str) for row in rows.values()):
+        return tuple(
+            PublishedSkill(name=name, refusal=row if isinstance(row, str) else "another is refused")
+            for name, row in rows.items()
+        )
+    ready = {name: row for name, row in rows.items() if not isinstance(row, str)}
+    with Root.open(os.path.join(site, _FOLDER), create=True) as root:
+        index = _read_index(root)
+        for row, content in ready.values():
+            if not root.exists(row["url"]):
+                root.write(row["url"], content)
+        named = {**index, **{name: row for name, (row, _) in ready.items()}}
+        values = {"$schema": INDEX_SCHEMA, "skills": [named[name] for name in sorted(named)]}
+        root.write(_INDEX, json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")
+        return tuple(
+            PublishedSkill(
+                name=name, path=os.path.join(str(root.path), row["url"]), digest=row["digest"]
+            )
+            for name, (row, _) in ready.items()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishableSkill:
+    """A skill that may be given to others: scanned, without secrets, and described."""
+
+    skill: OfferedSkill
+    report: ScanReport
+    fields: Fields
+    description: str
+
+
+def check_publishable(
+    skill: OfferedSkill, place: str, scanning: ScanService
+) -> PublishableSkill | str:
+    """Return a skill with what is known of it, or why it cannot be given to others."""
+    report = scan_package(scanning, skill.name, skill.files, place)
+    secrets = [one for one in report.findings if one.rule_id == _LITERAL_RULE]
+    if refuse_report(report):
+        return refuse_report(report)
+    if secrets:
+        return f"{shown(secrets[0].file)}:{secrets[0].line} holds a secret: remove it first."
+    page = next(path for path in skill.files if path.lower() == "skill.md")
+    fields = frontmatter.read(frontmatter.decode(skill.files[page].content).text).fields
+    description = fields.get("description")
+    if not isinstance(description, str) or not description.strip():
+        return "its SKILL.md has no description, so nobody would know when to use it."
+    return PublishableSkill(
+        skill=skill, report=report, fields=fields, description=description.strip()
+    )
+
+
+def publish_artifacts(
+    folder: str, spec: SourceSpec, registry: OciSource, scanning: ScanService
+) -> tuple[PublishedSkill, ...]:
+    """Write the skills below a folder to a registry; none is written where one is refused.
+
+    Raises:
+        SourceError: there is no skill, it cannot be read, or the registry refuses it.
+        DownloadError: the registry does not answer.
+    """
+    skills = find_skills(read_tree(folder), (), folder)
+    found = {one.name: check_publishable(one, folder, scanning) for one in skills}
+    ready = [one for one in found.values() if not isinstance(one, str)]
+    if len(ready) < len(found):
+        return tuple(
+            PublishedSkill(name=name, refusal=one if isinstance(one, str) else "another is refused")
+            for name, one in found.items()
+        )
+    return tuple(
+        _push(
+            spec if len(ready) == 1 else replace(spec, url=f"{spec.url}/{one.skill.name}"),
+            one,
+            registry,
+        )
+        for one in ready
+    )
+
+
+def _push(spec: SourceSpec, ready: PublishableSkill, registry: OciSource) -> PublishedSkill:
+    metadata = ready.fields.get("metadata")
+    version = str(metadata.get("version") or "") if isinstance(metadata, dict) else ""
+    digest = registry.push(spec, ready.skill, ready.description, version)
+    address = f"{spec.url}:{spec.ref or LATEST}"
+    return PublishedSkill(name=ready.skill.name, path=address, digest=digest)
+
+
+def _prepare(
+    skill: OfferedSkill, folder: str, scanning: ScanService
+) -> tuple[dict[str, Any], bytes] | str:
+    """Return the row of an index and the archive, or why the skill is refused."""
+    checked = check_publishable(skill, folder, scanning)
+    if isinstance(checked, str):
+        return checked
+    content = pack_build(Build(name="", files=skill.files))
+    sha = digest_of(content)
+    row = {
+        "name": skill.name,
+        "type": "archive",
+        "description": checked.description,
+        "url": f"{skill.name}-{sha[:12]}.zip",
+        "digest": PREFIX + sha,
+    }
+    return row, content
+
+
+def _read_index(root: Root) -> Mapping[str, dict[str, Any]]:
+    if not root.exists(_INDEX):
+        return {}
+    try:
+        rows = json.loads(root.read(_INDEX, _MOST))["skills"]
+        return {str(row["name"]): row for row in rows}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        place = shown(os.path.join(str(root.path), _INDEX))
+        raise SourceError(place, "is damaged: put the right file back, or remove it.") from error
+    except PathError as error:
+        raise SourceError(shown(error.path), error.problem) from error

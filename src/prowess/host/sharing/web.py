@@ -1,0 +1,386 @@
+"""Skills by https: archives, indexes of sites, ClawHub registries and npm packages.
+
+A server is believed in nothing. What it announces (digest, size, files, name) must be what comes,
+and where it sends us to must be public https, or the host that a person named. Only that host may
+lie on this machine or in a private network. Everything is bounded and read into memory; nothing is
+written before all of it was checked.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+from prowess.errors import DownloadError, SourceError
+from prowess.host.downloads import Bounds, download
+from prowess.host.files.archives import read_archive
+from prowess.host.sharing.packages import find_skills
+from prowess.host.tool_downloads import ListedHosts
+from prowess.runtime.sharing.ports import Fetched, OfferedSkill, Progress, hash_package
+from prowess.runtime.sharing.sync import CopiedFile
+from prowess.safety.paths import PathRefused, segments, shown
+from prowess.safety.web_addresses import is_this_machine
+from prowess.sharing.lock import PREFIX, content_digest, digest_of
+from prowess.sharing.source import SourceKind, SourceSpec
+
+_MIB = 1 << 20
+_MOST_INDEX, _MOST_ARCHIVE, _MOST_PAGE = 8 * _MIB, 64 * _MIB, 2 * _MIB
+_MOST_FILES, _MOST_FOUND, _PORTS = 500, 50, {"https": 443, "http": 80}
+_INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
+_SCHEMA = "discovery/0.2"
+HUB_VARIABLE, TOKEN_VARIABLE = "PROWESS_HUB_URL", "PROWESS_REGISTRY_TOKEN"
+NPM_REGISTRY, CLAWHUB_REGISTRY = "https://registry.npmjs.org", "https://clawhub.ai"
+
+_Files = dict[str, CopiedFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryAccess:
+    """Which hub is meant where none is named, and by what we are known to it and no other."""
+
+    hub: str = ""
+    token: str = field(default="", repr=False)
+
+    def find_hub(self, named: str, asked: str) -> str:
+        """Return the address of the hub.
+
+        Raises:
+            SourceError: nobody said which.
+        """
+        found = (named or self.hub).rstrip("/")
+        if not found:
+            problem = f"does not say which hub: give --registry URL, or set {HUB_VARIABLE}."
+            raise SourceError(shown(asked), problem)
+        return found
+
+    def find_default(self, kind: SourceKind, asked: str) -> str:
+        """Return where something of a kind is published without a registry being named.
+
+        Raises:
+            SourceError: nobody said which hub.
+        """
+        return self.find_hub("", asked) if kind is SourceKind.HUB else CLAWHUB_REGISTRY
+
+    def find_token(self, url: str) -> str:
+        """Return the token for an address of our hub: strangers write locks that name others."""
+        return self.token if self.hub and _origin(url) == _origin(self.hub) else ""
+
+
+def read_registry_access(environ: Mapping[str, str]) -> RegistryAccess:
+    """Return what the environment says of the hub that is ours."""
+    hub, token = (environ.get(name, "").strip() for name in (HUB_VARIABLE, TOKEN_VARIABLE))
+    return RegistryAccess(hub=hub, token=token)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return "", "", None
+
+
+class WebSource:
+    """Fetches skills from servers."""
+
+    def __init__(
+        self, private_hosts: Sequence[str] = (), access: RegistryAccess | None = None
+    ) -> None:
+        self._private = tuple(private_hosts)
+        self._access = access or RegistryAccess()
+
+    def fetch(self, spec: SourceSpec, wanted: Sequence[str], progress: Progress) -> Fetched:
+        """Return the wanted skills of a source that a server has.
+
+        Raises:
+            SourceError: it is not what it says.
+            DownloadError: an address is refused, or does not answer.
+            ArchiveError: an archive breaks a rule.
+        """
+        progress("asking the server", 0, 1)
+        found = {
+            SourceKind.ARCHIVE: self._archive,
+            SourceKind.WELL_KNOWN: self._well_known,
+            SourceKind.CLAWHUB: self._clawhub,
+            SourceKind.HUB: self._hub,
+            SourceKind.NPM: self._npm,
+        }[spec.kind](spec, wanted)
+        progress("asking the server", 1, 1)
+        return found
+
+    def get(self, spec: SourceSpec, url: str, most: int = _MOST_INDEX) -> bytes:
+        """Return what is at an address, wherever it leads that is allowed."""
+        transport = ListedHosts((*self._private, *name_host(spec.url or spec.asked)))
+        with tempfile.TemporaryDirectory(prefix="prowess-fetch-") as folder:
+            bounds = Bounds(most_bytes=most, token=self._access.find_token(url))
+            got = download(url, folder, bounds, transport=transport)
+            with open(got.path, "rb") as file:
+                return file.read()
+
+    def refuse_private(self, spec: SourceSpec, url: str) -> None:
+        """Refuse an address that a server named, unless it is public https or on that server.
+
+        Raises:
+            SourceError: it lies elsewhere.
+        """
+        transport = ListedHosts((*self._private, *name_host(spec.url)))
+        address = transport.read(url)
+        problem = address if isinstance(address, str) else ""
+        if not isinstance(address, str):
+            try:
+                numerics = transport.resolve(address.host, address.port)
+            except (OSError, UnicodeError):
+                numerics = ()
+            found = (transport.refusal(address, numeric) for numeric in numerics)
+            problem = next(filter(None, found), "" if numerics else "has no address")
+        if problem:
+            raise SourceError(
+                shown(url), f"{problem}, and {shown(spec.asked)} may not send us there."
+            )
+
+    def get_json(self, spec: SourceSpec, url: str) -> dict[str, Any]:
+        """Return the JSON object at an address."""
+        try:
+            found = json.loads(self.get(spec, url))
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise SourceError(shown(url), "answers with something that is no JSON object.")
+        return found
+
+    def search(self, registry: str, words: str) -> list[dict[str, str]]:
+        """Return what a ClawHub registry finds."""
+        base = registry or self._access.hub or CLAWHUB_REGISTRY
+        spec = SourceSpec(asked=base, kind=SourceKind.CLAWHUB, url=base)
+        query = urlencode({"q": words, "limit": _MOST_FOUND})
+        rows = self.get_json(spec, f"{base.rstrip('/')}/api/v1/search?{query}").get("results")
+        keys = {
+            "name": "slug",
+            "version": "version",
+            "summary": "summary",
+            "title": "displayName",
+            "owner": "ownerHandle",
+        }
+        return [
+            {key: str(row.get(name) or "") for key, name in keys.items()}
+            for row in _rows(rows)[:_MOST_FOUND]
+        ]
+
+    def _archive(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+        content = self.get(spec, spec.url, _MOST_ARCHIVE)
+        skills = find_skills(unpack(content), wanted, spec.url)
+        return _fetched(spec, skills, PREFIX + digest_of(content))
+
+    def _well_known(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+        url, index = self._find_index(spec)
+        rows = _rows(index.get("skills"))
+        is_newer = _SCHEMA in str(index.get("$schema", ""))
+        if index.get("$schema") and not is_newer:
+            raise SourceError(shown(url), f"is of {shown(str(index['$schema']))}, not known here.")
+        chosen = [row for row in rows if not wanted or row.get("name") in wanted]
+        if not chosen:
+            named = ", ".join(shown(str(row.get("name"))) for row in rows[:_MOST_FOUND])
+            raise SourceError(shown(url), f"has no such skill; it has {named or 'none'}.")
+        read = self._read_indexed if is_newer else self._read_listed
+        skills = tuple(read(spec, url, row) for row in chosen)
+        whole = content_digest({one.name: one.resolved.removeprefix(PREFIX) for one in skills})
+        return replace(_fetched(spec, skills, whole), url=url)
+
+    def _find_index(self, spec: SourceSpec) -> tuple[str, dict[str, Any]]:
+        if urlsplit(spec.url).path.endswith(".json"):
+            return spec.url, self.get_json(spec, spec.url)
+        base = spec.url.partition("/.well-known/")[0].rstrip("/")
+        problem: DownloadError | None = None
+        for path in _INDEXES:
+            try:
+                return base + path, self.get_json(spec, base + path)
+            except DownloadError as error:
+                problem = problem or error
+        raise problem or SourceError(shown(spec.url), "has no index of skills.")
+
+    def _read_indexed(self, spec: SourceSpec, index: str, row: Mapping[str, Any]) -> OfferedSkill:
+        """Read one entry of version 0.2: one address, one digest over what is there."""
+        name, promised = _checked_name(row, index), str(row.get("digest") or "")
+        if not promised.startswith(PREFIX):
+            raise SourceError(shown(name), f"has no sha256 digest in {shown(index)}.")
+        url = urljoin(index, str(row.get("url") or ""))
+        content = self.get(spec, url, _MOST_ARCHIVE)
+        _check_digest(url, content, promised)
+        if row.get("type") == "skill-md":
+            files = {"SKILL.md": CopiedFile(content)}
+        elif row.get("type") == "archive":
+            files = unpack(content)
+        else:
+            raise SourceError(
+                shown(name), f"is of the type {shown(str(row.get('type')))!r}, not known."
+            )
+        return replace(_only_skill(files, name, url), resolved=promised)
+
+    def _read_listed(self, spec: SourceSpec, index: str, row: Mapping[str, Any]) -> OfferedSkill:
+        """Read one entry of version 0.1: the files by their names, below the index."""
+        name, paths = _checked_name(row, index), row.get("files")
+        if not isinstance(paths, list) or not 0 < len(paths) <= _MOST_FILES:
+            raise SourceError(shown(name), f"lists no files in {shown(index)}, or too many.")
+        files: _Files = {}
+        for path in paths:
+            steps = _checked_path(name, path)
+            url = urljoin(index, quote("/".join((name, *steps))))
+            files["/".join(steps)] = CopiedFile(self.get(spec, url, _MOST_PAGE))
+        found = _only_skill(files, name, index)
+        return replace(found, resolved=content_digest(hash_package(found.files)))
+
+    def _clawhub(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+        del wanted
+        base = spec.url.rstrip("/") or CLAWHUB_REGISTRY
+        slug, api = spec.path.rpartition("/")[2], f"{base}/api/v1"
+        owner = spec.path.rpartition("/")[0].lstrip("@")
+        asked = {"slug": slug} | ({"ownerHandle": owner} if owner else {})
+        version = spec.ref or self._latest(spec, f"{api}/skills/{quote(slug)}")
+        row = self.get_json(spec, f"{api}/skills/{quote(slug)}/versions/{quote(version)}")
+        promised = _rows((row.get("version") or {}).get("files"))
+        query = urlencode({**asked, "version": version})
+        content = self.get(spec, f"{api}/download?{query}", _MOST_ARCHIVE)
+        files = unpack(content)
+        _check_files(f"{slug}@{version}", files, promised)
+        skill = _only_skill(files, "", f"{base}: {slug}")
+        found = _fetched(spec, (skill,), PREFIX + digest_of(content))
+        return replace(found, url=base, version=version)
+
+    def _hub(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+        """Read a version of a hub: its digest, its files and its archive are held against it."""
+        del wanted
+        base = self._access.find_hub(spec.url, spec.asked)
+        spec = replace(spec, url=base)
+        address = f"{base}/api/hub/v1/skills/{quote(spec.path.lstrip('@'))}"
+        row = self.get_json(spec, f"{address}/versions/{quote(spec.ref or 'latest')}")
+        archive = row.get("archive") if isinstance(row.get("archive"), dict) else {}
+        promised, version = str((archive or {}).get("digest") or ""), str(row.get("version") or "")
+        url = f"{address}/versions/{quote(version)}/archive"
+        content = self.get(spec, url, _MOST_ARCHIVE)
+        _check_digest(url, content, promised)
+        files = unpack(content)
+        _check_files(f"{spec.path}@{version}", files, _rows(row.get("files")))
+        skill = _only_skill(files, spec.path.rpartition("/")[2], f"{base}: {spec.path}")
+        if content_digest(hash_package(skill.files)) != row.get("contentDigest"):
+            problem = "its files are not those of the content digest that the hub names."
+            raise SourceError(shown(f"{spec.path}@{version}"), problem)
+        found = _fetched(spec, (skill,), promised)
+        return replace(found, url=base, version=version)
+
+    def _latest(self, spec: SourceSpec, url: str) -> str:
+        row = self.get_json(spec, url)
+        newest = row.get("latestVersion")
+        version = newest.get("version") if isinstance(newest, dict) else None
+        if not isinstance(version, str) or not version:
+            raise SourceError(shown(url), "names no latest version: ask for one with @VERSION.")
+        return version
+
+    def _npm(self, spec: SourceSpec, wanted: Sequence[str]) -> Fetched:
+        base = spec.url.rstrip("/") or NPM_REGISTRY
+        address = f"{base}/{quote(spec.path, safe='@')}/{quote(spec.ref or 'latest')}"
+        row = self.get_json(spec, address)
+        dist = row.get("dist") if isinstance(row.get("dist"), dict) else {}
+        url, promised = (
+            str((dist or {}).get("tarball") or ""),
+            str((dist or {}).get("integrity") or ""),
+        )
+        if not url or not promised.startswith("sha512-"):
+            raise SourceError(shown(address), "names no tarball with a sha512 integrity.")
+        content = self.get(spec, url, _MOST_ARCHIVE)
+        found = base64.b64encode(hashlib.sha512(content).digest()).decode()
+        if f"sha512-{found}" != promised:
+            raise SourceError(shown(url), "is not the file that the registry promised (integrity).")
+        skills = find_skills(unpack(content, strip=1), wanted, spec.asked)
+        result = _fetched(spec, skills, PREFIX + digest_of(content))
+        return replace(result, url=base, version=str(row.get("version") or ""))
+
+
+def unpack(content: bytes, strip: int = 0) -> _Files:
+    """Return the files of an archive.
+
+    Raises:
+        ArchiveError: it breaks a rule.
+    """
+    members = read_archive(BytesIO(content), strip=strip).members
+    return {one.path: CopiedFile(one.content, one.executable) for one in members}
+
+
+def name_host(url: str) -> tuple[str, ...]:
+    """Return the host that a person named, for it alone may be a private one."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ()
+    if not host or (parts.scheme != "https" and not is_this_machine(host)):
+        return ()
+    shape = f"[{host}]" if ":" in host else host
+    return (f"{shape}:{port or _PORTS.get(parts.scheme, 443)}",)
+
+
+def _fetched(spec: SourceSpec, skills: Sequence[OfferedSkill], resolved: str) -> Fetched:
+    return Fetched(
+        kind=spec.kind.value, url=spec.url, resolved=resolved, ref=spec.ref, skills=tuple(skills)
+    )
+
+
+def _rows(value: object) -> list[dict[str, Any]]:
+    rows = value if isinstance(value, list) else []
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _checked_name(row: Mapping[str, Any], index: str) -> str:
+    return _checked_path(index, row.get("name"), depth=1)[0]
+
+
+def _checked_path(subject: str, path: object, depth: int = 12) -> tuple[str, ...]:
+    try:
+        return segments(path if isinstance(path, str) else "", max_depth=depth)
+    except PathRefused as error:
+        said = shown(str(path))
+        raise SourceError(shown(subject), f"names {said!r}, which {error.problem}") from error
+
+
+def _check_digest(url: str, content: bytes, promised: str) -> None:
+    found = PREFIX + digest_of(content)
+    if found != promised.lower():
+        problem = f"is not what the index promises: {promised} was promised and {found} came."
+        raise SourceError(shown(url), problem)
+
+
+def _check_files(
+    subject: str, files: Mapping[str, CopiedFile], promised: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse an archive that holds other files than its registry lists, where it lists any."""
+    if not promised:
+        return
+    # Registries add a note of their own that no author wrote.
+    came = {path: file for path, file in files.items() if path != "_meta.json"}
+    listed = {str(row.get("path")): row for row in promised}
+    if listed.keys() != came.keys():
+        odd = min(listed.keys() ^ came.keys())
+        raise SourceError(shown(subject), f"{shown(odd)} is listed or sent, but not both.")
+    for path, row in listed.items():
+        content = came[path].content
+        sha, size = row.get("sha256"), row.get("size")
+        if (sha and sha != digest_of(content)) or (size is not None and size != len(content)):
+            problem = f"{shown(path)} is not the file that the registry lists (size or sha256)."
+            raise SourceError(shown(subject), problem)
+
+
+def _only_skill(files: Mapping[str, CopiedFile], name: str, place: str) -> OfferedSkill:
+    """Return the one skill among files, which must have the name that was promised."""
+    plain = {path: file for path, file in files.items() if os.path.basename(path) != "_meta.json"}
+    found = find_skills(plain, (), place)
+    if len(found) != 1:
+        raise SourceError(shown(place), "holds several skills where one was promised.")
+    if name and found[0].name != name:
+        problem = f"says that it is {shown(found[0].name)!r}, and was offered as {shown(name)!r}."
+        raise SourceError(shown(place), problem)
+    return found[0]

@@ -1,0 +1,1 @@
+"""Adding, updating and checking shared skills, and copies of them, over ports."""

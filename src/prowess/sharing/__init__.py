@@ -1,0 +1,1 @@
+"""Skills that come from elsewhere: lock, sources, merges and policies. Pure."""

@@ -1,0 +1,134 @@
+"""A hub with real adapters: its own folder or a server, the scanner, the encoder and the log."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from prowess.errors import ProwessError
+from prowess.host.sharing.governance import DecisionLog
+from prowess.host.sharing.packages import find_skills
+from prowess.host.sharing.site import check_publishable
+from prowess.host.store.database import VARIABLE, open_database, open_file
+from prowess.host.writers.export import pack_build
+from prowess.hub.catalogue import Catalogue
+from prowess.hub.model import HubCaller, TokenScope
+from prowess.hub.people import HubPeople
+from prowess.hub.search import DocumentIndex
+from prowess.hub.service import CheckedSkill, HubPorts, HubService
+from prowess.hub.tables import HubDatabase
+from prowess.runtime.harness.export import Build
+from prowess.runtime.ports import Encoder
+from prowess.runtime.sharing.ports import Package
+from prowess.safety.rules.table import read_version
+from prowess.wiring.library import Runtime, open_runtime
+
+FOLDER, STORE_FILE = "hub", "hub.db"
+_MOST_RULES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenHub:
+    """A hub that is put together and not yet reached by anybody."""
+
+    service: HubService
+    database: HubDatabase
+    runtime: Runtime
+    audit: DecisionLog
+    encoder: Encoder | None
+
+    @property
+    def operator(self) -> HubCaller:
+        """Whoever can write the hub's files: they may do everything, under their own name."""
+        environ = self.runtime.environ
+        name = environ.get("USER") or environ.get("USERNAME") or "operator"
+        return HubCaller(person=name, scopes=frozenset(TokenScope), is_operator=True)
+
+
+@contextmanager
+def opened_hub(folder: str = "", url: str = "") -> Iterator[OpenHub]:
+    """Give a hub, whose folder and tables are made where they are missing.
+
+    Args:
+        folder: where its files are; by default `hub` in the state folder.
+        url: a PostgreSQL database; by default the environment says, and else there is none.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    with open_runtime(None) as runtime:
+        place = os.path.abspath(folder or os.path.join(runtime.folders.state, FOLDER))
+        address = url or runtime.environ.get(VARIABLE, "")
+        found = open_database(address) if address else open_file(os.path.join(place, STORE_FILE))
+        database = HubDatabase(found)
+        try:
+            yield open_hub(runtime, database, place)
+        finally:
+            database.close()
+
+
+def open_hub(runtime: Runtime, database: HubDatabase, folder: str) -> OpenHub:
+    """Put a hub together."""
+    encoder = runtime.routing.encoder()
+    database.prepare(lambda: measure(encoder))
+    now = _now_ms
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    audit = DecisionLog(folder, lambda: datetime.now(UTC))
+    ports = HubPorts(
+        catalogue=Catalogue(database, now),
+        people=HubPeople(database, now),
+        index=DocumentIndex(database),
+        check=lambda files, place: _check(runtime, files, place),
+        encoder=encoder,
+        record=audit.note,
+    )
+    return OpenHub(
+        service=HubService(ports), database=database, runtime=runtime, audit=audit, encoder=encoder
+    )
+
+
+def measure(encoder: Encoder | None) -> tuple[str, int]:
+    """Return the name of an encoder and how wide its vectors are; 1 where there is none."""
+    return ("", 1) if encoder is None else (encoder.id, len(encoder.encode(["skill"])[0]))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _check(runtime: Runtime, files: Package, place: str) -> CheckedSkill | str:
+    """Scan what somebody publishes, and return it with its archive, or why it is refused."""
+    try:
+        found = find_skills(files, (), place)
+        if len(found) != 1 or found[0].path:
+            return "it must be one skill, with its SKILL.md at the top."
+        checked = check_publishable(found[0], place, runtime.scanning)
+        if isinstance(checked, str):
+            return checked
+        archive = pack_build(Build(name="", files=found[0].files))
+    except ProwessError as error:
+        return str(error)
+    report, fields = checked.report, checked.fields
+    manifest: dict[str, Any] = {
+        "description": checked.description,
+        "title": _text(fields, "title") or found[0].name,
+        "license": _text(fields, "license"),
+        "compatibility": _text(fields, "compatibility"),
+    }
+    rules = sorted({one.rule_id for one in report.findings})[:_MOST_RULES]
+    return CheckedSkill(
+        skill=found[0],
+        archive=archive,
+        title=manifest["title"],
+        description=checked.description,
+        scan={"verdict": report.verdict.value, "scanner": read_version(), "rules": rules},
+        manifest={key: value for key, value in manifest.items() if value},
+    )
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    found = fields.get(name)
+    return found.strip() if isinstance(found, str) else ""
