@@ -1,0 +1,1 @@
+"""Commands that show whether skills hold, help and are found."""

@@ -1,0 +1,101 @@
+"""`new`: a skill that passes the standard, with messages that should and should not find it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from prowess.cli.options import json_option, workspace_option
+from prowess.cli.render import asks, print_json, print_text
+from prowess.errors import PathError
+from prowess.proof.writing import NewSkill, make_files
+from prowess.skills.parse import is_name
+from prowess.wiring import open_runtime
+
+_QUESTIONS = {
+    "name": "What is it called (small letters and hyphens)",
+    "does": "What does it do, in one sentence",
+    "when": "When is it meant: what does somebody say who needs it (separate several by ;)",
+    "unless": "What sounds alike and is not meant (separate several by ;)",
+}
+
+
+@click.command("new")
+@click.argument("name", required=False)
+@click.option("--does", metavar="TEXT", help="What it does, in one sentence.")
+@click.option("--when", multiple=True, metavar="MESSAGE", help="What somebody says who needs it.")
+@click.option(
+    "--unless", multiple=True, metavar="MESSAGE", help="What sounds alike and is not meant."
+)
+@click.option(
+    "--into", metavar="DIR", type=click.Path(), help="By default skills/ of the workspace."
+)
+@json_option
+@workspace_option
+def new_command(
+    workspace: str | None,
+    name: str | None,
+    *,
+    does: str | None,
+    when: tuple[str, ...],
+    unless: tuple[str, ...],
+    into: str | None,
+    as_json: bool,
+) -> int:
+    """Write a new skill: a SKILL.md that passes the standard, and tests of its messages.
+
+    Four questions are asked on a terminal for what is not given: its name, what it does, when it is
+    meant, and what sounds alike. Then fill in the steps and run `prowess test`.
+    """
+    wanted = NewSkill(
+        name=_checked(name or _ask("name")),
+        does=(does or _ask("does")).strip(),
+        when=tuple(when) or _several(_ask("when")),
+        unless=tuple(unless) or _several(_ask("unless", needed=False)),
+    )
+    if into is None:
+        with open_runtime(workspace) as runtime:
+            into = str(Path(runtime.skills.workspace().folder) / "skills")
+    folder = Path(into) / wanted.name
+    if folder.exists():
+        raise PathError(str(folder), "exists already: choose another name, or edit that one.")
+    files = make_files(wanted)
+    _write(folder, files)
+    if as_json:
+        print_json({"skill": wanted.name, "folder": str(folder), "files": sorted(files)})
+        return 0
+    print_text(f"written: {folder}", "green")
+    print_text(f"Fill in the steps, then: prowess test {folder}", "dim")
+    return 0
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    try:
+        for path, text in files.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PathError(str(folder), f"cannot be written: {error.strerror}.") from error
+
+
+def _ask(what: str, *, needed: bool = True) -> str:
+    if not asks():
+        if not needed:
+            return ""
+        option = "NAME" if what == "name" else f"--{what}"
+        raise click.UsageError(f"Give {option}: there is no terminal to ask on")
+    return str(click.prompt(_QUESTIONS[what], default=None if needed else ""))
+
+
+def _several(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in re.split(r"[;\n]", text) if part.strip())
+
+
+def _checked(name: str) -> str:
+    if not is_name(name):
+        raise click.UsageError(
+            f"{name!r} is no name of the standard: small letters, digits and single hyphens"
+        )
+    return name

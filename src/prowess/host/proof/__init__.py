@@ -1,0 +1,1 @@
+"""The project that skills speak of, and agents that put them to the proof, on this machine."""

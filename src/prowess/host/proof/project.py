@@ -1,0 +1,318 @@
+"""What a project lists of itself: its files, tasks, packages, names and history.
+
+Everything is read from files, and from git where the project has one: no program of the project
+and no command of a skill is ever run. `git` is asked for its list of files and for what was
+removed, with the settings off that could make it start something else.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from prowess.host.files.handles import Content, read_bounded
+from prowess.host.processes.children import ChildProcesses
+from prowess.host.processes.facts import LocalFacts
+from prowess.runtime.ports import ChildCommand
+from prowess.skills.model import SKIPPED_FOLDERS
+
+_MOST_FILES, _MOST_SOURCE, _MOST_TEXT, _MOST_COMMITS = 20_000, 6_000_000, 400_000, 200
+_GIT_S = 5.0
+_BEGINNING = 4
+_SOURCE = re.compile(
+    r"\.(?:py|ts|tsx|js|jsx|mjs|cjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh|ex|exs|lua|vue|svelte|sql"
+    r"|proto|graphql)$"
+)
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:\.env[\w.-]*|docker-compose[\w.-]*|compose\.ya?ml|Dockerfile|[\w.-]+\.ya?ml)$"
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
+_TARGET = re.compile(r"^([A-Za-z0-9][\w./ -]*?)\s*::?(?![=:])", re.MULTILINE)
+_LOOSE_MAKE = re.compile(r"^(?:-?include\s|[^\n:#]*%[^\n:]*:|[^\n:#]*\$\([^\n:]*:)", re.MULTILINE)
+_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*([^;#\s]*)")
+# A line that was taken out of a list of names: `-name:`, `-  "name": ...`, `-NAME=...`.
+_LOST_NAME = re.compile(r"^-\s*\"?([A-Za-z][\w:-]*\w)\"?\s*[:=]", re.MULTILINE)
+_PACKAGE_KEYS = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+_LISTS = ("package.json", "Makefile", "pyproject.toml", "justfile", ".env.example")
+
+
+class ProjectFolder:
+    """One project, read when it is first asked about, and kept for as long as the object lives."""
+
+    def __init__(
+        self,
+        root: str,
+        environ: Mapping[str, str],
+        skills: Collection[str],
+        *,
+        tools: Sequence[str] = (),
+        help_of: Callable[[Sequence[str]], str] | None = None,
+    ) -> None:
+        self._root, self._environ, self.skills = root, environ, frozenset(skills)
+        self._facts = LocalFacts(environ, tools)
+        self._programs: dict[str, bool] = {}
+        self._texts: dict[str, str] = {}
+        self._help = help_of
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files that git knows, else those that are there; skills' own are none of them."""
+        listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        names = listed.split("\0") if listed else self._walk()
+        found = (name for name in names if name and not _SKILL_FILE.search(name))
+        there = (name for name in found if os.path.lexists(os.path.join(self._root, name)))
+        return frozenset(list(there)[:_MOST_FILES])
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder above a file of the project."""
+        found: set[str] = set()
+        for path in self.files:
+            head = os.path.dirname(path)
+            while head and head not in found:
+                found.add(head)
+                head = os.path.dirname(head)
+        return frozenset(found)
+
+    @cached_property
+    def tasks(self) -> dict[str, frozenset[str]]:
+        """What the lists of the project name, by who runs it."""
+        found: dict[str, frozenset[str]] = {}
+        package, python = self._package_json, self._pyproject
+        if package:
+            scripts = _mapping(package, "scripts")
+            nested = [path for path in self.files if path.endswith("/package.json")]
+            more = {name for path in nested for name in _mapping(self._json(path), "scripts")}
+            found["npm"] = frozenset({*scripts, *more})
+        makefile = self.text("Makefile") or self.text("makefile") or self.text("GNUmakefile")
+        if makefile:
+            names = {name for line in _TARGET.findall(makefile) for name in line.split()}
+            found["make"] = frozenset(names | ({"*"} if _LOOSE_MAKE.search(makefile) else set()))
+        justfile = self.text("justfile") or self.text("Justfile")
+        if justfile:
+            found["just"] = frozenset(_RECIPE.findall(justfile))
+        commands = _console_scripts(python)
+        if python:
+            found["python"] = frozenset(commands)
+        found["commands"] = frozenset({*commands, *_bins(package)})
+        found["variables"] = self._words[1]
+        return found
+
+    @cached_property
+    def packages(self) -> dict[str, str]:
+        """What the project's lists ask for, by name; a lock of npm says it more exactly."""
+        found: dict[str, str] = {}
+        for key in _PACKAGE_KEYS:
+            found.update(
+                {name.lower(): str(v) for name, v in _mapping(self._package_json, key).items()}
+            )
+        asked = list(_python_requirements(self._pyproject))
+        for path in self.files:
+            if re.fullmatch(r"(?:.*/)?requirements[\w.-]*\.txt", path):
+                asked += self.text(path).splitlines()
+        for line in asked:
+            match = _REQUIREMENT.match(line)
+            if match and not line.lstrip().startswith(("-", "#")):
+                found[match[1].lower().replace("_", "-")] = match[2]
+        return found
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The identifiers of its sources."""
+        return self._words[0]
+
+    @cached_property
+    def _by_beginning(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name[:_BEGINNING], []).append(name)
+        return found
+
+    def names_like(self, word: str) -> Sequence[str]:
+        """Return the identifiers that begin like `word`."""
+        return self._by_beginning.get(word[:_BEGINNING], ())
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The long options that its sources spell out."""
+        return self._words[2]
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        names: set[str] = set()
+        variables: set[str] = set()
+        flags: set[str] = set()
+        left = _MOST_SOURCE
+        for path in sorted(self.files):
+            is_source = _SOURCE.search(path) is not None
+            if left < 0 or not (is_source or _SETTINGS.search(path)):
+                continue
+            text = self._read(path)
+            left -= len(text)
+            variables.update(_VARIABLE.findall(text))
+            if is_source:
+                names.update(_IDENTIFIER.findall(text))
+                flags.update(_FLAG.findall(text))
+        return frozenset(names), frozenset(variables), frozenset(flags)
+
+    @cached_property
+    def address(self) -> str:
+        """Where `origin` lies, without its protocol."""
+        found = self._git("config", "--get", "remote.origin.url").strip()
+        plain = re.sub(r"^(?:\w+://)?(?:[^@/]+@)?", "", found).replace(":", "/")
+        return plain.removesuffix(".git")
+
+    @cached_property
+    def _history(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What was removed from the project: paths, and names of skills and in its lists."""
+        limit = f"-n{_MOST_COMMITS}"
+        shape = ("--format=", "--no-renames", "--no-ext-diff", "--no-textconv")
+        removed = self._git("log", limit, *shape, "--diff-filter=D", "--name-only", "-z")
+        # What is only gone from the disk or from the index was there at the last commit.
+        removed += f"\0{self._git('ls-files', '-z', '--deleted')}\0"
+        removed += self._git("diff", "--cached", "--name-only", "-z", "--diff-filter=D", *shape[1:])
+        paths = frozenset(re.split(r"[\0\n]", removed))
+        skills = {path.split("/")[-2] for path in paths if path.endswith("/SKILL.md")}
+        lists = [name for name in _LISTS if name in self.files]
+        changed = ""
+        if lists:
+            changed = self._git("log", limit, *shape, "-p", "--", *lists)
+            changed += self._git("diff", "HEAD", *shape[1:], "--", *lists)
+        words = set(_LOST_NAME.findall(changed))
+        return paths, frozenset(words | skills)
+
+    def was_there(self, word: str, *, is_path: bool) -> bool:
+        """Return whether the history has a path, or a name in the project's lists, that is gone."""
+        if not os.path.lexists(os.path.join(self._root, ".git")):
+            return False
+        paths, words = self._history
+        return word.removeprefix("./").rstrip("/") in paths if is_path else word in words
+
+    def has_program(self, name: str) -> bool:
+        """Return whether a program is found on the PATH or among the project's own."""
+        if name not in self._programs:
+            beside = (
+                os.path.join(self._root, one, name) for one in ("node_modules/.bin", ".venv/bin")
+            )
+            found = name in self._facts.probe([name], ()).bins
+            self._programs[name] = found or any(map(os.path.lexists, beside))
+        return self._programs[name]
+
+    def has_variable(self, name: str) -> bool:
+        """Return whether a variable is set, or the project names it."""
+        return name in self._environ or name in self._words[1]
+
+    def exists(self, path: str) -> bool:
+        """Return whether a path below the project is there; nothing outside is looked at."""
+        if os.path.isabs(path) or ".." in path.split("/"):
+            return False
+        return os.path.lexists(os.path.join(self._root, path))
+
+    def text(self, path: str) -> str:
+        """Return a text of the project, bounded, or nothing."""
+        if path not in self._texts:
+            self._texts[path] = self._read(path) if path in self.files else ""
+        return self._texts[path]
+
+    def help(self, words: Sequence[str]) -> str:
+        """Return what is kept of a program's help."""
+        return self._help(words) if self._help is not None else ""
+
+    def _read(self, path: str) -> str:
+        found = read_bounded(os.path.join(self._root, path), _MOST_TEXT)
+        return found.data.decode("utf-8", "replace") if isinstance(found, Content) else ""
+
+    @cached_property
+    def _package_json(self) -> dict[str, Any]:
+        return self._json("package.json")
+
+    def _json(self, path: str) -> dict[str, Any]:
+        try:
+            found = json.loads(self.text(path) or "{}")
+        except ValueError:
+            # Half-written files say nothing; that is for whoever builds the project.
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def _pyproject(self) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self.text("pyproject.toml"))
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    def _git(self, *words: str) -> str:
+        if not os.path.lexists(os.path.join(self._root, ".git")):
+            return ""
+        kept = {
+            key: self._environ[key]
+            for key in ("PATH", "HOME", "SYSTEMROOT")
+            if key in self._environ
+        }
+        quiet = (
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "--no-optional-locks",
+        )
+        command = ChildCommand(
+            argv=("git", *quiet, "--no-pager", *words),
+            environment={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            folder=self._root,
+            seconds=_GIT_S,
+            most_chars=4_000_000,
+        )
+        done = ChildProcesses().run(command)
+        return done.stdout if done.code == 0 else ""
+
+    def _walk(self) -> Iterator[str]:
+        count = 0
+        for base, folders, names in os.walk(self._root):
+            folders[:] = [one for one in folders if one not in SKIPPED_FOLDERS and one != ".git"]
+            for name in names:
+                count += 1
+                if count > _MOST_FILES:
+                    return
+                yield os.path.relpath(os.path.join(base, name), self._root).replace(os.sep, "/")
+
+
+# What lies in a folder of skills is theirs and no part of the project that they speak of.
+_SKILL_FILE = re.compile(r"(?:^|/)skills/|(?:^|/)SKILL\.md$")
+
+
+def _mapping(value: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    found: Any = value
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _console_scripts(python: Mapping[str, Any]) -> set[str]:
+    places = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
+    return {name for place in places for name in _mapping(python, *place)}
+
+
+def _bins(package: Mapping[str, Any]) -> set[str]:
+    found = package.get("bin")
+    if isinstance(found, Mapping):
+        return set(found)
+    return {str(package.get("name", "")).rpartition("/")[2]} if isinstance(found, str) else set()
+
+
+def _python_requirements(python: Mapping[str, Any]) -> Iterator[str]:
+    project = _mapping(python, "project")
+    groups = [project.get("dependencies"), *_mapping(project, "optional-dependencies").values()]
+    groups += _mapping(python, "dependency-groups").values()
+    for group in groups:
+        if isinstance(group, list):
+            yield from (line for line in group if isinstance(line, str))
+    for name, version in _mapping(python, "tool", "poetry", "dependencies").items():
+        if isinstance(version, str):
+            yield f"{name} {version}"

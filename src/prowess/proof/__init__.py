@@ -1,0 +1,1 @@
+"""Whether a skill still holds and whether it helps: claims, tasks, grades, statistics. Pure."""

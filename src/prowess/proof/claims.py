@@ -1,0 +1,332 @@
+"""What a skill says of the world it works in: programs, files, names and skills, with their lines.
+
+A claim is something that can stop being true without anybody touching the skill. What only shows
+how something might look (examples, files to be made) is taken up as soft, and more has to speak
+against it before it is called stale. Nothing here looks at the world, and nothing is run.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from prowess.data import read_table, read_words
+from prowess.skills.model import Skill
+
+_MOST_LINES, _MOST_CLAIMS, _LONGEST_LINE = 6_000, 600, 2_000
+_FENCE = re.compile(r"\s*(```+|~~~+)\s*([\w+#.-]*)")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(?P<title>\S.{0,200})")
+_SHELLS = frozenset(("sh", "bash", "shell", "zsh", "console", "terminal", "shell-session"))
+_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_LINK = re.compile(r"\[[^\]\n]{0,200}\]\(([^()\s]{1,300})\)")
+_URL = re.compile(r"https?://[^\s<>()\[\]`\"'|]{3,300}")
+_WORD = re.compile(r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+")
+_CUT = re.compile(r"&&|\|\||[;|]|(?<!\S)#.*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*")
+_FLAG = re.compile(r"(--[A-Za-z][\w-]+)(?:=.*)?")
+_PATH = re.compile(r"(?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]+)*/?")
+_ENVIRONMENT = re.compile(r"(?<![\w$-])\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?![\w-])")
+_SYMBOL = re.compile(r"((?:[A-Za-z_]\w*(?:\.|::|#))*[A-Za-z_]\w*)\(\)")
+_DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_TYPE = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
+_PINNED = re.compile(
+    r"(@?[A-Za-z][\w.-]*(?:/[\w.-]+)?)(?:\[[\w,-]+\])?(==|>=|~=|<=|@\^?~?|\^|=)v?(\d[\w.]*)"
+)
+_SAID_VERSION = re.compile(r"\b([A-Za-z][\w.-]{1,40}) (?:version )?v?(\d+(?:\.\d+)+)\b")
+_SIBLING = re.compile(
+    r"`/?([a-z0-9]+(?:-[a-z0-9]+)*)`(?= skill\b)"
+    r"|\bskills? `/?([a-z0-9]+(?:-[a-z0-9]+)*)`"
+    r"|\bthe ([a-z0-9]+(?:-[a-z0-9]+)+) skill\b"
+    r"|\.\./([a-z0-9]+(?:-[a-z0-9]+)*)/SKILL\.md"
+)
+_INSTALLS = re.compile(
+    r"(?:pip3?|pipx|uv|poetry|pdm|npm|pnpm|yarn|bun)(?: pip)? (?:install|add|i)\b"
+)
+_ODD = re.compile(r"[<>{}$*\[\]()|\\…]|\.\.\.")
+_EDGES = ".,:;()*_`\"'?!"
+_WRITES_TO = frozenset(("-o", "--output", "--out", ">", ">>", "-d", "--dest"))
+
+
+class ClaimKind(Enum):
+    """What a claim is about."""
+
+    COMMAND = "command"
+    SUBCOMMAND = "subcommand"
+    FLAG = "flag"
+    PATH = "path"
+    SYMBOL = "symbol"
+    PACKAGE = "package"
+    ENVIRONMENT = "environment"
+    URL = "url"
+    SKILL = "skill"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that a skill takes for granted, where it says so, and in which section."""
+
+    kind: ClaimKind
+    text: str
+    line: int
+    section: str = ""
+    # The program of a flag or subcommand, the files of a symbol, or a version's operator.
+    owner: tuple[str, ...] = ()
+    version: str = ""
+    # The text speaks of what may be or shall be made.
+    soft: bool = False
+    # The text says itself that it is not, or shall not be, there: never called stale.
+    gone: bool = False
+    # A link: it means a file beside the skill.
+    linked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    soft: frozenset[str]
+    gone: frozenset[str]
+    placeholder: frozenset[str]
+    starts: frozenset[str]
+    before: frozenset[str]
+    shell: frozenset[str]
+    interpreters: frozenset[str]
+    runners: frozenset[str]
+    own: frozenset[str]
+    pythonic: frozenset[str]
+    endings: frozenset[str]
+    general: frozenset[str]
+    variables: frozenset[str]
+
+
+@cache
+def _words() -> _Words:
+    table = read_table("proof/claims.toml")
+    programs = table["programs"]
+    return _Words(
+        soft=read_words(table["soft"]["words"]),
+        gone=read_words(table["gone"]["words"]),
+        placeholder=read_words(table["placeholder"]["words"]),
+        starts=read_words(programs["lines"]),
+        before=read_words(programs["before"]),
+        shell=read_words(programs["shell"]),
+        interpreters=read_words(programs["interpreters"]),
+        runners=read_words(programs["package_runners"]),
+        own=read_words(programs["package_words"]),
+        pythonic=read_words(programs["pythonic"]),
+        endings=read_words(table["files"]["endings"]),
+        general=read_words(table["symbols"]["general"]),
+        variables=read_words(table["environment"]["general"]),
+    )
+
+
+def read_claims(skill: Skill) -> tuple[Claim, ...]:
+    """Return what a skill claims, in the order of its lines, each thing once per section."""
+    found: dict[tuple[object, ...], Claim] = {}
+    for claim in _walk(skill):
+        key = (claim.kind, claim.text, claim.owner, claim.version, claim.section)
+        known = found.get(key)
+        if known is None:
+            found[key] = claim
+        elif (known.soft, known.gone) > (claim.soft, claim.gone):
+            # Said once as an example and once for good: the second counts.
+            found[key] = claim
+        if len(found) >= _MOST_CLAIMS:
+            break
+    return tuple(sorted(found.values(), key=lambda claim: claim.line))
+
+
+def _walk(skill: Skill) -> Iterator[Claim]:
+    fence, language, section = "", "", ""
+    said = ""
+    for at, whole in enumerate(skill.body.split("\n")[:_MOST_LINES], start=skill.body_line):
+        line = whole[:_LONGEST_LINE]
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence, language = ("", "") if fence else (mark[1], mark[2].lower())
+            continue
+        title = None if fence else _HEADING.match(line)
+        if title:
+            section, said = title["title"].strip("# "), title["title"]
+        context = f"{section} {said}" if fence else f"{section} {line}"
+        words = {word.strip(_EDGES).casefold() for word in context.split()}
+        soft, gone = (not words.isdisjoint(one) for one in (_words().soft, _words().gone))
+        claims = _read_code(line, language) if fence else _read_prose(line)
+        for claim in claims:
+            yield replace(claim, line=at, section=section, soft=claim.soft or soft, gone=gone)
+        if not fence and line.strip():
+            said = line
+
+
+def _read_code(line: str, language: str) -> Iterator[Claim]:
+    """Yield what a line of a code block claims; only commands say what has to be there."""
+    text = line.strip()
+    prompted = text.startswith("$ ")
+    text = text.removeprefix("$ ")
+    begins = text.split(" ", 1)[0] in _words().starts
+    if language in _SHELLS or ((prompted or begins) and not language):
+        yield from _read_command(text)
+    yield from _read_urls(text)
+
+
+def _read_prose(line: str) -> Iterator[Claim]:
+    for target in _LINK.findall(line):
+        if "://" not in target and not target.startswith(("#", "mailto:", "/")):
+            path = target.split("#")[0].split("?")[0]
+            if path and _is_path(path):
+                yield _claim(ClaimKind.PATH, path, linked=True)
+    files = [span for span in _SPAN.findall(line) if _is_path(span.strip())]
+    for span in _SPAN.findall(line):
+        yield from _read_span(span.strip(), files)
+    yield from _read_urls(line)
+    bare = _SPAN.sub("`", line)
+    for name, version in _SAID_VERSION.findall(bare):
+        yield _claim(ClaimKind.PACKAGE, name, version=version, owner=("~",))
+    for found in _SIBLING.findall(line):
+        yield _claim(ClaimKind.SKILL, next(filter(None, found)))
+
+
+def _read_urls(text: str) -> Iterator[Claim]:
+    for url in _URL.findall(text):
+        yield _claim(ClaimKind.URL, url.rstrip(".,;:!?*"), soft=bool(_ODD.search(url)))
+
+
+def _read_span(span: str, files: Sequence[str]) -> Iterator[Claim]:
+    """Yield what a piece of code within a sentence claims."""
+    pinned = _PINNED.fullmatch(span)
+    symbol = _SYMBOL.fullmatch(span)
+    variable = _ENVIRONMENT.fullmatch(span)
+    if pinned:
+        yield _claim(ClaimKind.PACKAGE, pinned[1], owner=(pinned[2],), version=pinned[3])
+    elif variable:
+        if variable[1] not in _words().variables:
+            yield _claim(ClaimKind.ENVIRONMENT, variable[1])
+    elif symbol or _DOTTED.fullmatch(span) or _TYPE.fullmatch(span):
+        yield from _read_symbol(symbol[1] if symbol else span, files, called=symbol is not None)
+    elif " " in span or span.startswith("$ "):
+        if _is_command_like(span):
+            yield from _read_command(span.removeprefix("$ "))
+    elif _is_path(span):
+        yield _claim(ClaimKind.PATH, span)
+
+
+def _read_symbol(name: str, files: Sequence[str], *, called: bool) -> Iterator[Claim]:
+    last = re.split(r"\.|::|#", name)[-1]
+    if _is_path(name) and not called:
+        yield _claim(ClaimKind.PATH, name)
+    elif last not in _words().general:
+        yield _claim(ClaimKind.SYMBOL, name, owner=tuple(files), soft=_is_placeholder(name))
+
+
+def _is_command_like(span: str) -> bool:
+    first = next(iter(span.removeprefix("$ ").split()), "")
+    is_name = bool(_NAME.fullmatch(first)) and first.islower()
+    return is_name or first.startswith(("./", "scripts/"))
+
+
+def _read_command(line: str) -> Iterator[Claim]:
+    installs = _INSTALLS.search(line) is not None
+    for part in _CUT.split(line):
+        words = [word.strip("'\"") for word in _WORD.findall(part)]
+        while words and (words[0] in _words().before or _ASSIGNMENT.match(words[0])):
+            assigned = _ASSIGNMENT.match(words.pop(0))
+            if assigned and _ENVIRONMENT.fullmatch(assigned[1]):
+                yield _claim(ClaimKind.ENVIRONMENT, assigned[1])
+        if words and installs:
+            yield from _read_install(words)
+        elif words:
+            yield from _read_call(words)
+
+
+def _read_install(words: Sequence[str]) -> Iterator[Claim]:
+    for word in words[2:]:
+        pinned = _PINNED.fullmatch(word)
+        if pinned and not _is_placeholder(word):
+            yield _claim(ClaimKind.PACKAGE, pinned[1], owner=(pinned[2],), version=pinned[3])
+
+
+def _read_call(words: Sequence[str]) -> Iterator[Claim]:
+    program, rest = words[0], list(words[1:])
+    known = _words()
+    if program in known.shell:
+        yield from _read_arguments(
+            rest, soft=program in {"mkdir", "touch", "cp", "mv", "rm", "tee"}
+        )
+        return
+    if program in known.interpreters and rest and _is_path(rest[0]) and "/" not in program:
+        program, rest = rest[0], rest[1:]
+    owner: tuple[str, ...] = (program,)
+    if _is_path(program) and ("/" in program or "." in program):
+        yield _claim(ClaimKind.PATH, program)
+    elif _NAME.fullmatch(program) and not _is_placeholder(program):
+        yield _claim(ClaimKind.COMMAND, program)
+        called = _find_mode(program, rest)
+        if called:
+            owner = (program, called)
+            yield _claim(ClaimKind.SUBCOMMAND, called, owner=(program,))
+    else:
+        return
+    for word in rest:
+        flag = _FLAG.fullmatch(word)
+        if flag and not _is_placeholder(flag[1]):
+            yield _claim(ClaimKind.FLAG, flag[1], owner=owner)
+    yield from _read_arguments(rest, soft=False)
+
+
+def _find_mode(program: str, rest: Sequence[str]) -> str:
+    """Return the part of a program that is called: a script, a target or a subcommand."""
+    known = _words()
+    words = [word for word in rest if not word.startswith("-")]
+    if program in known.runners and rest and rest[0] in {"run", "run-script"}:
+        words = words[1:]
+    elif program in known.runners:
+        words = words if words and words[0] not in known.own else []
+    elif program in known.pythonic:
+        words = words[1:] if rest and rest[0] == "run" else []
+    # A folder, a filter or another file may stand before what is meant.
+    moved = any(
+        word.startswith(("-C", "-f", "--prefix", "--filter", "-w", "--cwd")) for word in rest
+    )
+    found = words[0] if words and not moved else ""
+    return found if _SUBCOMMAND.fullmatch(found) and not _is_placeholder(found) else ""
+
+
+def _read_arguments(words: Sequence[str], *, soft: bool) -> Iterator[Claim]:
+    before = ""
+    for word in words:
+        variable = re.fullmatch(r"\$\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?", word)
+        if variable and variable[1] not in _words().variables:
+            yield _claim(ClaimKind.ENVIRONMENT, variable[1])
+        elif "/" in word.strip("/") and _is_path(word):
+            yield _claim(ClaimKind.PATH, word, soft=soft or before in _WRITES_TO)
+        before = word
+
+
+def _is_path(word: str) -> bool:
+    """Return whether a word is a path of this project or this skill, with nothing to fill in."""
+    if _ODD.search(word) or not _PATH.fullmatch(word) or _is_placeholder(word):
+        return False
+    if word.startswith(("/", "~", "@")) or word.count("/") == len(word):
+        return False
+    stem, dot, ending = word.rpartition("/")[2].rpartition(".")
+    is_file = bool(dot and stem) and ending.lower() in _words().endings
+    parts = word.strip("/").split("/")
+    if is_file:
+        return True
+    # `and/or` and `owner/repository` are no paths: a folder says so with its last character.
+    return len(parts) > 1 and (word.endswith("/") or word.startswith("./"))
+
+
+def _is_placeholder(word: str) -> bool:
+    low = word.casefold()
+    parts = set(re.split(r"[/._:-]", low))
+    return bool(parts & _words().placeholder) or any(
+        mark in low for mark in ("path/to", "your", "example", "xxx", "placeholder")
+    )
+
+
+# Whatever else a claim says of itself.
+def _claim(kind: ClaimKind, text: str, **more: Any) -> Claim:  # noqa: ANN401
+    return Claim(kind=kind, text=text, line=0, **more)

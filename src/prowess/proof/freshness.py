@@ -1,0 +1,587 @@
+"""Whether what a skill claims still holds: fresh, stale, or nobody can say.
+
+That something is not found does not make a claim stale: skills of others speak of other projects,
+and of programs that are not installed here. A claim is stale where something also says that it was
+meant for this project: it held at an earlier check, the project's history had it, what it became is
+found (moved, renamed), the project's own list of such things lacks it, or most of what the skill
+claims besides does hold here.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from prowess.data import read_table, read_words
+from prowess.proof.claims import Claim, ClaimKind, read_claims
+from prowess.skills.model import Skill
+
+_NEAR, _NEAR_NAME, _NEAR_SKILL, _NEAR_SYMBOL = 0.8, 0.75, 0.9, 0.85
+# Absent, and nothing says that it should be here: only what was once there counts against it.
+_ELSEWHERE, _NOT_INSTALLED = "is not in this project", "is not installed here"
+_NOT_INNER = "is no file of the skill"
+# Sets of skills are copied in part, and a skill may come without some of its files.
+_NOT_FOUND = "is no skill that is found here"
+_NO_FAULT = frozenset((_ELSEWHERE, _NOT_INSTALLED, _NOT_INNER, _NOT_FOUND))
+# Names and packages that any project may have: where nothing else of a skill is found in this one,
+# that one of them is like something here is chance.
+_ANYBODYS = frozenset((ClaimKind.SYMBOL, ClaimKind.PACKAGE, ClaimKind.ENVIRONMENT))
+# So many claims of a project's own kinds that hold make a skill one about the project.
+_ANCHORS = 2
+_LEAST_DISTINCT = 5
+_MANY, _LONG_NAME, _SHORT_NAME, _QUALIFIED = 500, 10, 7, 2
+
+
+class FreshState(Enum):
+    """Whether a claim holds."""
+
+    FRESH = "fresh"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedClaim:
+    """A claim and what was found out about it."""
+
+    claim: Claim
+    state: FreshState
+    why: str = ""
+    # What it seems to have become; empty where nothing is known.
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFreshness:
+    """All claims of one skill."""
+
+    skill: Skill
+    claims: tuple[CheckedClaim, ...] = ()
+
+    @property
+    def stale(self) -> tuple[CheckedClaim, ...]:
+        """The claims that no longer hold."""
+        return tuple(one for one in self.claims if one.state is FreshState.STALE)
+
+    @property
+    def state(self) -> FreshState:
+        """The worst of its claims; unknown where nothing could be looked up."""
+        return _worst(self.claims)
+
+    def sections(self) -> dict[str, FreshState]:
+        """Return each section with the worst of its claims, in the order of the text."""
+        found: dict[str, list[CheckedClaim]] = {}
+        for one in self.claims:
+            found.setdefault(one.claim.section, []).append(one)
+        return {title: _worst(claims) for title, claims in found.items()}
+
+
+def _worst(claims: Collection[CheckedClaim]) -> FreshState:
+    states = {one.state for one in claims}
+    for state in (FreshState.STALE, FreshState.FRESH):
+        if state in states:
+            return state
+    return FreshState.UNKNOWN
+
+
+class ProjectFacts(Protocol):
+    """What is known of a project and its machine; whatever takes long is found out when asked."""
+
+    @property
+    def files(self) -> Collection[str]:
+        """The project's files, relative to its root; none where there is no project."""
+
+    @property
+    def folders(self) -> Collection[str]:
+        """The folders of those files."""
+
+    @property
+    def tasks(self) -> Mapping[str, Collection[str]]:
+        """By program (npm, make, just, python) what the project's own list lets it run."""
+
+    @property
+    def packages(self) -> Mapping[str, str]:
+        """What the project depends on, by name, with the version that it asks for."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The identifiers that the project's sources hold."""
+
+    def names_like(self, word: str) -> Collection[str]:
+        """Return the identifiers that begin like `word`."""
+
+    @property
+    def flags(self) -> Collection[str]:
+        """The long options that the project's sources spell out."""
+
+    @property
+    def skills(self) -> Collection[str]:
+        """The names of all skills that are found."""
+
+    @property
+    def address(self) -> str:
+        """Where the project is published, such as `github.com/owner/name`; may be empty."""
+
+    def was_there(self, word: str, *, is_path: bool) -> bool:
+        """Return whether the project's history has a file or a listed name that is gone."""
+
+    def has_program(self, name: str) -> bool:
+        """Return whether a program can be run here."""
+
+    def has_variable(self, name: str) -> bool:
+        """Return whether an environment variable is set, or named anywhere in the project."""
+
+    def exists(self, path: str) -> bool:
+        """Return whether a path below the project is there, listed or not."""
+
+    def text(self, path: str) -> str:
+        """Return a file of the project, or nothing."""
+
+    def help(self, words: Sequence[str]) -> str:
+        """Return what a program said about itself when it was last asked; mostly nothing."""
+
+
+class _Verdict(NamedTuple):
+    state: FreshState
+    why: str = ""
+    instead: str = ""
+    # Whether the project itself was found to have it: such claims tie a skill to the project.
+    ties: bool = False
+    # Nothing more is needed to call it stale: the project keeps a list, and it is not on it.
+    closed: bool = False
+
+    def without_likeness(self) -> "_Verdict":
+        """Return it as of a skill that nothing ties to the project."""
+        return self._replace(instead="", closed=False)
+
+
+_UNKNOWN = _Verdict(FreshState.UNKNOWN)
+
+
+class FolderTexts(NamedTuple):
+    """The files of one skill, by their paths in its folder, and how one is read."""
+
+    paths: frozenset[str]
+    read: Callable[[str], str]
+    # Where the folder lies in the project; empty where it lies elsewhere.
+    place: str = ""
+
+
+def check_skill(
+    skill: Skill, files: FolderTexts, facts: ProjectFacts, held: Collection[str] = ()
+) -> SkillFreshness:
+    """Return what holds of a skill's claims.
+
+    Args:
+        skill: the skill.
+        files: what lies in its folder.
+        facts: the project and the machine.
+        held: the keys of claims that held at an earlier check.
+    """
+    claims = read_claims(skill)
+    looker = _Looker(skill, files, facts, {_plain(claim.text) for claim in claims})
+    found = [(claim, looker.look(claim)) for claim in claims]
+    ties = {(claim.kind, claim.text) for claim, verdict in found if verdict.ties}
+    missing = {
+        (claim.kind, claim.text)
+        for claim, verdict in found
+        if verdict.why not in {"", _ELSEWHERE, _NOT_INSTALLED}
+        and verdict.state is FreshState.UNKNOWN
+        and not claim.soft
+    }
+    anchored = len(ties) >= _ANCHORS and len(ties) >= len(missing)
+    checked = [
+        looker.decide(
+            claim,
+            verdict if ties or claim.kind not in _ANYBODYS else verdict.without_likeness(),
+            held=key_of(claim) in held,
+            anchored=anchored,
+        )
+        for claim, verdict in found
+    ]
+    return SkillFreshness(skill=skill, claims=tuple(checked))
+
+
+def key_of(claim: Claim) -> str:
+    """Return what a claim is known by from one check to the next."""
+    return " ".join((claim.kind.value, *claim.owner, claim.text, claim.version))
+
+
+class _Looker:
+    """Looks the claims of one skill up, each kind where it has to be."""
+
+    def __init__(
+        self, skill: Skill, files: FolderTexts, facts: ProjectFacts, said: AbstractSet[str]
+    ) -> None:
+        self._skill, self._files, self._facts = skill, files, facts
+        # What the skill names itself is not what another name became.
+        self._said = said
+        self._inner = {
+            "/".join(parts[: at + 1])
+            for parts in (path.split("/")[:-1] for path in files.paths)
+            for at in range(len(parts))
+        }
+
+    def decide(
+        self, claim: Claim, verdict: _Verdict, *, held: bool, anchored: bool
+    ) -> CheckedClaim:
+        """Call a claim stale where more speaks for that than its absence."""
+        state, why = verdict.state, verdict.why
+        inner = why == _NOT_INNER
+        if state is FreshState.UNKNOWN and why and not claim.gone:
+            likely = bool(verdict.instead) or (anchored and why not in _NO_FAULT)
+            if held:
+                state, why = FreshState.STALE, f"{why}, and was at an earlier check"
+            elif self._had(claim, inner=inner):
+                state, why = FreshState.STALE, f"{why} any more: the project once had it"
+            elif verdict.closed or (likely and not claim.soft):
+                state = FreshState.STALE
+        instead = verdict.instead if state is FreshState.STALE else ""
+        return CheckedClaim(claim=claim, state=state, why=why, instead=instead)
+
+    def _had(self, claim: Claim, *, inner: bool) -> bool:
+        """Return whether the project's history had what a claim is about."""
+        if claim.kind is not ClaimKind.PATH:
+            # A short word in a list of the project need not be what the skill means by it.
+            short = claim.kind is ClaimKind.COMMAND and len(claim.text) <= _SHORT_NAME
+            return not short and self._facts.was_there(claim.text, is_path=False)
+        path = _plain(claim.text)
+        if inner and self._files.place:
+            path = f"{self._files.place}/{path}"
+        return self._facts.was_there(path, is_path=True)
+
+    def look(self, claim: Claim) -> _Verdict:
+        """Return what is found; a reason with an unknown state says what is missing where."""
+        looks = {
+            ClaimKind.COMMAND: self._command,
+            ClaimKind.SUBCOMMAND: self._subcommand,
+            ClaimKind.FLAG: self._flag,
+            ClaimKind.PATH: self._path,
+            ClaimKind.SYMBOL: self._symbol,
+            ClaimKind.PACKAGE: self._package,
+            ClaimKind.ENVIRONMENT: self._variable,
+            ClaimKind.URL: self._url,
+            ClaimKind.SKILL: self._sibling,
+        }
+        return looks[claim.kind](claim)
+
+    def _command(self, claim: Claim) -> _Verdict:
+        own = self._facts.tasks.get("commands", ())
+        if claim.text in own:
+            return _Verdict(FreshState.FRESH, ties=True)
+        if self._facts.has_program(claim.text):
+            return _Verdict(FreshState.FRESH)
+        near = _near(claim.text, own, _NEAR_NAME) if len(claim.text) > _SHORT_NAME else ""
+        # Not installed is no drift: only a command of the project itself can have been renamed.
+        return _Verdict(FreshState.UNKNOWN, "is no command here" if near else _NOT_INSTALLED, near)
+
+    def _subcommand(self, claim: Claim) -> _Verdict:
+        program = claim.owner[0]
+        listed = self._facts.tasks.get(_LISTS.get(program, ""))
+        if listed is not None:
+            if claim.text in listed:
+                return _Verdict(FreshState.FRESH, ties=claim.text not in _usual_tasks())
+            lenient = program in _LENIENT and not _near(claim.text, listed, _NEAR)
+            if "*" in listed or lenient:
+                return self._loose_task(claim)
+            why = f"is not among what {_LISTED[_LISTS[program]]} lets {program} run"
+            near = _near(claim.text, listed, _NEAR_NAME)
+            return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
+        return self._by_help((program,), claim)
+
+    def _loose_task(self, claim: Claim) -> _Verdict:
+        """Judge a task that need not be listed: a program, or what a pattern makes."""
+        if self._facts.has_program(claim.text) or claim.text in self._facts.packages:
+            return _Verdict(FreshState.FRESH)
+        if claim.text in _python_tools() or "*" in self._facts.tasks.get("make", ()):
+            return _UNKNOWN
+        return _Verdict(FreshState.UNKNOWN, f"is nothing that {claim.owner[0]} can run here")
+
+    def _flag(self, claim: Claim) -> _Verdict:
+        owner = claim.owner[0]
+        if "/" in owner or "." in owner:
+            return self._script_flag(claim, self._find_file(owner))
+        if owner in self._facts.tasks.get("commands", ()):
+            found = self._by_text(claim, "\n".join(self._facts.flags), f"no option of {owner}")
+            # A command may be built of more than the project's own sources.
+            return found._replace(closed=False)
+        return self._by_help(claim.owner, claim)
+
+    def _script_flag(self, claim: Claim, text: str) -> _Verdict:
+        if not _PARSES_FLAGS.search(text):
+            return _UNKNOWN
+        return self._by_text(claim, text, f"no option of {claim.owner[0]}")
+
+    def _by_text(self, claim: Claim, text: str, why: str) -> _Verdict:
+        flags = set(_FLAGS.findall(text))
+        word = claim.text.removeprefix("--").removeprefix("no-").replace("-", "_")
+        named = re.search(rf"\b{re.escape(word)}\b", text) is not None
+        dashed = re.search(rf"(?<![\w-]){re.escape(claim.text[2:])}(?![\w-])", text) is not None
+        if claim.text in flags or named or dashed or not flags or claim.text in _ANYWHERE:
+            return _Verdict(FreshState.FRESH if claim.text in flags else FreshState.UNKNOWN)
+        near = _near(claim.text, flags, _NEAR_NAME)
+        return _Verdict(FreshState.UNKNOWN, f"is {why}", near, closed=not claim.soft)
+
+    def _by_help(self, words: Sequence[str], claim: Claim) -> _Verdict:
+        said = [text for at in range(len(words)) if (text := self._facts.help(words[: at + 1]))]
+        if not said or claim.text in _ANYWHERE:
+            return _UNKNOWN
+        text = "\n".join(said)
+        if re.search(rf"(?<![\w-]){re.escape(claim.text)}(?![\w-])", text):
+            return _Verdict(FreshState.FRESH)
+        asked = len(said) == len(words)
+        if claim.kind is ClaimKind.SUBCOMMAND:
+            known: Iterable[str] = _LISTED_COMMAND.findall(text)
+            asked = bool(_COMMANDS_HEAD.search(text))
+        else:
+            known = _FLAGS.findall(text)
+        near = _near(claim.text, list(known), _NEAR_NAME)
+        why = f"is not in the help of {' '.join(words)}"
+        return _Verdict(FreshState.UNKNOWN, why, near, closed=asked and not claim.soft)
+
+    def _find_file(self, path: str) -> str:
+        plain = _plain(path)
+        for found in (plain, *(f"{one}/{plain}" for one in sorted(self._inner))):
+            if found in self._files.paths:
+                return self._files.read(found)
+        return self._facts.text(plain)
+
+    def _path(self, claim: Claim) -> _Verdict:
+        path = _plain(claim.text).rstrip("/")
+        if not path or path.startswith(".."):
+            return _UNKNOWN
+        if self._is_inner(path):
+            return _Verdict(FreshState.FRESH)
+        if self._facts.exists(path) or _ends_like(path, self._facts.files, self._facts.folders):
+            whole = "/" in path and self._facts.exists(path) and bool(self._facts.files)
+            distinct = path.rpartition("/")[2].lower() not in _general_files()
+            return _Verdict(FreshState.FRESH, ties=whole and distinct)
+        if _made_folders() & set(path.split("/")):
+            return _UNKNOWN
+        return self._missing_path(path)
+
+    def _is_inner(self, path: str) -> bool:
+        paths = self._files.paths
+        return (
+            path in paths
+            or path in self._inner
+            or any(one.endswith(f"/{path}") for one in paths)
+            or any(one.endswith(f"/{path}") for one in self._inner)
+            # The folder itself is often named with it.
+            or path.partition("/")[2] in paths
+        )
+
+    def _missing_path(self, path: str) -> _Verdict:
+        head, _, name = path.rpartition("/")
+        beside = {one for one in self._files.paths if one.rpartition("/")[0] == head}
+        if beside and head:
+            return _Verdict(FreshState.UNKNOWN, _NOT_INNER, _near_file(path, beside - self._said))
+        if not self._facts.files:
+            return _UNKNOWN
+        why = "is no file of the project"
+        if not head or path.partition("/")[0] not in self._facts.folders:
+            # A name alone, or a folder that the project has not, may be anybody's: only an earlier
+            # check or the history can say that it was meant.
+            return _Verdict(FreshState.UNKNOWN, _ELSEWHERE)
+        moved = [one for one in self._facts.files if one.rpartition("/")[2] == name]
+        if len(moved) == 1 and _DISTINCT_FILE.search(name):
+            return _Verdict(FreshState.UNKNOWN, why, moved[0])
+        siblings = {one for one in self._facts.files if one.rpartition("/")[0] == head}
+        return _Verdict(FreshState.UNKNOWN, why, _near_file(path, siblings - self._said))
+
+    def _symbol(self, claim: Claim) -> _Verdict:
+        last = re.split(r"\.|::|#", claim.text)[-1]
+        for path in claim.owner:
+            text = self._find_file(path)
+            if text:
+                if re.search(rf"\b{re.escape(last)}\b", text):
+                    return _Verdict(FreshState.FRESH, ties=not self._is_inner(_plain(path)))
+                near = _near(last, set(_IDENTIFIER.findall(text)), _NEAR)
+                if _CODE_FILE.search(path) and "." not in claim.text:
+                    why = f"is not in {path}"
+                    return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
+        if not self._facts.names or not _DISTINCT.search(last):
+            return _UNKNOWN
+        if last in self._facts.names:
+            return _Verdict(FreshState.FRESH)
+        return self._missing_symbol(claim, last)
+
+    def _missing_symbol(self, claim: Claim, last: str) -> _Verdict:
+        """Judge a name that no source has: what stands before its dot may be another library."""
+        why = "is not in the project's sources"
+        near = ""
+        if len(last) >= _LONG_NAME:
+            near = _near(last, self._facts.names_like(last), _NEAR_SYMBOL)
+        near = "" if near.casefold() == last.casefold() else near
+        parts = re.split(r"\.|::|#", claim.text)
+        if len(parts) == 1:
+            return _Verdict(FreshState.UNKNOWN, why, near)
+        place = "/".join(parts[:-1])
+        ends = tuple(f"{place}{end}" for end in (".py", ".ts", ".js", ".go", ".rs"))
+        if len(parts) > _QUALIFIED and any(one.endswith(ends) for one in self._facts.files):
+            return _Verdict(FreshState.UNKNOWN, why, near, closed=not claim.soft)
+        owned = parts[-2] in self._facts.names and _DISTINCT.search(parts[-2])
+        return _Verdict(FreshState.UNKNOWN, why, near) if owned else _UNKNOWN
+
+    def _package(self, claim: Claim) -> _Verdict:
+        packages = self._facts.packages
+        name = claim.text.lower().replace("_", "-")
+        if name not in packages:
+            return _UNKNOWN
+        asked = packages[name]
+        if not asked or not claim.version:
+            return _Verdict(FreshState.FRESH, ties=True)
+        if _agrees(claim.owner[0] if claim.owner else "~", claim.version, asked):
+            return _Verdict(FreshState.FRESH, ties=True)
+        why = f"is {claim.version} here and {asked} in the project"
+        return _Verdict(FreshState.UNKNOWN, why, asked, closed=True)
+
+    def _variable(self, claim: Claim) -> _Verdict:
+        skill = self._skill
+        declared = {*skill.metadata.requires.env, skill.metadata.primary_env}
+        if claim.text in declared or self._facts.has_variable(claim.text):
+            return _Verdict(FreshState.FRESH, ties=self._facts.has_variable(claim.text))
+        # What only the skill's own pages say is the claim itself.
+        code = [path for path in self._files.paths if not path.lower().endswith(".md")]
+        if any(claim.text in self._files.read(path) for path in code):
+            return _Verdict(FreshState.FRESH)
+        known = self._facts.tasks.get("variables")
+        if not known:
+            return _UNKNOWN
+        return _Verdict(
+            FreshState.UNKNOWN,
+            "is no variable that the project names",
+            _near(claim.text, [one for one in known if one[:4] == claim.text[:4]], _NEAR_SYMBOL),
+        )
+
+    def _url(self, claim: Claim) -> _Verdict:
+        found = re.match(
+            rf"https?://{re.escape(self._facts.address)}/(?:blob|tree|raw)/[^/]+/([^?#]+)",
+            claim.text,
+        )
+        if not self._facts.address or found is None:
+            return _UNKNOWN
+        path = found[1].rstrip("/")
+        if path in self._facts.files or path in self._facts.folders:
+            return _Verdict(FreshState.FRESH, ties=True)
+        return _Verdict(
+            FreshState.UNKNOWN, "leads to no file of this project", closed=not claim.soft
+        )
+
+    def _sibling(self, claim: Claim) -> _Verdict:
+        if claim.text in self._facts.skills:
+            # Sets of skills travel together: that a sibling is there says nothing of the project.
+            return _Verdict(FreshState.FRESH)
+        # Families of skills have names that are alike, so that only a slip or a suffix is near.
+        near = _near(claim.text, set(self._facts.skills) - set(self._said), _NEAR_SKILL)
+        return _Verdict(FreshState.UNKNOWN, _NOT_FOUND, near)
+
+
+# The list that says what a program can run, and what that list is called.
+_LISTS = {
+    "npm": "npm", "pnpm": "npm", "yarn": "npm", "bun": "npm", "make": "make", "just": "just",
+    "uv": "python", "poetry": "python", "pdm": "python", "hatch": "python", "rye": "python",
+}  # fmt: skip
+_LISTED = {
+    "npm": "package.json",
+    "make": "the Makefile",
+    "just": "the justfile",
+    "python": "pyproject.toml",
+}
+# These also run whatever a dependency brings, so that a name need not be listed.
+_LENIENT = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "yarn", "bun", "pnpm"))
+_FLAGS = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
+_PARSES_FLAGS = re.compile(
+    r"add_argument|click\.option|typer|getopt|OptionParser|parseArgs|yargs|commander|case \"?\$"
+    r"|\bflag\."
+)
+_ANYWHERE = frozenset(("--help", "--version", "help", "version"))
+_COMMANDS_HEAD = re.compile(r"(?im)^\s*[\w ]*(?:sub)?commands\b")
+_LISTED_COMMAND = re.compile(r"(?m)^ {2,8}([a-z][\w:-]+)(?:,| {2,}|\t|$)")
+_DISTINCT_FILE = re.compile(r"\w[-_]\w|[a-z][A-Z]|^\w{9,}\.")
+# A name that two projects hardly share by chance: it has several words.
+_DISTINCT = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z][A-Z]")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
+_CODE_FILE = re.compile(r"\.(?:py|ts|tsx|js|jsx|mjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sh)$")
+_NUMBER = re.compile(r"\d+")
+
+
+@cache
+def _usual_tasks() -> frozenset[str]:
+    return frozenset(("build", "test", "lint", "dev", "start", "install", "all", "clean", "format"))
+
+
+@cache
+def _general_files() -> frozenset[str]:
+    return read_words(read_table("proof/claims.toml")["files"]["general"])
+
+
+@cache
+def _python_tools() -> frozenset[str]:
+    return read_words(read_table("proof/claims.toml")["programs"]["python_tools"])
+
+
+@cache
+def _made_folders() -> frozenset[str]:
+    return read_words(read_table("proof/claims.toml")["files"]["made"])
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("./")
+
+
+def _ends_like(path: str, files: Collection[str], folders: Collection[str]) -> bool:
+    """Return whether a path is meant from a folder further down."""
+    if path in files or path in folders:
+        return True
+    end = f"/{path}"
+    return any(one.endswith(end) for one in files) or any(one.endswith(end) for one in folders)
+
+
+def _near_file(path: str, known: Iterable[str]) -> str:
+    """Return the file of the same folder and kind that another one seems to have become."""
+    stem, _, ending = path.rpartition("/")[2].rpartition(".")
+    stems = {
+        one.rpartition("/")[2].rpartition(".")[0]: one
+        for one in known
+        if one.endswith(f".{ending}")
+    }
+    folded = {re.sub(r"[-_ ]", "", one).casefold(): one for one in stems}
+    same = folded.get(re.sub(r"[-_ ]", "", stem).casefold(), "")
+    found = same or (_near(stem, stems, _NEAR) if len(stem) > _LEAST_DISTINCT else "")
+    return stems.get(found, "")
+
+
+def _near(word: str, known: Iterable[str], cutoff: float) -> str:
+    """Return the one name that a word seems to have become; nothing where none is near."""
+    size = len(word)
+    # Names of quite another length are not near, and there may be very many of them.
+    alike = [one for one in known if abs(len(one) - size) <= max(size // 3, 2) and one != word]
+    if len(alike) > _MANY:
+        # What was renamed mostly keeps how it begins or ends.
+        alike = [one for one in alike if one[:3] == word[:3] or one[-4:] == word[-4:]]
+    found = difflib.get_close_matches(word, alike, n=1, cutoff=cutoff)
+    return found[0] if found else ""
+
+
+def _agrees(operator: str, claimed: str, asked: str) -> bool:
+    """Return whether a version that a skill names can be what the project asks for."""
+    mine, theirs = (list(map(int, _NUMBER.findall(one)[:3])) for one in (claimed, asked))
+    if not mine or not theirs:
+        return True
+    if operator == ">=":
+        return theirs >= mine[: len(theirs)]
+    if asked.startswith((">=", ">")):
+        return mine[: len(theirs)] >= theirs[: len(mine)]
+    if operator == "<=":
+        return theirs[: len(mine)] <= mine
+    if asked.startswith("^") or operator in {"^", "@^"}:
+        return mine[0] == theirs[0]
+    shared = min(len(mine), len(theirs))
+    if operator == "~" or asked.startswith("~"):
+        shared = min(shared, 2)
+    return mine[:shared] == theirs[:shared]

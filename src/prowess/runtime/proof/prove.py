@@ -1,0 +1,233 @@
+"""Lift as a service: each task with and without a skill, until the statistics are settled.
+
+The plan is made and priced before the first call, and never goes beyond the budget. Every run is
+written down as it ends, so that a proof that was stopped goes on where it was. What went wrong with
+the machine or the judge says nothing about the skill: such runs are listed and change no verdict.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from prowess.errors import ProofError
+from prowess.proof.lift import Lift, TaskRuns, measure, plan_looks
+from prowess.proof.tasks import LeftBehind, ProofTask, RunOutcome, gives_away, grade
+from prowess.skills.model import Skill
+
+_COUNTED = {RunOutcome.PASS: True, RunOutcome.FAIL: False}
+_LEAST_TASKS = 5
+# Sums of dollars in floats: far less than a cent.
+_CENT = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """What an agent did with one task."""
+
+    left: LeftBehind = field(default_factory=LeftBehind)
+    cost: float = 0.0
+    timed_out: bool = False
+    # Why it could not be run at all.
+    problem: str = ""
+
+
+class ProofAgent(Protocol):
+    """Who does the tasks: a harness, a model behind our own loop, a command."""
+
+    @property
+    def name(self) -> str:
+        """The harness, as it is written down with the verdict."""
+
+    @property
+    def model(self) -> str:
+        """The model, as it is written down with the verdict; empty where nobody says."""
+
+    @property
+    def price(self) -> float:
+        """What one run is expected to cost at most, in dollars."""
+
+    def run(self, task: ProofTask, skills: Sequence[Skill]) -> AgentRun:
+        """Do one task in a fresh folder and a fresh home, with these skills and no others."""
+
+
+class ProofJudge(Protocol):
+    """Reads what no script can check; never told which side it reads."""
+
+    def judge(self, task: ProofTask, left: LeftBehind) -> Mapping[str, bool | None]:
+        """Return by expectation whether it holds; None where it cannot be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One run that ended."""
+
+    task: str
+    with_skill: bool
+    number: int
+    outcome: RunOutcome
+    cost: float = 0.0
+    problem: str = ""
+
+    @property
+    def key(self) -> tuple[str, bool, int]:
+        """By which the same run is known again."""
+        return self.task, self.with_skill, self.number
+
+
+class RunJournal(Protocol):
+    """Where runs are written down as they end."""
+
+    def read(self) -> Sequence[RunRecord]:
+        """Return those of an earlier, stopped proof of the same."""
+
+    def add(self, record: RunRecord) -> None:
+        """Write one down before the next begins."""
+
+
+class ProofPlan(NamedTuple):
+    """What is about to be run, and what it may cost."""
+
+    tasks: tuple[ProofTask, ...]
+    runs: int
+    cost: float
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many runs it takes at most."""
+        return len(self.tasks) * self.runs * 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofReport:
+    """What a proof found."""
+
+    skill: Skill
+    lift: Lift
+    records: tuple[RunRecord, ...]
+    plan: ProofPlan
+    cost: float
+
+    def counts(self, *, with_skill: bool) -> Counter[RunOutcome]:
+        """Return how the runs of one side came out."""
+        return Counter(one.outcome for one in self.records if one.with_skill is with_skill)
+
+
+def plan_proof(
+    tasks: Sequence[ProofTask], *, runs: int, price: float, budget: float | None, judged: bool
+) -> ProofPlan:
+    """Return as many tasks as the budget allows; what only a judge can tell needs one.
+
+    Raises:
+        ProofError: the budget does not reach for a proof, or nothing can be graded.
+    """
+    usable = [task for task in tasks if judged or not task.needs_judge]
+    left_out = tuple(task.id for task in tasks if task not in usable)
+    if not usable:
+        raise ProofError(
+            "no task can be graded without a judge: give --judge, or checks by script."
+        )
+    most = len(usable)
+    if budget is not None and price > 0:
+        most = min(most, int(budget / (price * runs * 2) + _CENT))
+        if most < min(_LEAST_TASKS, len(usable)):
+            needed = min(_LEAST_TASKS, len(usable)) * runs * 2 * price
+            raise ProofError(
+                f"a budget of ${budget:.2f} does not reach: {min(_LEAST_TASKS, len(usable))} tasks"
+                f" take ${needed:.2f} at ${price:.2f} a run. Nothing was run."
+            )
+    left_out += tuple(task.id for task in usable[most:])
+    chosen = tuple(usable[:most])
+    return ProofPlan(chosen, runs, len(chosen) * runs * 2 * price, left_out)
+
+
+class ProofPorts(NamedTuple):
+    """Who does, judges and writes down."""
+
+    agent: ProofAgent
+    journal: RunJournal
+    texts: Sequence[str]
+    judge: ProofJudge | None = None
+    # Skills that lie beside it on both sides, as they would at work.
+    neighbours: Sequence[Skill] = ()
+    budget: float | None = None
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+
+
+def prove(skill: Skill, plan: ProofPlan, ports: ProofPorts) -> ProofReport:
+    """Run the plan until it is settled, used up or has cost what it may."""
+    known = {record.key: record for record in ports.journal.read()}
+    looks = plan_looks(len(plan.tasks))
+    lift = measure([], planned=len(plan.tasks), looks=len(looks))
+    for number, task in enumerate(plan.tasks, start=1):
+        for run in range(plan.runs):
+            for side in (skill, None):
+                if (task.id, side is not None, run) in known:
+                    continue
+                if _is_spent(known.values(), ports):
+                    return _report(skill, lift, known, plan)
+                ports.progress("runs", len(known), plan.size)
+                record = _run(task, side, run, ports)
+                known[record.key] = record
+                ports.journal.add(record)
+        if number in looks:
+            lift = _measure(plan, known, number, len(looks))
+            if lift.is_settled:
+                break
+    return _report(skill, lift, known, plan)
+
+
+def _is_spent(records: Iterable[RunRecord], ports: ProofPorts) -> bool:
+    """Return whether another run could cost more than is left."""
+    spent = sum(record.cost for record in records)
+    return ports.budget is not None and spent + ports.agent.price > ports.budget + _CENT
+
+
+def _report(
+    skill: Skill, lift: Lift, known: Mapping[tuple[str, bool, int], RunRecord], plan: ProofPlan
+) -> ProofReport:
+    records = tuple(known.values())
+    cost = sum(record.cost for record in records)
+    return ProofReport(skill=skill, lift=lift, records=records, plan=plan, cost=cost)
+
+
+def _measure(
+    plan: ProofPlan, known: Mapping[tuple[str, bool, int], RunRecord], done: int, looks: int
+) -> Lift:
+    """Measure the tasks that were run; what says nothing about the skill is left out."""
+
+    def passed(task: ProofTask, *, with_skill: bool) -> tuple[bool, ...]:
+        found = (known.get((task.id, with_skill, run)) for run in range(plan.runs))
+        return tuple(
+            _COUNTED[one.outcome] for one in found if one is not None and one.outcome in _COUNTED
+        )
+
+    tasks = [
+        TaskRuns(with_skill=passed(task, with_skill=True), without=passed(task, with_skill=False))
+        for task in plan.tasks[:done]
+    ]
+    return measure(tasks, planned=len(plan.tasks), looks=looks)
+
+
+def _run(task: ProofTask, skill: Skill | None, number: int, ports: ProofPorts) -> RunRecord:
+    beside = tuple(ports.neighbours)
+    found = ports.agent.run(task, beside if skill is None else (skill, *beside))
+    outcome = RunOutcome.INFRA_ERROR
+    if found.timed_out:
+        outcome = RunOutcome.TIMEOUT
+    elif not found.problem:
+        judged: Mapping[str, bool | None] = {}
+        if task.needs_judge and ports.judge is not None:
+            judged = ports.judge.judge(task, found.left)
+        outcome = grade(task, found.left, judged)
+        if skill is not None and outcome is RunOutcome.PASS and gives_away(task, ports.texts):
+            outcome = RunOutcome.CHEAT
+    return RunRecord(
+        task=task.id,
+        with_skill=skill is not None,
+        number=number,
+        outcome=outcome,
+        cost=found.cost,
+        problem=found.problem,
+    )
