@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from prowess.errors import ConfigConflictError, ConfigError, ProwessError
-from prowess.host.config.file import ConfigFile
-from prowess.host.config.writer import ConfigStore, find_problems, write
+from prowess.host.config.file import ConfigFile, to_settings
+from prowess.host.config.writer import ConfigStore, write
 from prowess.runtime.config.edits import ConfigEdits
 
 # Planted, so that it can be looked for.
@@ -33,7 +33,11 @@ RETRIED = re.compile(r"re-run config.get|config changed since last load", re.IGN
 
 
 def open_edits(path: Path, changed: Callable[[str], None] = lambda _hash: None) -> ConfigEdits:
-    return ConfigEdits(ConfigStore(ConfigFile(str(path))), check=find_problems, changed=changed)
+    return ConfigEdits(
+        ConfigStore(ConfigFile(str(path))),
+        check=lambda values: to_settings(values).problems,
+        changed=changed,
+    )
 
 
 def begin(path: Path, values: object = OLD) -> ConfigEdits:

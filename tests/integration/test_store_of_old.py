@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.memory_proposals import MemoryProposals
 
-from prowess.host.store.proposals import SqliteProposals
-from prowess.testing import MemoryProposals
+from prowess.host.store.database import open_file
+from prowess.host.store.proposals import StoredProposals
 from prowess.workshop.edit import Replace
 from prowess.workshop.proposal import (
     DEFAULT_CAPS,
@@ -48,7 +49,7 @@ def _made(**changes: object) -> Proposal:
 def path(tmp_path: Path) -> Path:
     """Return a file as it was before there were actors, goals and lessons."""
     path = tmp_path / "prowess.db"
-    SqliteProposals(str(path)).add(_made(), DEFAULT_CAPS)
+    StoredProposals(open_file(str(path))).add(_made(), DEFAULT_CAPS)
     with closing(sqlite3.connect(path)) as old, old:
         old.execute("DROP TABLE workshop_event_actors")
         (rest,) = old.execute("SELECT rest FROM workshop_proposals").fetchone()
@@ -58,7 +59,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_lesson_that_stood_in_the_place_of_a_session_is_one(path: Path) -> None:
-    store = SqliteProposals(str(path))
+    store = StoredProposals(open_file(str(path)))
 
     found = store.get("/work", "alpha-1")
 
@@ -72,7 +73,7 @@ def test_a_lesson_that_stood_in_the_place_of_a_session_is_one(path: Path) -> Non
 
 
 def test_what_nobody_told_of_old_is_not_made_up_and_new_deeds_are_told(path: Path) -> None:
-    store = SqliteProposals(str(path))
+    store = StoredProposals(open_file(str(path)))
     (old,) = store.events("/work")
     found = store.get("/work", "alpha-1")
     assert found is not None
@@ -85,7 +86,7 @@ def test_what_nobody_told_of_old_is_not_made_up_and_new_deeds_are_told(path: Pat
 
 
 def test_who_did_it_cannot_be_rewritten(path: Path) -> None:
-    SqliteProposals(str(path)).add(_made(id="beta-1", revision="r2"), DEFAULT_CAPS)
+    StoredProposals(open_file(str(path))).add(_made(id="beta-1", revision="r2"), DEFAULT_CAPS)
 
     with closing(sqlite3.connect(path)) as other, pytest.raises(sqlite3.Error, match="only added"):
         other.execute("UPDATE workshop_event_actors SET actor = 'agent'")
@@ -93,9 +94,9 @@ def test_who_did_it_cannot_be_rewritten(path: Path) -> None:
 
 def test_a_session_of_another_source_stays_one(tmp_path: Path) -> None:
     path = tmp_path / "prowess.db"
-    SqliteProposals(str(path)).add(_made(source=ProposalSource.TOOL), DEFAULT_CAPS)
+    StoredProposals(open_file(str(path))).add(_made(source=ProposalSource.TOOL), DEFAULT_CAPS)
 
-    found = SqliteProposals(str(path)).get("/work", "alpha-1")
+    found = StoredProposals(open_file(str(path))).get("/work", "alpha-1")
 
     assert found is not None
     assert (found.lesson, found.session_id) == ("", "experience-0123")
@@ -103,7 +104,9 @@ def test_a_session_of_another_source_stays_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_every_store_tells_who_made_and_who_dropped(tmp_path: Path, *, in_memory: bool) -> None:
-    store = MemoryProposals() if in_memory else SqliteProposals(str(tmp_path / "prowess.db"))
+    store = (
+        MemoryProposals() if in_memory else StoredProposals(open_file(str(tmp_path / "prowess.db")))
+    )
     goal = _made(goal="Do it", source=ProposalSource.TOOL, edit=Replace(old_text="a", new_text="b"))
     store.add(goal, {State.PENDING: 1})
     store.add(_made(id="beta-1", revision="r2", source=ProposalSource.STUDIO), {State.PENDING: 1})

@@ -1,5 +1,6 @@
-"""Proposals in the store's own file: kept once, whatever the number of processes, and logged."""
+"""Proposals in a database of either engine: kept once, whatever asks how often, and logged."""
 
+import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -7,13 +8,16 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from tests.integration.postgres_world import execute, reopened
+from tests.memory_proposals import MemoryProposals
 
 from prowess.errors import StoreError
-from prowess.host.store.proposals import SqliteProposals
-from prowess.host.store.sessions import SqliteStore
+from prowess.host.store.database import Database, open_file
+from prowess.host.store.proposals import PROPOSALS, StoredProposals
+from prowess.host.store.sessions import StoredSessions
 from prowess.runtime.workshop.ports import ProposalStore
 from prowess.safety.model import Confidence, Finding, Level
-from prowess.testing import MemoryProposals
 from prowess.workshop.edit import Append, Create, Edit, Replace
 from prowess.workshop.proposal import (
     DEFAULT_CAPS,
@@ -69,16 +73,6 @@ def make(number: int = 1, **more: object) -> Proposal:
     return replace(base, **more)  # type: ignore[arg-type]
 
 
-def execute(path: str, statement: str) -> list[tuple[object, ...]]:
-    engine = sa.create_engine(f"sqlite:///{path}")
-    try:
-        with engine.begin() as connection:
-            done = connection.exec_driver_sql(statement)
-            return [tuple(row) for row in done] if done.returns_rows else []
-    finally:
-        engine.dispose()
-
-
 @pytest.mark.parametrize(
     "edit",
     [
@@ -88,22 +82,22 @@ def execute(path: str, statement: str) -> list[tuple[object, ...]]:
         Replace(old_text="a", new_text="\\1"),
     ],
 )
-def test_a_proposal_comes_back_as_it_went_in(path: str, edit: Edit | None) -> None:
-    stored = SqliteProposals(path).add(make(edit=edit), DEFAULT_CAPS)
-
-    again = SqliteProposals(path)
+def test_a_proposal_comes_back_as_it_went_in(engine: Database, edit: Edit | None) -> None:
+    stored = StoredProposals(engine).add(make(edit=edit), DEFAULT_CAPS)
 
     assert stored == make(edit=edit)
-    assert again.get("/work", "p1") == stored
-    assert again.listed("/work") == (stored,)
-    assert again.get("/elsewhere", "p1") is None
-    assert again.listed("/elsewhere") == ()
+    with reopened(engine) as other:
+        again = StoredProposals(other)
+        assert again.get("/work", "p1") == stored
+        assert again.listed("/work") == (stored,)
+        assert again.get("/elsewhere", "p1") is None
+        assert again.listed("/elsewhere") == ()
 
 
-def test_the_store_of_sessions_lives_in_the_same_file(path: str) -> None:
-    proposals = SqliteProposals(path)
+def test_the_store_of_sessions_lives_in_the_same_database(engine: Database) -> None:
+    proposals = StoredProposals(engine)
     proposals.add(make(), DEFAULT_CAPS)
-    sessions = SqliteStore(path)
+    sessions = StoredSessions(engine)
     sessions.record_use("notes", 5)
 
     proposals.add(make(2), DEFAULT_CAPS)
@@ -114,13 +108,13 @@ def test_the_store_of_sessions_lives_in_the_same_file(path: str) -> None:
 
 
 def test_nothing_is_made_before_it_is_used(path: str) -> None:
-    SqliteProposals(path)
+    StoredProposals(open_file(path))
 
     assert not Path(path).exists()
 
 
-def test_the_same_wish_is_kept_once_and_the_newest_is_first(path: str) -> None:
-    store = SqliteProposals(path)
+def test_the_same_wish_is_kept_once_and_the_newest_is_first(engine: Database) -> None:
+    store = StoredProposals(engine)
     first = store.add(make(1), DEFAULT_CAPS)
 
     same = store.add(make(2, payload="payload 1"), DEFAULT_CAPS)
@@ -130,16 +124,16 @@ def test_the_same_wish_is_kept_once_and_the_newest_is_first(path: str) -> None:
     assert [one.id for one in store.listed("/work")] == [other.id, first.id]
 
 
-def test_the_newest_stays_the_newest_when_the_clock_goes_back(path: str) -> None:
-    store = SqliteProposals(path)
+def test_the_newest_stays_the_newest_when_the_clock_goes_back(engine: Database) -> None:
+    store = StoredProposals(engine)
     for number in (9, 3, 1):
         store.add(make(number), {State.PENDING: 2})
 
     assert [one.id for one in store.listed("/work")] == ["p1", "p3"]
 
 
-def test_each_pruning_is_an_event_and_takes_the_files_along(path: str) -> None:
-    store = SqliteProposals(path)
+def test_each_pruning_is_an_event_and_takes_the_files_along(engine: Database) -> None:
+    store = StoredProposals(engine)
     store.add(make(0, state=State.QUARANTINED), {State.PENDING: 1, State.QUARANTINED: 1})
 
     for number in (1, 2, 3):
@@ -149,11 +143,11 @@ def test_each_pruning_is_an_event_and_takes_the_files_along(path: str) -> None:
     assert [event.proposal_id for event in pruned] == ["p1", "p2"]
     states = sorted(one.state for one in store.listed("/work"))
     assert states == [State.PENDING, State.QUARANTINED]
-    assert set(execute(path, "select proposal_id from workshop_files")) == {("p0",), ("p3",)}
+    assert set(execute(engine, "select proposal_id from workshop_files")) == {("p0",), ("p3",)}
 
 
-def test_a_change_is_made_once_and_only_to_what_was_seen(path: str) -> None:
-    store = SqliteProposals(path)
+def test_a_change_is_made_once_and_only_to_what_was_seen(engine: Database) -> None:
+    store = StoredProposals(engine)
     was = store.add(make(), DEFAULT_CAPS)
     now = replace(was, state=State.APPLIED, updated_at=7.0)
 
@@ -166,8 +160,8 @@ def test_a_change_is_made_once_and_only_to_what_was_seen(path: str) -> None:
     assert (last.kind, last.at, last.note) == (EventKind.APPLIED, 7.0, "noted")
 
 
-def test_events_have_a_cursor_and_are_only_added(path: str) -> None:
-    store = SqliteProposals(path)
+def test_events_have_a_cursor_and_are_only_added(engine: Database) -> None:
+    store = StoredProposals(engine)
     for number in range(5):
         store.add(make(number), DEFAULT_CAPS)
 
@@ -177,30 +171,31 @@ def test_events_have_a_cursor_and_are_only_added(path: str) -> None:
     assert [event.proposal_id for event in (*first, *rest)] == [f"p{number}" for number in range(5)]
     assert store.events("/elsewhere") == ()
     for statement in ("delete from workshop_events", "update workshop_events set note = 'x'"):
-        with pytest.raises(sa.exc.IntegrityError, match="only added"):
-            execute(path, statement)
+        with pytest.raises(sa.exc.DBAPIError, match="only added"):
+            execute(engine, statement)
 
 
-def _add_all(path: str, numbers: list[int]) -> list[str]:
-    store = SqliteProposals(path)
+def _add_all(url: str, numbers: list[int]) -> list[str]:
+    store = StoredProposals(Database(make_url(url)))
     return [store.add(make(number), DEFAULT_CAPS).id for number in numbers]
 
 
-def test_two_processes_never_keep_the_same_proposal_twice(path: str) -> None:
+def test_two_processes_never_keep_the_same_proposal_twice(engine: Database) -> None:
     numbers = list(range(12))
 
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        kept = list(pool.map(_add_all, [path, path], [numbers, numbers[::-1]]))
+        url = engine.url.render_as_string(hide_password=False)
+        kept = list(pool.map(_add_all, [url, url], [numbers, numbers[::-1]]))
 
-    store = SqliteProposals(path)
+    store = StoredProposals(engine)
     assert sorted(kept[0]) == sorted(kept[1])
     assert len(store.listed("/work")) == 12
     created = [event for event in store.events("/work") if event.kind is EventKind.CREATED]
     assert len(created) == 12
 
 
-def test_of_many_who_decide_at_once_one_succeeds(path: str) -> None:
-    store = SqliteProposals(path)
+def test_of_many_who_decide_at_once_one_succeeds(engine: Database) -> None:
+    store = StoredProposals(engine)
     was = store.add(make(), DEFAULT_CAPS)
     now = replace(was, state=State.REJECTED)
 
@@ -219,19 +214,21 @@ def test_of_many_who_decide_at_once_one_succeeds(path: str) -> None:
         ("update workshop_proposals set state = 'fine'", "cannot be read"),
     ],
 )
-def test_a_row_that_nobody_can_read_is_an_error(path: str, statement: str, said: str) -> None:
-    store = SqliteProposals(path)
+def test_a_row_that_nobody_can_read_is_an_error(
+    engine: Database, statement: str, said: str
+) -> None:
+    store = StoredProposals(engine)
     store.add(make(), DEFAULT_CAPS)
-    execute(path, statement)
+    execute(engine, statement)
 
     with pytest.raises(StoreError, match=said):
         store.listed("/work")
 
 
-def test_a_state_that_does_not_exist_is_an_error_wherever_it_is_met(path: str) -> None:
-    store = SqliteProposals(path)
+def test_a_state_that_does_not_exist_is_an_error_wherever_it_is_met(engine: Database) -> None:
+    store = StoredProposals(engine)
     store.add(make(), DEFAULT_CAPS)
-    execute(path, "update workshop_proposals set state = 'fine'")
+    execute(engine, "update workshop_proposals set state = 'fine'")
 
     with pytest.raises(StoreError, match="cannot be read"):
         store.listed("/work")
@@ -244,7 +241,7 @@ def test_a_file_that_is_no_store_is_an_error_that_names_it(path: str) -> None:
     Path(path).write_bytes(b"no database at all" * 100)
 
     with pytest.raises(StoreError, match=r"prowess\.db"):
-        SqliteProposals(path).listed("/work")
+        StoredProposals(open_file(path)).listed("/work")
 
 
 def begun(proposal: Proposal, kind: EventKind = EventKind.APPLIED) -> Begun:
@@ -254,10 +251,13 @@ def begun(proposal: Proposal, kind: EventKind = EventKind.APPLIED) -> Begun:
     )  # fmt: skip
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "postgresql", "memory"])
 def either(request: pytest.FixtureRequest, path: str) -> ProposalStore:
-    """The real store, and the one for tests, which follows the same rules."""
-    return SqliteProposals(path) if request.param == "sqlite" else MemoryProposals()
+    """The real store on both engines, and the one for tests, which follows the same rules."""
+    if request.param == "memory":
+        return MemoryProposals()
+    is_file = request.param == "sqlite"
+    return StoredProposals(open_file(path) if is_file else request.getfixturevalue("postgres"))
 
 
 def test_a_write_that_began_is_known_until_it_is_recorded(either: ProposalStore) -> None:
@@ -317,9 +317,12 @@ def test_both_stores_prune_alike(either: ProposalStore) -> None:
     ]  # fmt: skip
 
 
-def test_a_row_from_before_likenesses_were_kept_is_read(path: str) -> None:
-    store = SqliteProposals(path)
+def test_a_row_from_before_likenesses_were_kept_is_read(engine: Database) -> None:
+    store = StoredProposals(engine)
     store.add(make(), DEFAULT_CAPS)
-    execute(path, "update workshop_proposals set rest = json_remove(rest, '$.similar')")
+    ((rest,),) = execute(engine, "select rest from workshop_proposals")
+    old = {key: value for key, value in json.loads(str(rest)).items() if key != "similar"}
+    with engine.engine.begin() as connection:
+        connection.execute(sa.update(PROPOSALS).values(rest=json.dumps(old)))
 
     assert store.listed("/work") == (make(similar=()),)

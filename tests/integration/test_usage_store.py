@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import StoreError
+from prowess.host.store.sqlite import SqliteFile
 from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import (
     UsageDay,
@@ -357,6 +359,31 @@ def test_a_new_file_of_another_process_is_not_set_aside(path: Path) -> None:
         assert store.read(ALL).totals[0].counts[Use.LOADED] == 8
     for opened in stores:
         opened.close()
+
+
+def test_a_broken_file_stays_where_it_is_while_another_opens_it(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"not a database at all")
+    opening, go_on = threading.Event(), threading.Event()
+
+    def prepare(_connection: sqlite3.Connection) -> None:
+        opening.set()
+        go_on.wait(20)
+
+    other = path.with_name("other.db")
+    slow = SqliteFile(str(other), 1, prepare)
+    with ThreadPoolExecutor(2) as threads, closing(SqliteUsage(str(path))) as store:
+        threads.submit(slow.open)
+        assert opening.wait(20)
+        adding = threads.submit(add, store, "deploy")
+        with pytest.raises(TimeoutError):
+            adding.result(0.3)
+        kept = path.read_bytes()
+        go_on.set()
+        adding.result(20)
+        assert kept == b"not a database at all"
+        assert store.read(ALL).totals[0].counts[Use.LOADED] == 1
+    slow.close()
 
 
 def test_a_file_of_a_newer_prowess_is_left_alone(path: Path, store: SqliteUsage) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from prowess.errors import ContainmentError, PathError, StoreError
+from prowess.errors import ContainmentError, PathError, StoreError, explain_failure
 from prowess.host.files.containment import Root
 from prowess.host.files.state_files import locked, write_private
 from prowess.safety.paths import shown
@@ -96,7 +96,7 @@ class ChatSessions:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoreError(path, f"cannot be read: {error.strerror}.") from error
+            raise StoreError(path, f"cannot be read: {explain_failure(error)}.") from error
         except (ValueError, RecursionError) as error:
             raise StoreError(path, "is not JSON: remove it, or use --new.") from error
         if not isinstance(found, dict):
@@ -126,7 +126,7 @@ class ChatSessions:
                 write_private(path, text)
                 self._prune()
         except OSError as error:
-            raise StoreError(path, f"cannot be written: {error.strerror}.") from error
+            raise StoreError(path, f"cannot be written: {explain_failure(error)}.") from error
 
     def latest(self, workspace: str, agent_id: str) -> ChatFound | None:
         """Return the session that was last used by an agent in a workspace."""

@@ -1,7 +1,10 @@
-"""Proposals and the log of them, in the embedded store's SQLite file, in tables of their own.
+"""What the workshop keeps, in tables of a database.
+
+Proposals and the log of them, how far each workspace is from its next review, and what the last
+look at a turn said.
 
 What is new is decided inside one transaction that nobody else can write during, so two processes
-never keep the same proposal twice. The log only grows: the file itself refuses anything else. What
+never keep the same proposal twice. The log only grows: the database refuses anything else. What
 questions ask for is a column, and the rest of a proposal is JSON.
 """
 
@@ -13,13 +16,11 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import RowMapping
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from prowess.errors import StoreError
-from prowess.host.store import sqlite as sqlite_files
-from prowess.runtime.workshop.ports import EVERYTHING
-from prowess.safety.model import Confidence, Finding, Level
+from prowess.host.store.database import NUMBER, Database, Tables, open_file
+from prowess.runtime.workshop.ports import EVERYTHING, Counters, Note
+from prowess.safety.model import read_finding
 from prowess.workshop.edit import Append, Create, Edit, Replace, edit_parts
 from prowess.workshop.proposal import (
     ITSELF,
@@ -38,7 +39,7 @@ from prowess.workshop.proposal import (
     Similar,
     State,
     Subject,
-    admission,
+    find_known,
 )
 
 FORMAT = 1
@@ -59,7 +60,13 @@ _KEYS = {
     "quarantineReason": "quarantine_reason",
     "backup": "backup",
 }
-_LATER_KEYS = {"forGood": "for_good", "goal": "goal", "lesson": "lesson", "decision": "decision"}
+_LATER_KEYS = {
+    "forGood": "for_good",
+    "goal": "goal",
+    "lesson": "lesson",
+    "decision": "decision",
+    "place": "place",
+}
 
 
 def columns_of(proposal: Proposal) -> dict[str, object]:
@@ -104,7 +111,7 @@ def proposal_of(row: RowMapping, files: Mapping[str, bytes | None]) -> Proposal:
         change=Change(row["skill"], files),
         source=ProposalSource(rest["source"]),
         edit=_edit_of(rest["edit"]),
-        findings=tuple(_finding_of(finding) for finding in rest["findings"]),
+        findings=tuple(map(read_finding, rest["findings"])),
         evidence=tuple(Evidence(**one) for one in rest["evidence"]),
         similar=tuple(Similar(**one) for one in rest.get("similar", ())),
     )
@@ -149,22 +156,11 @@ def _edit_of(row: Mapping[str, str] | None) -> Edit | None:
     return None if row is None else _EDITS[row["kind"]](**row)
 
 
-def _finding_of(row: Mapping[str, Any]) -> Finding:
-    parts = {
-        **row,
-        "level": Level(row["level"]),
-        "confidence": Confidence(row["confidence"]),
-        "views": tuple(row["views"]),
-        "lowered_by": tuple(row["lowered_by"]),
-    }
-    return Finding(**parts)
-
-
 METADATA = sa.MetaData()
 PROPOSALS = sa.Table(
     "workshop_proposals",
     METADATA,
-    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("number", NUMBER, primary_key=True),
     sa.Column("id", sa.String, nullable=False, unique=True),
     sa.Column("workspace", sa.String, nullable=False),
     sa.Column("skill", sa.String, nullable=False),
@@ -187,15 +183,11 @@ FILES = sa.Table(
     sa.Column("body", sa.LargeBinary),
 )
 # What a person rejected: a flood of other rejections must not push it out.
-KEPT = sa.Table(
-    "workshop_kept",
-    METADATA,
-    sa.Column("proposal_id", sa.String, primary_key=True),
-)
+KEPT = sa.Table("workshop_kept", METADATA, sa.Column("proposal_id", sa.String, primary_key=True))
 EVENTS = sa.Table(
     "workshop_events",
     METADATA,
-    sa.Column("sequence", sa.Integer, primary_key=True),
+    sa.Column("sequence", NUMBER, primary_key=True),
     sa.Column("workspace", sa.String, nullable=False),
     sa.Column("proposal_id", sa.String, nullable=False),
     sa.Column("skill", sa.String, nullable=False),
@@ -210,14 +202,14 @@ EVENTS = sa.Table(
 ACTORS = sa.Table(
     "workshop_event_actors",
     METADATA,
-    sa.Column("sequence", sa.Integer, primary_key=True),
+    sa.Column("sequence", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("actor", sa.String, nullable=False),
     sa.Column("correlation_id", sa.String, nullable=False),
 )
 BEGUN = sa.Table(
     "workshop_begun",
     METADATA,
-    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("number", NUMBER, primary_key=True),
     sa.Column("workspace", sa.String, nullable=False),
     sa.Column("proposal_id", sa.String, nullable=False),
     sa.Column("skill", sa.String, nullable=False),
@@ -227,15 +219,34 @@ BEGUN = sa.Table(
     # By path, the digest of the file that will be there, as JSON.
     sa.Column("target", sa.Text, nullable=False),
 )
-# Every question about one workspace is answered without reading the rest.
-INDEXES = (
-    sa.Index("workshop_by_payload", PROPOSALS.c.workspace, PROPOSALS.c.payload),
-    sa.Index("workshop_by_revision", PROPOSALS.c.workspace, PROPOSALS.c.revision),
-    sa.Index("workshop_by_age", PROPOSALS.c.workspace, PROPOSALS.c.created_at),
-    sa.Index("workshop_by_state", PROPOSALS.c.workspace, PROPOSALS.c.state, PROPOSALS.c.created_at),
-    sa.Index("workshop_events_by_skill", EVENTS.c.workspace, EVENTS.c.skill),
-    sa.Index("workshop_events_by_proposal", EVENTS.c.proposal_id),
+COUNTERS = sa.Table(
+    "workshop_counters",
+    METADATA,
+    sa.Column("workspace", sa.String, primary_key=True),
+    sa.Column("turns", sa.Integer, nullable=False),
+    sa.Column("tool_calls", sa.Integer, nullable=False),
+    sa.Column("failures", sa.Integer, nullable=False),
+    sa.Column("last_review_at", sa.Float, nullable=False),
 )
+NOTES = sa.Table(
+    "workshop_notes",
+    METADATA,
+    sa.Column("workspace", sa.String, primary_key=True),
+    # Who said it: the phrases or the reviewer.
+    sa.Column("speaker", sa.String, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)
+# Every question about one workspace is answered without reading the rest.
+for _name, _columns in (
+    ("workshop_by_payload", (PROPOSALS.c.workspace, PROPOSALS.c.payload)),
+    ("workshop_by_revision", (PROPOSALS.c.workspace, PROPOSALS.c.revision)),
+    ("workshop_by_age", (PROPOSALS.c.workspace, PROPOSALS.c.created_at)),
+    ("workshop_by_state", (PROPOSALS.c.workspace, PROPOSALS.c.state, PROPOSALS.c.created_at)),
+    ("workshop_events_by_skill", (EVENTS.c.workspace, EVENTS.c.skill)),
+    ("workshop_events_by_proposal", (EVENTS.c.proposal_id,)),
+):
+    sa.Index(_name, *_columns)
 GUARDS = tuple(
     f"CREATE TRIGGER IF NOT EXISTS {table}_{word.lower()} BEFORE {word} ON {table}"
     " BEGIN SELECT RAISE(ABORT, 'events are only added'); END"
@@ -244,34 +255,49 @@ GUARDS = tuple(
 )
 
 
+TABLES = Tables(METADATA, GUARDS)
+# One writer at a time: what is new is decided by what is there, and a number that is given is seen
+# before any greater one, so a cursor passes over nothing.
+TOPIC = "proposals"
 _ENDS_A_WRITE = frozenset((EventKind.APPLIED, EventKind.ROLLED_BACK))
 # The smallest step that a time of creation is moved by, so that the newest is always the newest.
 _STEP = 0.000_01
+_MOST_NOTE_CHARS = 500
 
 
-class SqliteProposals:
-    """Proposals in one file; safe for several processes at once, opened when first used.
+class _WorkshopTables:
+    """The tables in one database; safe for several processes at once, made when first used.
 
-    Every method raises `StoreError` where the file cannot be used.
+    Every method raises `StoreError` where the database cannot be used.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        # A connection for each use: nothing is held open, so nothing has to be closed.
-        self._engine = sa.create_engine(
-            f"sqlite:///{path}", connect_args={"timeout": 10}, poolclass=NullPool
-        )
-        sa.event.listen(self._engine, "connect", _configure)
-        sa.event.listen(self._engine, "begin", _begin)
-        self._is_ready = False
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def _connection(self, *, writes: bool = False) -> Iterator[sa.Connection]:
+        database = self._database
+        opened = database.writing(TABLES, TOPIC) if writes else database.reading(TABLES)
+        try:
+            with opened as connection:
+                yield connection
+        except (KeyError, TypeError, ValueError) as error:
+            # Somebody else wrote into a row.
+            what = "look at its tables" if database.is_server else "move the file away"
+            problem = f"holds a proposal that cannot be read: {what}."
+            raise StoreError(database.name, problem) from error
+
+
+class StoredProposals(_WorkshopTables):
+    """Proposals, and the log of what became of each."""
 
     def add(self, proposal: Proposal, caps: Mapping[State, int]) -> Proposal:
         """Keep a new proposal, or return the one that is the same; the oldest above a cap go."""
         with self._connection(writes=True) as connection:
             proposal = replace(proposal, created_at=_moment(connection, proposal))
-            same = admission(proposal, _same(connection, proposal), {}).existing
-            if same:
-                return self._load(connection, PROPOSALS.c.id == same)[0]
+            known = find_known(proposal, _same(connection, proposal))
+            if known is not None:
+                return self._load(connection, PROPOSALS.c.id == known.id)[0]
             connection.execute(sa.insert(PROPOSALS).values(columns_of(proposal)))
             _write_files(connection, proposal)
             _log(connection, proposal, EventKind.CREATED, by=By(actor=proposal.source.actor))
@@ -298,8 +324,7 @@ class SqliteProposals:
                 return False
             _write_files(connection, now)
             if now.for_good:
-                row = {"proposal_id": now.id}
-                connection.execute(sa.insert(KEPT).prefix_with("OR IGNORE").values(row))
+                self._database.put(connection, KEPT, [{"proposal_id": now.id}])
             _log(connection, now, kind, note, by)
             if kind in _ENDS_A_WRITE:
                 _forget(connection, now.id)
@@ -387,7 +412,7 @@ class SqliteProposals:
         for file in connection.execute(sa.select(FILES).where(FILES.c.proposal_id.in_(chosen))):
             bodies[file.proposal_id][file.path] = file.body
         if any(row["format"] > FORMAT for row in rows):
-            raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
+            raise StoreError(self._database.name, "was written by a newer Prowess: update Prowess.")
         return [proposal_of(row, bodies[row["id"]]) for row in rows]
 
     def _drop(self, connection: sa.Connection, ids: Iterable[str], at: float) -> None:
@@ -398,38 +423,40 @@ class SqliteProposals:
             pruned = replace(gone, updated_at=at)
             _log(connection, pruned, EventKind.PRUNED, f"was {gone.state.value}", ITSELF)
 
-    @contextmanager
-    def _connection(self, *, writes: bool = False) -> Iterator[sa.Connection]:
-        try:
-            self._prepare()
-            engine = self._engine.execution_options(prowess_writes=writes)
-            with engine.begin() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            problem = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise StoreError(
-                self._path, f"cannot be used ({problem}): try again, or move it away."
-            ) from error
-        except (KeyError, TypeError, ValueError) as error:
-            # Somebody else wrote into a row.
-            problem = "holds a proposal that cannot be read: move the file away."
-            raise StoreError(self._path, problem) from error
 
-    def _prepare(self) -> None:
-        if self._is_ready:
-            return
-        try:
-            sqlite_files.create(self._path)
-        except OSError as error:
-            raise StoreError(self._path, f"cannot be created: {error.strerror}.") from error
-        with self._engine.execution_options(prowess_writes=True).begin() as connection:
-            for table in METADATA.sorted_tables:
-                connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-            for index in INDEXES:
-                connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
-            for guard in GUARDS:
-                connection.exec_driver_sql(guard)
-        self._is_ready = True
+class StoredCounters(_WorkshopTables):
+    """Counters of each workspace, and what was said last about a turn."""
+
+    def load(self, workspace: str) -> Counters:
+        """Return the counters; those of an unknown workspace are all zero."""
+        rows = self._select(COUNTERS, workspace)
+        return Counters(**rows[0]) if rows else Counters()
+
+    def save(self, workspace: str, counters: Counters) -> None:
+        """Keep the counters in place of the ones before."""
+        self._put(COUNTERS, {"workspace": workspace, **asdict(counters)})
+
+    def keep(self, workspace: str, speaker: str, note: Note) -> None:
+        """Keep what was said last, in place of what was said before."""
+        said = {"at": note.at, "text": note.text[:_MOST_NOTE_CHARS]}
+        self._put(NOTES, {"workspace": workspace, "speaker": speaker, **said})
+
+    def notes(self, workspace: str) -> Mapping[str, Note]:
+        """Return what each speaker said last."""
+        return {row.pop("speaker"): Note(**row) for row in self._select(NOTES, workspace)}
+
+    def _select(self, table: sa.Table, workspace: str) -> list[dict[str, Any]]:
+        """Return the rows about a workspace; whoever only asks makes no file."""
+        if not self._database.exists:
+            return []
+        asked = sa.select(*(column for column in table.c if column.name != "workspace"))
+        with self._connection() as connection:
+            rows = connection.execute(asked.where(table.c.workspace == workspace)).mappings()
+            return [dict(row) for row in rows]
+
+    def _put(self, table: sa.Table, values: Mapping[str, object]) -> None:
+        with self._database.writing(TABLES) as connection:
+            self._database.put(connection, table, [values])
 
 
 def _moment(connection: sa.Connection, proposal: Proposal) -> float:
@@ -467,7 +494,6 @@ def _above(connection: sa.Connection, workspace: str, caps: Mapping[State, int])
             .where(PROPOSALS.c.id.not_in(sa.select(KEPT.c.proposal_id)))
             .order_by(PROPOSALS.c.created_at.desc(), PROPOSALS.c.id.desc())
             .offset(max(cap, 0))
-            .limit(-1)
         )
         gone += [(row[0], row[1]) for row in connection.execute(query)]
     return [proposal_id for _, proposal_id in sorted(gone)]
@@ -514,16 +540,15 @@ def _add_event(connection: sa.Connection, row: Mapping[str, object], by: By) -> 
         connection.execute(sa.insert(ACTORS).values(told))
 
 
-def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
-    # The driver would begin a transaction by itself, and only with the first write.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    # What is noted before a write must be there after a power cut.
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.close()
+def copy_workshop(database: Database, path: str) -> None:
+    """Copy all proposals of a fleet into a file of SQLite.
 
-
-def _begin(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get("prowess_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    Raises:
+        StoreError: one of the two cannot be used.
+    """
+    target = open_file(path)
+    with database.reading(TABLES) as source, target.writing(TABLES) as copy:
+        for table in METADATA.sorted_tables:
+            rows = [dict(row) for row in source.execute(sa.select(table)).mappings()]
+            if rows:
+                copy.execute(sa.insert(table), rows)

@@ -1,96 +1,30 @@
 """What routing keeps in the state folder: indexes, examples of skills, and calibrated thresholds.
 
-Indexes are worth nothing but time: what is missing, broken or too large is made anew, the oldest
-go first. A file is written whole or not at all, and is not read by another version of the code that
-made it. Examples and thresholds are JSON, small enough to be read whole. What cannot be read counts
-as nothing: routing works without, and a warning says so.
+Examples and thresholds are JSON, small enough to be read whole. What cannot be read counts as
+nothing: routing works without, and a warning says so.
 """
 
 import ctypes
-import hashlib
 import logging
 import os
-import stat
 import sys
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from prowess import routing
-from prowess.host.files.state_files import change_mapping, read_mapping
+from prowess.host.files.kept_files import KeptFiles, stamp_code
+from prowess.host.files.state_files import Hold, change_mapping, locked, read_mapping
 from prowess.routing.model import Thresholds
 from prowess.runtime.ports import Examples
 
-_MOST_BYTES = 32 * 1024 * 1024
-_MOST_FILES = 12
-_FOLDER, _ENDING = "indexes", ".index"
-_STAMP_CHARS = 12
+_FOLDER, _MOST_INDEXES = "indexes", 12
 
 
-class IndexFiles:
-    """The files, by what the index was made from."""
-
-    def __init__(self, folder: str, *, made_by: str = "", most: int = _MOST_FILES) -> None:
-        self._folder, self._most = folder, most
-        self._ending = f"-{made_by or stamp_code()}{_ENDING}"
-
-    @classmethod
-    def of(cls, state: str) -> Self:
-        """Return those of a state folder."""
-        return cls(os.path.join(state, _FOLDER))
-
-    def load(self, key: str) -> bytes | None:
-        """Return what was kept under `key`, if anything was."""
-        # Missing is the usual case, and one that cannot be read is as good as none.
-        with suppress(OSError):
-            handle = os.open(self._path(key), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-            with os.fdopen(handle, "rb") as file:
-                found = os.fstat(handle)
-                if stat.S_ISREG(found.st_mode) and found.st_size <= _MOST_BYTES:
-                    return file.read(_MOST_BYTES)
-        return None
-
-    def save(self, key: str, raw: bytes) -> None:
-        """Keep `raw`; a folder that cannot be written to keeps nothing."""
-        if len(raw) > _MOST_BYTES:
-            return
-        with suppress(OSError):
-            os.makedirs(self._folder, stat.S_IRWXU, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(raw)
-                os.replace(name, self._path(key))
-            except OSError:
-                os.unlink(name)
-            self._forget_all_but(self._most)
-
-    def forget(self) -> None:
-        """Remove all: they hold what people said, and that was changed."""
-        with suppress(OSError):
-            self._forget_all_but(0)
-
-    def _path(self, key: str) -> str:
-        return os.path.join(self._folder, key + self._ending)
-
-    def _forget_all_but(self, most: int) -> None:
-        with os.scandir(self._folder) as entries:
-            kept = sorted((entry.stat().st_mtime, entry.path) for entry in entries)
-        # What a writer left behind that was ended in the middle goes the same way.
-        for _, path in kept[: max(0, len(kept) - most)]:
-            os.unlink(path)
-
-
-def stamp_code() -> str:
-    """Return what tells the code that makes indexes from every other version of it."""
-    found = hashlib.sha256()
-    for folder in routing.__path__:
-        with os.scandir(folder) as entries:
-            files = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns)
-                           for one in entries if one.name.endswith(".py"))  # fmt: skip
-        found.update(repr(files).encode())
-    return found.hexdigest()[:_STAMP_CHARS]
+def open_indexes(state: str) -> KeptFiles:
+    """Return the indexes of a state folder, by what they were made from."""
+    return KeptFiles(
+        os.path.join(state, _FOLDER), made_by=stamp_code(*routing.__path__), most=_MOST_INDEXES
+    )
 
 
 def give_back() -> None:
@@ -112,9 +46,9 @@ _LONGEST = 500
 class ExamplesFile:
     """Examples by the name of their skill; read again only when the file changed."""
 
-    def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, EXAMPLES_FILE)
-        self._indexes = IndexFiles.of(state)
+    def __init__(self, state: str, hold: Hold = locked) -> None:
+        self._path, self._hold = os.path.join(state, EXAMPLES_FILE), hold
+        self._indexes = open_indexes(state)
         self._stamp: tuple[int, ...] | None = None
         self._known: Mapping[str, Examples] = {}
 
@@ -138,7 +72,7 @@ class ExamplesFile:
                     "nearMisses": _texts(list(examples.near_misses)),
                 }
 
-        change_mapping(self._path, change)
+        change_mapping(self._path, change, self._hold)
         # Indexes hold examples, too, and must not know longer what was taken back.
         self._indexes.forget()
 
@@ -146,8 +80,8 @@ class ExamplesFile:
 class ThresholdsFile:
     """Calibrated thresholds by the id of the encoder that they belong to."""
 
-    def __init__(self, state: str) -> None:
-        self._path = os.path.join(state, THRESHOLDS_FILE)
+    def __init__(self, state: str, hold: Hold = locked) -> None:
+        self._path, self._hold = os.path.join(state, THRESHOLDS_FILE), hold
         self._stamp: tuple[int, ...] | None = None
         self._known: dict[str, Any] = {}
 
@@ -174,7 +108,7 @@ class ThresholdsFile:
             if thresholds is not None:
                 values[encoder_id] = {"load": thresholds.load, "offer": thresholds.offer}
 
-        change_mapping(self._path, change)
+        change_mapping(self._path, change, self._hold)
 
 
 def _share(value: object) -> float | None:

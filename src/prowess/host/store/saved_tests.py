@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from prowess.errors import StoreError
+from prowess.errors import StoreError, explain_failure
 from prowess.evaluation.routing import LONGEST_MESSAGE, MOST_TESTS, RoutingTest
 from prowess.evaluation.suites import whole
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.handles import Content, read_bounded
 from prowess.host.files.state_files import locked, write_private
 
 TESTS_FILE = "routing-tests.json"
@@ -60,7 +60,7 @@ class RoutingTestsFile:
                 others = [case for number, case in enumerate(cases) if not _test(number, case)]
                 write_private(self._path, _written([*others, *map(_case, tests)]))
         except OSError as error:
-            raise StoreError(self._path, f"cannot be changed: {error.strerror}.") from error
+            raise StoreError(self._path, f"cannot be changed: {explain_failure(error)}.") from error
 
 
 def _cases(path: str) -> list[object]:

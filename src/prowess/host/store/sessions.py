@@ -1,4 +1,4 @@
-"""The embedded store: session snapshots and times of use, in one SQLite file.
+"""Session snapshots and times of use, in the tables of a database.
 
 A long prompt is kept once, by its hash, however many sessions share it; prompts that no session
 holds any more are removed with the write that orphaned them.
@@ -6,62 +6,65 @@ holds any more are removed with the write that orphaned them.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import SQLAlchemyError
 
 from prowess.errors import StoreError
-from prowess.host.store import sqlite as sqlite_files
+from prowess.host.store.database import Database, Tables
 from prowess.runtime.ports import StoredSnapshot
 from prowess.skills.snapshot import SnapshotSkill
 
 _INLINE_PROMPT_CHARS = 512
 _SCHEMA_VERSION = 1
 
-_metadata = sa.MetaData()
+METADATA = sa.MetaData()
 _prompts = sa.Table(
     "prompts",
-    _metadata,
+    METADATA,
     sa.Column("hash", sa.String, primary_key=True),
     sa.Column("text", sa.Text, nullable=False),
 )
 _sessions = sa.Table(
     "session_snapshots",
-    _metadata,
+    METADATA,
     sa.Column("session_id", sa.String, primary_key=True),
     sa.Column("agent_id", sa.String, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("hash", sa.String, nullable=False),
     sa.Column("skill_filter", sa.Text),
     sa.Column("skills", sa.Text),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_hash", sa.String),
+    sa.Index("session_snapshots_by_prompt", "prompt_hash"),
 )
 _uses = sa.Table(
     "skill_uses",
-    _metadata,
+    METADATA,
     sa.Column("skill_name", sa.String, primary_key=True),
-    sa.Column("last_used_ms", sa.Integer, nullable=False),
-    sa.Column("uses", sa.Integer, nullable=False),
+    sa.Column("last_used_ms", sa.BigInteger, nullable=False),
+    sa.Column("uses", sa.BigInteger, nullable=False),
 )
 
 
-class SqliteStore:
-    """A store in one file; safe for several processes at once."""
+TABLES = Tables(METADATA)
+# Who saves also removes what nobody holds: two at once could remove what the other just took.
+_TURN = "sessions"
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 10})
-        sa.event.listen(self._engine, "connect", _configure)
-        try:
-            sqlite_files.create(path)
-        except OSError as error:
-            raise StoreError(path, f"cannot be created: {error.strerror}.") from error
-        with self._connection() as connection:
-            self._migrate(connection)
+
+class StoredSessions:
+    """The snapshots of all sessions; safe for several processes at once."""
+
+    def __init__(self, database: Database) -> None:
+        """Open it.
+
+        Raises:
+            StoreError: it cannot be used.
+        """
+        self._database = database
+        if not database.is_server:
+            self._check_version()
+        database.prepare(TABLES)
 
     def load(self, session_id: str) -> StoredSnapshot | None:
         """Return what the session holds, if anything."""
@@ -71,7 +74,7 @@ class SqliteStore:
             .select_from(joined)
             .where(_sessions.c.session_id == session_id)
         )
-        with self._connection() as connection:
+        with self._database.reading(TABLES) as connection:
             row = connection.execute(query).one_or_none()
         if row is None:
             return None
@@ -110,64 +113,43 @@ class SqliteStore:
             "prompt": None if long else snapshot.prompt,
             "prompt_hash": key if long else None,
         }
-        with self._connection() as connection:
+        with self._database.writing(TABLES, turn=_TURN) as connection:
             if long:
                 text = {"hash": key, "text": snapshot.prompt}
-                connection.execute(insert(_prompts).values(text).on_conflict_do_nothing())
-            connection.execute(
-                insert(_sessions)
-                .values(values)
-                .on_conflict_do_update(index_elements=["session_id"], set_=values)
-            )
+                kept = self._database.insert(_prompts).values(text).on_conflict_do_nothing()
+                connection.execute(kept)
+            self._database.put(connection, _sessions, [values])
             held = sa.select(_sessions.c.prompt_hash).where(_sessions.c.prompt_hash.is_not(None))
             connection.execute(sa.delete(_prompts).where(_prompts.c.hash.not_in(held)))
 
     def record_use(self, skill_name: str, at_ms: int) -> None:
         """Remember that a skill was used; time never goes back."""
-        first = insert(_uses).values(skill_name=skill_name, last_used_ms=at_ms, uses=1)
-        again = {
-            "last_used_ms": sa.func.max(_uses.c.last_used_ms, at_ms),
-            "uses": _uses.c.uses + 1,
-        }
-        with self._connection() as connection:
+        first = self._database.insert(_uses).values(
+            skill_name=skill_name, last_used_ms=at_ms, uses=1
+        )
+        later = sa.case((_uses.c.last_used_ms > at_ms, _uses.c.last_used_ms), else_=at_ms)
+        again = {"last_used_ms": later, "uses": _uses.c.uses + 1}
+        with self._database.writing(TABLES) as connection:
             connection.execute(
                 first.on_conflict_do_update(index_elements=["skill_name"], set_=again)
             )
 
     def last_used(self) -> Mapping[str, int]:
         """Return when each skill was last used."""
-        with self._connection() as connection:
+        with self._database.reading(TABLES) as connection:
             rows = connection.execute(sa.select(_uses.c.skill_name, _uses.c.last_used_ms))
             return {row.skill_name: row.last_used_ms for row in rows}
 
     def close(self) -> None:
-        """Give the file back."""
-        self._engine.dispose()
+        """Give back what was opened."""
+        self._database.close()
 
-    @contextmanager
-    def _connection(self) -> Iterator[sa.Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            problem = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise StoreError(
-                self._path, f"cannot be used ({problem}): try again, or move it away."
-            ) from error
-
-    def _migrate(self, connection: sa.Connection) -> None:
-        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        if version > _SCHEMA_VERSION:
-            raise StoreError(self._path, "was written by a newer Prowess: update Prowess.")
-        # Two processes may come first at the same moment.
-        for table in _metadata.sorted_tables:
-            connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-        if version < _SCHEMA_VERSION:
-            connection.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-
-
-def _configure(connection: sa.engine.interfaces.DBAPIConnection, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.close()
+    def _check_version(self) -> None:
+        """Refuse a file of a newer Prowess before anything is made in it."""
+        with self._database.writing(Tables(sa.MetaData())) as connection:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            if version > _SCHEMA_VERSION:
+                problem = "was written by a newer Prowess: update Prowess."
+                raise StoreError(self._database.name, problem)
+            if version < _SCHEMA_VERSION:
+                connection.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")

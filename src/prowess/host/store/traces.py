@@ -22,14 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from prowess.errors import PathError
+from prowess.errors import PathError, explain_failure
 from prowess.experience.redaction import remove_secrets
-from prowess.host.files.containment import TEMPORARY_PREFIX, Root
-from prowess.host.files.handles import is_folder
-from prowess.host.files.read import Content, read_bounded
+from prowess.host.files.containment import Root
+from prowess.host.files.handles import Content, is_folder, read_bounded
 from prowess.host.files.state_files import locked
 from prowess.host.harness.transcripts import MOST_BYTES, read_stream
-from prowess.safety.paths import shown
+from prowess.safety.paths import TEMPORARY_PREFIX, shown
 from prowess.transcripts.formats import FORMATS, TITLE, TraceReading, read_markdown, read_records
 from prowess.transcripts.traces import Trace, TraceShape, export_trace
 from prowess.transcripts.turns import TranscriptRecord
@@ -270,7 +269,7 @@ class KeptTraces:
                 stack.enter_context(locked(str(self._folder / "traces")))
             except OSError as error:
                 raise PathError(
-                    str(self._folder), f"cannot be locked: {error.strerror}."
+                    str(self._folder), f"cannot be locked: {explain_failure(error)}."
                 ) from error
             yield stack.enter_context(Root.open(self._folder, create=True))
 

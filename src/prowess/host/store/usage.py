@@ -7,17 +7,14 @@ one such file is kept, so that a disk which breaks files is not filled by it.
 """
 
 import logging
-import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import date
 from typing import TypeVar
 
 from prowess.errors import StoreError
-from prowess.host.files.state_files import locked
 from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.usage import (
     LONGEST_NAME,
@@ -35,7 +32,6 @@ from prowess.runtime.usage import (
 
 log = logging.getLogger(__name__)
 
-USAGE_FILE = "usage.db"
 _ASIDE = ".broken"
 # A note is not worth waiting long for: what could not be written is written with the next one.
 _BUSY_S = 1
@@ -193,7 +189,9 @@ class SqliteUsage:
             connection = self._file.open()
             with sqlite_files.transaction(connection):
                 connection.executemany(_COUNT, [_make_total_row(total, at_ms) for total in totals])
-                rows = [(e.at_ms, e.use.value, _cut(e.skill), _cut(e.agent_id)) for e in events]
+                rows = [
+                    (e.at_ms, e.use.value, cut_name(e.skill), cut_name(e.agent_id)) for e in events
+                ]
                 connection.executemany(
                     "INSERT INTO events (at_ms, use, skill, agent) VALUES (?, ?, ?, ?)", rows
                 )
@@ -263,7 +261,7 @@ class SqliteUsage:
                 raise self._refusal(error) from error
             log.warning("usage.broken: %s is set aside and begun anew: %s", self._path, error)
         try:
-            self._set_aside(broken)
+            self._file.remove(broken, _ASIDE)
             sqlite_files.create(self._path)
             return action()
         except (sqlite3.Error, OSError) as error:
@@ -273,16 +271,6 @@ class SqliteUsage:
     def _refusal(self, error: sqlite3.Error | OSError) -> StoreError:
         problem = getattr(error, "strerror", None) or str(error)
         return StoreError(self._path, f"cannot be used ({problem}).")
-
-    def _set_aside(self, broken: tuple[int, int] | None) -> None:
-        """Give the broken file another name; a companion left behind would spoil the next one."""
-        with locked(self._path):
-            # Another process may have done so, and its new file is none of this one's business.
-            if broken is None or sqlite_files.identity(self._path) != broken:
-                return
-            for ending in ("-shm", "-wal", ""):
-                with suppress(FileNotFoundError):
-                    os.replace(self._path + ending, self._path + _ASIDE + ending)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -309,12 +297,12 @@ def local_day(at_ms: int) -> int:
 
 def _make_total_row(total: UsageTotal, at_ms: int) -> tuple[str | int | None, ...]:
     counts = [total.counts.get(use, 0) for use in Use]
-    return (_cut(total.skill), _cut(total.agent_id), *counts, total.last_used_ms, at_ms)
+    return (cut_name(total.skill), cut_name(total.agent_id), *counts, total.last_used_ms, at_ms)
 
 
 def _on_day(day: UsageDay) -> tuple[str | int, ...]:
     counts = [day.counts.get(use, 0) for use in Use]
-    return (day.day, _cut(day.skill), _cut(day.agent_id), *counts, day.unmatched)
+    return (day.day, cut_name(day.skill), cut_name(day.agent_id), *counts, day.unmatched)
 
 
 def _day(row: tuple[object, ...]) -> UsageDay:
@@ -328,7 +316,7 @@ def _day(row: tuple[object, ...]) -> UsageDay:
     )
 
 
-def _cut(name: str) -> str:
+def cut_name(name: str) -> str:
     """Return a name as it can be stored: bounded, and without half characters."""
     return name[:LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")
 

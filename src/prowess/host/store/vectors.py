@@ -5,13 +5,12 @@ open, and a broken one is thrown away. No caller ever sees an error from here: w
 is encoded again, what cannot be kept is encoded again next time, and a warning says why.
 """
 
-import os
 import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from prowess.host.store import sqlite as sqlite_files
 from prowess.runtime.ports import Vectors
 
 # Little-endian halves: the file is half as large, and a cosine keeps its first three decimals.
-_HALF = np.dtype("<f2")
+HALF = np.dtype("<f2")
 _KEYS_PER_QUERY = 500
 _BUSY_S = 5
 _UNUSED_DAYS = 60
@@ -85,17 +84,23 @@ class SqliteVectors:
             try:
                 return self._read(encoder_id, keys)
             except sqlite3.Error as error:
-                self._file.close()
                 # A folder that cannot be written to is no reason not to read from it.
                 if sqlite_files.code(error) in _UNWRITABLE:
+                    self._file.close()
                     with suppress(sqlite3.Error), closing(self._open_frozen()) as connection:
-                        return _known(_rows(connection, encoder_id, keys, 0))
-                self._give_up(error)
+                        return choose_known(_rows(connection, encoder_id, keys, 0))
+                self._file.give_up("vectors", error)
                 return {}
+
+    def alone(self, _encoder_id: str) -> AbstractContextManager[None]:
+        """Let anybody encode: nobody else has this file but processes of this machine."""
+        return nullcontext()
 
     def save(self, encoder_id: str, vectors: Mapping[str, Vectors]) -> None:
         """Keep `vectors`, all or none of them."""
-        rows = _storable(vectors)
+        with np.errstate(over="ignore"):
+            halves = {key: np.asarray(vector, dtype=HALF) for key, vector in vectors.items()}
+        rows = [(key, half.tobytes()) for key, half in halves.items() if np.isfinite(half).all()]
         with self._lock:
             # A broken file is thrown away at the first attempt, so the second finds none.
             if rows and not self._write(encoder_id, rows):
@@ -112,7 +117,7 @@ class SqliteVectors:
         stale = [key for key, _, is_stale in rows if is_stale]
         if stale:
             _touch(connection, encoder_id, stale, today)
-        return _known(rows)
+        return choose_known(rows)
 
     def _write(self, encoder_id: str, rows: Sequence[tuple[str, bytes]]) -> bool:
         """Write what can be written; False where the file was broken and is gone now."""
@@ -124,36 +129,20 @@ class SqliteVectors:
                 connection.executemany(_KEEP, kept)
                 first = connection.execute("INSERT OR IGNORE INTO prunings VALUES (?)", (today,))
                 if first.rowcount:
-                    self._prune(connection, encoder_id, today)
+                    others, own = today - _UNUSED_DAYS_OF_OTHERS, today - _UNUSED_DAYS
+                    connection.execute("DELETE FROM prunings WHERE day <> ?", (today,))
+                    connection.execute(_FORGET_UNUSED, (others, own, encoder_id))
+                    connection.execute(_FORGET_OLDEST, (self._max_rows,))
         except (sqlite3.Error, OSError) as error:
-            self._file.close()
-            self._give_up(error)
+            self._file.give_up("vectors", error)
             return sqlite_files.code(error) not in sqlite_files.BROKEN
         return True
-
-    def _prune(self, connection: sqlite3.Connection, encoder_id: str, today: int) -> None:
-        others, own = today - _UNUSED_DAYS_OF_OTHERS, today - _UNUSED_DAYS
-        connection.execute("DELETE FROM prunings WHERE day <> ?", (today,))
-        connection.execute(_FORGET_UNUSED, (others, own, encoder_id))
-        connection.execute(_FORGET_OLDEST, (self._max_rows,))
 
     def _open_frozen(self) -> sqlite3.Connection:
         from pathlib import Path
 
         address = Path(self._path).absolute().as_uri()
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
-
-    def _give_up(self, error: sqlite3.Error | OSError) -> None:
-        """Warn, and throw the file away where it is broken."""
-        # Hooks pay for it, and they almost never need it.
-        import logging
-
-        log = logging.getLogger(__name__)
-        log.warning("vectors.unusable: %s: %s", self._path, error)
-        if sqlite_files.code(error) in sqlite_files.BROKEN:
-            for ending in ("-wal", "-shm", ""):
-                with suppress(OSError):
-                    os.unlink(self._path + ending)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -195,20 +184,14 @@ def _touch(
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_S * 1000}")
 
 
-def _known(rows: Sequence[tuple[str, bytes, int]]) -> dict[str, Vectors]:
+def choose_known(rows: Sequence[tuple[str, bytes, int]]) -> dict[str, Vectors]:
     """Return the rows that can be vectors of one encoder: finite, and as long as most of them."""
     blobs = {key: blob for key, blob, _ in rows}
-    sizes = Counter(len(blob) for blob in blobs.values() if blob and not len(blob) % _HALF.itemsize)
+    sizes = Counter(len(blob) for blob in blobs.values() if blob and not len(blob) % HALF.itemsize)
     if not sizes:
         return {}
     size = sizes.most_common(1)[0][0]
     keys = [key for key, blob in blobs.items() if len(blob) == size]
-    halves = np.frombuffer(b"".join(blobs[key] for key in keys), dtype=_HALF)
+    halves = np.frombuffer(b"".join(blobs[key] for key in keys), dtype=HALF)
     matrix = halves.astype(np.float32).reshape(len(keys), -1)
     return {key: row for key, row in zip(keys, matrix, strict=True) if np.isfinite(row).all()}
-
-
-def _storable(vectors: Mapping[str, Vectors]) -> list[tuple[str, bytes]]:
-    with np.errstate(over="ignore"):
-        halves = {key: np.asarray(vector, dtype=_HALF) for key, vector in vectors.items()}
-    return [(key, half.tobytes()) for key, half in halves.items() if np.isfinite(half).all()]

@@ -1,0 +1,1 @@
+"""How parts of Prowess grow with what they hold."""

@@ -1,0 +1,1 @@
+"""What gateways on one PostgreSQL share, beside sessions and proposals, and how they take turns."""

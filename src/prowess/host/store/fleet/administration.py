@@ -1,0 +1,279 @@
+"""What an operator does with the database of a fleet: look at it, fill it, and check it."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from prowess.errors import StoreError
+from prowess.host.store import proposals, sessions
+from prowess.host.store import sqlite as sqlite_files
+from prowess.host.store.database import METADATA, SCHEMA, VERSION, Database
+from prowess.host.store.fleet import caches, files, usage
+from prowess.host.store.migrations import read_state
+from prowess.host.store.vectors import HALF
+from prowess.workshop.proposal import State
+
+_ROWS_AT_ONCE = 500
+# The tables of old files, by the name that they have in the database.
+_OF_FILES: Mapping[str, Mapping[str, str]] = {
+    "prowess.db": {
+        table.name: table.name
+        for table in (*sessions.METADATA.sorted_tables, *proposals.METADATA.sorted_tables)
+    },
+    "usage.db": {"totals": "usage_totals", "events": "usage_events", "days": "usage_days"},
+    "reports.db": {"reports": "scan_reports"},
+    "vectors.db": {"vectors": "vectors"},
+}
+
+
+class DatabaseProblem(NamedTuple):
+    """Something wrong with a database, and what to do about it."""
+
+    what: str
+    advice: str
+
+
+def all_tables() -> Mapping[str, sa.Table]:
+    """Return every table of the schema by name, as the stores know them."""
+    vectors = caches.make_vector_table(sa.MetaData())
+    known = (METADATA, sessions.METADATA, proposals.METADATA, usage.METADATA, caches.METADATA)
+    tables = [table for one in (*known, files.METADATA) for table in one.sorted_tables]
+    return {table.name: table for table in (*tables, vectors)}
+
+
+def count_rows(database: Database) -> Mapping[str, int]:
+    """Return how many rows each table has.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    with database.reading(files.TABLES) as connection:
+        return {
+            name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+            for name, table in sorted(all_tables().items())
+        }
+
+
+def copy_files(
+    state: str, database: Database, tell: Callable[[str, int, int], None] = lambda *_: None
+) -> Mapping[str, int]:
+    """Copy what the files of a state folder hold into an empty database, all of it or nothing.
+
+    The files stay as they are. Caches whose rows are there already are left out.
+
+    Returns:
+        How many rows each table got.
+
+    Raises:
+        StoreError: a file cannot be read, or the database holds something already.
+    """
+    tables, done = all_tables(), {}
+    with database.writing(files.TABLES, proposals.TOPIC) as connection:
+        for file, names in _OF_FILES.items():
+            path = os.path.join(state, file)
+            if sqlite_files.identity(path) is None:
+                continue
+            with closing(_open(path)) as source:
+                for old, new in names.items():
+                    _refuse_full(connection, tables[new], database)
+                    done[new] = _copy((source, old), connection, tables[new], tell)
+    return {name: count for name, count in done.items() if count is not None}
+
+
+def _open(path: str) -> sqlite3.Connection:
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    opened = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True)
+    opened.row_factory = sqlite3.Row
+    return opened
+
+
+def _refuse_full(target: sa.Connection, table: sa.Table, database: Database) -> None:
+    if target.scalar(sa.select(sa.func.count()).select_from(table)):
+        problem = f"holds rows in {table.name} already: copy into an empty database."
+        raise StoreError(database.name, problem)
+
+
+def _copy(
+    origin: tuple[sqlite3.Connection, str],
+    target: sa.Connection,
+    table: sa.Table,
+    tell: Callable[[str, int, int], None],
+) -> int | None:
+    source, old = origin
+    total = _count(source, old)
+    if total is None:
+        return None
+    done = 0
+    for rows in _read(source, old, table):
+        target.execute(sa.insert(table), rows)
+        done += len(rows)
+        tell(f"copying {table.name}", done, total)
+    _set_counter(target, table)
+    return done
+
+
+def _count(source: sqlite3.Connection, name: str) -> int | None:
+    """Return how many rows a table of a file has; None where an older file has no such table."""
+    known = source.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+    if known is None:
+        return None
+    # The name is one of our own.
+    count: int = source.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
+    return count
+
+
+def _read(source: sqlite3.Connection, name: str, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
+    # The name is one of our own.
+    rows = source.execute(f"SELECT * FROM {name}")  # noqa: S608
+    wanted = set(table.c.keys())
+    while chunk := rows.fetchmany(_ROWS_AT_ONCE):
+        made = [{key: value for key, value in dict(row).items() if key in wanted} for row in chunk]
+        yield [_fit(row) for row in made] if name != "vectors" else list(_fit_vectors(made))
+
+
+def _fit(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without the one character that no text of PostgreSQL holds."""
+    return {
+        key: value.replace("\0", "") if isinstance(value, str) else value
+        for key, value in row.items()
+    }
+
+
+def _fit_vectors(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        half = np.frombuffer(row["vector"], HALF)
+        if half.size and np.isfinite(half).all():
+            yield {**row, "vector": half}
+
+
+def _set_counter(target: sa.Connection, table: sa.Table) -> None:
+    """Let numbers that are given from now on come after those that were copied."""
+    column = table.autoincrement_column
+    if column is None:
+        return
+    most = target.scalar(sa.select(sa.func.max(column)))
+    counter = target.scalar(sa.select(sa.func.pg_get_serial_sequence(table.name, column.name)))
+    if most is not None and counter is not None:
+        target.execute(sa.select(sa.func.setval(counter, most)))
+
+
+def find_problems(database: Database) -> tuple[DatabaseProblem, ...]:
+    """Go through the whole database and say what is wrong with it.
+
+    Raises:
+        StoreError: it cannot be reached.
+    """
+    state = read_state(database)
+    if not state.is_current:
+        advice = "run `prowess db migrate`" if (state.version or "") < SCHEMA else "update Prowess"
+        return (DatabaseProblem(f"its schema is {state.version or 'none'}, not {SCHEMA}", advice),)
+    try:
+        with database.engine.connect() as connection:
+            # What reads tables that are not as they should be only repeats that.
+            found = [*_find_drift(connection)] or [
+                *_find_strays(connection),
+                *_find_counters(connection),
+                *_find_few_connections(connection, database),
+                *_find_unreadable(database),
+            ]
+    except SQLAlchemyError as error:
+        raise database.explain(error) from error
+    return tuple(found)
+
+
+def _find_drift(connection: sa.Connection) -> Iterator[DatabaseProblem]:
+    """Compare what is there with what the stores use."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.runtime.migration import MigrationContext
+
+    wanted = sa.MetaData()
+    for table in all_tables().values():
+        table.to_metadata(wanted)
+    ours = set(wanted.tables)
+
+    def is_ours(_found: object, name: str | None, kind: str, *_rest: object) -> bool:
+        return kind != "table" or name in ours
+
+    options = {"include_object": is_ours, "version_table": VERSION.name, "compare_type": True}
+    context = MigrationContext.configure(connection, opts=options)
+    for change in compare_metadata(context, wanted):
+        advice = "somebody changed the tables: restore a backup, or undo it by hand"
+        yield DatabaseProblem(
+            f"its tables are not those of schema {SCHEMA}: {_show_change(change)}", advice
+        )
+
+
+# As Alembic gives it: a tuple, or a list of them.
+def _show_change(change: Any) -> str:  # noqa: ANN401
+    first = change[0] if isinstance(change, tuple) else change[0][0]
+    named = change if isinstance(change, tuple) else change[0]
+    return f"{first} {' '.join(str(getattr(part, 'name', part)) for part in named[1:4])}"
+
+
+_STRAYS = {
+    "files of proposals that are gone": "SELECT count(*) FROM workshop_files AS f WHERE NOT EXISTS"
+    " (SELECT 1 FROM workshop_proposals AS p WHERE p.id = f.proposal_id)",
+    "sessions whose prompt is gone": "SELECT count(*) FROM session_snapshots AS s"
+    " WHERE s.prompt_hash IS NOT NULL AND NOT EXISTS"
+    " (SELECT 1 FROM prompts AS p WHERE p.hash = s.prompt_hash)",
+    "proposals without an event": "SELECT count(*) FROM workshop_proposals AS p WHERE NOT EXISTS"
+    " (SELECT 1 FROM workshop_events AS e WHERE e.proposal_id = p.id)",
+}
+
+
+def _find_strays(connection: sa.Connection) -> Iterator[DatabaseProblem]:
+    for what, question in _STRAYS.items():
+        if count := connection.scalar(sa.text(question)):
+            yield DatabaseProblem(
+                f"{count} {what}", "restore a backup: no Prowess leaves these behind"
+            )
+
+
+def _find_counters(connection: sa.Connection) -> Iterator[DatabaseProblem]:
+    for name, table in all_tables().items():
+        column = table.autoincrement_column
+        if column is None:
+            continue
+        counter = connection.scalar(sa.select(sa.func.pg_get_serial_sequence(name, column.name)))
+        if counter is None:
+            continue
+        # The name is one that PostgreSQL itself gave.
+        last = connection.scalar(sa.text(f"SELECT last_value FROM {counter}"))  # noqa: S608
+        most = connection.scalar(sa.select(sa.func.max(column))) or 0
+        if most > (last or 0):
+            advice = f"SELECT setval('{counter}', {most})"
+            yield DatabaseProblem(f"{name} would give number {last} again", advice)
+
+
+def _find_few_connections(
+    connection: sa.Connection, database: Database
+) -> Iterator[DatabaseProblem]:
+    most = int(connection.scalar(sa.text("SHOW max_connections")) or 0)
+    used = connection.scalar(sa.text("SELECT count(*) FROM pg_stat_activity")) or 0
+    mine = getattr(database.engine.pool, "size", int)() + 2
+    if used + mine > most:
+        advice = "raise max_connections, lower state.connections, or run fewer gateways"
+        yield DatabaseProblem(
+            f"{used} of {most} connections are used, and a gateway takes {mine}", advice
+        )
+
+
+def _find_unreadable(database: Database) -> Iterator[DatabaseProblem]:
+    query = sa.select(proposals.PROPOSALS.c.workspace).distinct()
+    with database.reading(proposals.TABLES) as connection:
+        workspaces = list(connection.scalars(query))
+    store = proposals.StoredProposals(database)
+    for workspace in workspaces:
+        for state in State:
+            try:
+                store.listed(workspace, state)
+            except StoreError as error:
+                yield DatabaseProblem(
+                    f"{workspace}, {state.value}: {error.problem}", "restore a backup"
+                )

@@ -1,0 +1,1 @@
+"""A registry of skills: one catalogue, its rights, its search, and the protocols that it speaks."""

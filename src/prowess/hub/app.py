@@ -1,0 +1,243 @@
+"""A hub as one ASGI app: every protocol of one catalogue."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from prowess.errors import HubError, ProwessError
+from prowess.hub.clawhub import clawhub_routes
+from prowess.hub.model import HubSkill, HubVersion
+from prowess.hub.plugins import MARKETPLACE, plugin_routes
+from prowess.hub.service import MOST_FOUND, Hit, HubService
+from prowess.hub.web import (
+    HubRequest,
+    Json,
+    Reply,
+    answer,
+    identify,
+    read_body,
+    send_archive,
+    show_files,
+    show_problem,
+    show_skill,
+)
+from prowess.sharing.lock import ALGORITHM, PREFIX
+
+API = "/api/hub/v1"
+INDEX = "/.well-known/agent-skills/index.json"
+# Of one index: readers take it whole.
+_MOST_INDEXED, _MOST_LISTED = 5_000, 200
+_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_SKILL = f"{API}/skills/{{namespace}}/{{name}}"
+_VERSION = f"{_SKILL}/versions/{{version}}"
+
+
+def build_hub_app(service: HubService, version: str) -> Starlette:
+    """Return the app of a hub."""
+    reading: dict[str, Reply] = {
+        "/": lambda ask: _about(ask, version),
+        "/health": _health,
+        f"{API}/search": _search,
+        f"{API}/skills": _list,
+        _SKILL: _skill,
+        f"{_SKILL}/versions": _versions,
+        _VERSION: _version,
+        f"{_VERSION}/archive": _archive,
+        f"{API}/reviews": _reviews,
+        INDEX: _index,
+        "/n/{namespace}" + INDEX: _index,
+    }
+    writing = {
+        (f"{_VERSION}/review", "POST"): _review,
+        (f"{_VERSION}/yank", "POST"): _yank,
+        (f"{_SKILL}/labels/{{label}}", "PUT"): _set_label,
+        (f"{_SKILL}/labels/{{label}}", "DELETE"): _drop_label,
+        (f"{_SKILL}/deprecation", "PUT"): _deprecate,
+    }
+    return Starlette(
+        routes=[
+            *(Route(path, answer(service, reply)) for path, reply in reading.items()),
+            *(
+                Route(path, _change(service, reply), methods=[method])
+                for (path, method), reply in writing.items()
+            ),
+            *clawhub_routes(service),
+            *plugin_routes(service),
+        ],
+        exception_handlers={
+            ProwessError: show_problem,
+            HTTPException: show_problem,
+            Exception: show_problem,
+        },
+    )
+
+
+def _change(
+    service: HubService, reply: Callable[[HubRequest, Json], Json]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        body = await read_body(request)
+        caller = await run_in_threadpool(identify, service, request)
+        said = await run_in_threadpool(reply, HubRequest(service, request, caller), body)
+        return JSONResponse(said)
+
+    return endpoint
+
+
+def _about(ask: HubRequest, version: str) -> Json:
+    return {
+        "name": "prowess hub",
+        "version": version,
+        "api": f"{ask.base}{API}",
+        "clawhub": ask.base,
+        "index": f"{ask.base}{INDEX}",
+        "marketplace": f"{ask.base}{MARKETPLACE}",
+    }
+
+
+def _health(ask: HubRequest) -> Json:
+    ask.service.list_skills(ask.caller, most=1)
+    return {"ok": True}
+
+
+def _search(ask: HubRequest) -> Json:
+    hits = ask.service.search(ask.caller, ask.query("q"), ask.number("limit", 10, MOST_FOUND))
+    return {"results": [_show_hit(hit) for hit in hits]}
+
+
+def _show_hit(hit: Hit) -> Json:
+    return {**show_skill(hit.skill), "version": hit.version, "score": round(hit.score, 6)}
+
+
+def _list(ask: HubRequest) -> Json:
+    most, after = ask.number("limit", 50, _MOST_LISTED), ask.number("after", 0, 10**9)
+    hits = ask.service.list_skills(ask.caller, most=most, after=after)
+    more = after + most if len(hits) == most else None
+    return {"skills": [_show_hit(hit) for hit in hits], "after": more}
+
+
+def _find(ask: HubRequest) -> HubSkill:
+    return ask.service.find(ask.caller, _address(ask))
+
+
+def _address(ask: HubRequest) -> str:
+    return f"{ask.path('namespace')}/{ask.path('name')}"
+
+
+def _skill(ask: HubRequest) -> Json:
+    skill = _find(ask)
+    return {**show_skill(skill), "labels": ask.service.read_labels(skill)}
+
+
+def _versions(ask: HubRequest) -> Json:
+    skill = _find(ask)
+    found = ask.service.list_versions(ask.caller, skill)
+    return {"versions": [_show_version(ask, skill, one) for one in found]}
+
+
+def _version(ask: HubRequest) -> Json:
+    skill = _find(ask)
+    found = ask.service.find_version(ask.caller, skill, ask.path("version"))
+    return {**show_skill(skill), **_show_version(ask, skill, found)}
+
+
+def _show_version(ask: HubRequest, skill: HubSkill, one: HubVersion) -> Json:
+    path = f"{API}/skills/{skill.address}/versions/{one.version}/archive"
+    return {
+        "version": one.version,
+        "state": one.state.value,
+        "contentDigest": one.digest,
+        "algorithm": ALGORITHM,
+        "archive": {"url": f"{ask.base}{path}", "digest": PREFIX + one.archive},
+        "files": show_files(one),
+        "scan": dict(one.scan),
+        "provenance": dict(one.provenance),
+        "publisher": one.publisher,
+        "reviewer": one.reviewer or None,
+        "publishedAt": one.created_ms,
+        "changelog": one.changelog,
+        "reason": one.reason or None,
+    }
+
+
+def _archive(ask: HubRequest) -> Response:
+    skill = _find(ask)
+    version = ask.service.find_version(ask.caller, skill, ask.path("version"))
+    return send_archive(skill.name, version, ask.service.take(skill, version))
+
+
+def _reviews(ask: HubRequest) -> Json:
+    found = ask.service.list_pending(ask.caller)
+    return {
+        "pending": [{**show_skill(skill), **_show_version(ask, skill, one)} for skill, one in found]
+    }
+
+
+def _index(ask: HubRequest) -> Json:
+    """Return an index of version 0.2: of a name in several namespaces the oldest skill."""
+    namespace = ask.path("namespace")
+    hits = ask.service.list_skills(ask.caller, most=_MOST_INDEXED, namespace=namespace)
+    rows = [
+        _index_row(ask, hit)
+        for hit in sorted(hits, key=lambda one: one.skill.name)
+        if namespace or hit.is_eldest
+    ]
+    return {"$schema": _SCHEMA, "skills": rows}
+
+
+def _index_row(ask: HubRequest, hit: Hit) -> Json:
+    path = f"{API}/skills/{hit.skill.address}/versions/{hit.version}/archive"
+    return {
+        "name": hit.skill.name,
+        "type": "archive",
+        "description": hit.skill.summary,
+        "url": f"{ask.base}{path}",
+        "digest": PREFIX + hit.archive,
+    }
+
+
+def _review(ask: HubRequest, body: Json) -> Json:
+    approve = body.get("approve")
+    if not isinstance(approve, bool):
+        raise HubError("approve", "is neither true nor false: say which.")
+    found = ask.service.review(
+        ask.caller,
+        _address(ask),
+        ask.path("version"),
+        approve=approve,
+        reason=_text(body, "reason"),
+    )
+    return {"version": found.version, "state": found.state.value}
+
+
+def _yank(ask: HubRequest, body: Json) -> Json:
+    ask.service.yank(ask.caller, _address(ask), ask.path("version"), _text(body, "reason"))
+    return {"version": ask.path("version"), "state": "yanked"}
+
+
+def _set_label(ask: HubRequest, body: Json) -> Json:
+    version = _text(body, "version")
+    ask.service.label(ask.caller, _address(ask), ask.path("label"), version)
+    return {"labels": ask.service.read_labels(_find(ask))}
+
+
+def _drop_label(ask: HubRequest, _body: Json) -> Json:
+    ask.service.label(ask.caller, _address(ask), ask.path("label"), None)
+    return {"labels": ask.service.read_labels(_find(ask))}
+
+
+def _deprecate(ask: HubRequest, body: Json) -> Json:
+    ask.service.deprecate(ask.caller, _address(ask), _text(body, "message"))
+    return show_skill(_find(ask))
+
+
+def _text(body: Json, name: str) -> str:
+    found = body.get(name, "")
+    if not isinstance(found, str):
+        raise HubError(name, "is no text.")
+    return found

@@ -1,0 +1,177 @@
+"""One catalogue over HTTP: our own client publishes and adds, and strangers learn nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.hub_world import HubWorld, ask, describe, open_world, served_hub
+from tests.integration.sharing_world import PIPE, Home, write
+
+from prowess.host.store.database import open_file
+from prowess.hub.model import HubRole, TokenScope
+
+FILES = {"SKILL.md": describe("notes"), "scripts/run.sh": b"echo 1\n"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[HubWorld]:
+    with open_world(open_file(str(tmp_path / "hub.db")), tmp_path / "hub") as found:
+        found.make_space("acme", is_public=False, ann=HubRole.PUBLISHER, eve=HubRole.READER)
+        found.make_space("open", ann=HubRole.PUBLISHER)
+        yield found
+
+
+@pytest.fixture
+def address(world: HubWorld) -> Iterator[str]:
+    with served_hub(world) as found:
+        yield found
+
+
+@pytest.fixture
+def home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Home:
+    return Home(tmp_path / "ann", monkeypatch, capsys)
+
+
+def enter(
+    world: HubWorld, address: str, monkeypatch: pytest.MonkeyPatch, person: str = "ann"
+) -> None:
+    monkeypatch.setenv("PROWESS_HUB_URL", address)
+    monkeypatch.setenv("PROWESS_REGISTRY_TOKEN", world.give_token(person))
+
+
+def test_a_skill_is_published_found_added_and_verified_on_another_machine(
+    world: HubWorld,
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    author = Home(tmp_path / "author", monkeypatch, capsys)
+    enter(world, address, monkeypatch)
+    folder = write(tmp_path / "mine/notes", FILES)
+    (folder / "scripts/run.sh").chmod(0o755)
+    code, sent = author.json(
+        "publish", str(tmp_path / "mine"), "--to", "hub:acme", "--version", "1.0.0"
+    )
+    assert (code, sent["skills"][0]["state"]) == (0, "published")
+
+    reader = Home(tmp_path / "reader", monkeypatch, capsys)
+    enter(world, address, monkeypatch, "eve")
+    found = reader.json("search", "notes")[1]["results"][0]
+    reader.add("hub:acme/notes")
+
+    assert (found["name"], found["owner"]) == ("notes", "acme")
+    entry = reader.lock["skills"]["notes"]
+    assert (entry["kind"], entry["version"], entry["url"]) == ("hub", "1.0.0", address)
+    assert entry["contentDigest"] == sent["skills"][0]["digest"]
+    assert (reader.work / "skills/notes/scripts/run.sh").stat().st_mode & 0o100
+    assert reader.json("verify")[0] == 0
+    world.publish(
+        world.enter("ann"),
+        "notes",
+        "1.1.0",
+        {"SKILL.md": describe("notes", body="New.")},
+        namespace="acme",
+    )
+    assert reader.json("outdated")[1]["skills"][0]["outdated"]
+    assert reader.json("update", "--yes")[0] == 0
+    assert reader.lock["skills"]["notes"]["version"] == "1.1.0"
+
+
+def test_the_token_goes_to_our_own_hub_alone(
+    world: HubWorld, address: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish(world.enter("ann"), "notes", namespace="acme")
+    monkeypatch.setenv("PROWESS_REGISTRY_TOKEN", world.give_token("eve"))
+    monkeypatch.setenv("PROWESS_HUB_URL", "https://hub.example.com")
+
+    code, said = home.text("add", "hub:acme/notes", "--registry", address, "--yes")
+
+    assert code != 0
+    assert "HTTP 404" in said
+
+
+def test_a_label_is_followed_and_a_lie_of_the_hub_is_seen(
+    world: HubWorld, address: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(world, address, monkeypatch)
+    ann = world.enter("ann")
+    world.publish(ann, "notes", namespace="open")
+    world.publish(
+        ann, "notes", "2.0.0", {"SKILL.md": describe("notes", body="2")}, namespace="open"
+    )
+    world.service.label(ann, "open/notes", "stable", "1.0.0")
+
+    home.add("hub:open/notes@stable")
+
+    assert home.lock["skills"]["notes"]["version"] == "1.0.0"
+    assert home.json("outdated")[0] == 0
+    with world.hub.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE hub_files SET sha256 = 'f' || substr(sha256, 2)")
+    assert "is not the file" in home.text("add", "hub:open/notes", "--yes")[1]
+
+
+def test_an_index_and_a_marketplace_give_what_everybody_may_have(
+    world: HubWorld, address: str, home: Home
+) -> None:
+    ann = world.enter("ann")
+    world.publish(ann, "notes", files=FILES, namespace="open")
+    world.publish(ann, "secret-notes", namespace="acme")
+
+    home.add(address, "--all")
+    lock = home.lock["skills"]
+    assert list(lock) == ["notes"]
+    home.json("remove", "notes")
+    home.add(f"{address}/.claude-plugin/marketplace.json", "--all")
+
+    assert home.lock["skills"]["notes"]["contentDigest"] == lock["notes"]["contentDigest"]
+    assert home.lock["skills"]["notes"]["requiredBy"] == ["notes"]
+
+
+def test_bad_uploads_are_refused_before_and_after_they_are_sent(
+    world: HubWorld, address: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(world, address, monkeypatch)
+    mine = tmp_path / "mine"
+    words = ("publish", str(mine), "--to", "hub:acme")
+    write(mine / "notes", {"SKILL.md": describe("notes")})
+
+    assert "has no version" in home.text(*words)[1]
+    assert "is no version" in home.text(*words, "--version", "one")[1]
+    elsewhere = (*words[:3], "hub:nowhere", "--version", "1.0.0")
+    assert "is no namespace of this hub" in home.text(*elsewhere)[1]
+    write(mine / "notes", {"SKILL.md": describe("notes", body=PIPE)})
+    assert "the scanner finds" in home.text(*words, "--version", "1.0.0")[1]
+    monkeypatch.setenv("PROWESS_REGISTRY_TOKEN", "")
+    assert "asks who you are" in home.text(*words, "--version", "1.0.0")[1]
+    monkeypatch.setenv("PROWESS_HUB_URL", "http://hub.example.com")
+    assert "no https address" in home.text(*words, "--version", "1.0.0")[1]
+    assert world.service.list_skills(world.hub.operator, most=5) == []
+
+
+def test_strangers_and_wrong_requests_get_a_plain_answer(world: HubWorld, address: str) -> None:
+    world.publish(world.enter("ann"), "notes", namespace="acme")
+    reading = world.give_token("ann", TokenScope.READ)
+    skill = f"{address}/api/hub/v1/skills/acme/notes"
+
+    hidden, missing = ask(skill), ask(f"{address}/api/hub/v1/skills/acme/nothing")
+    assert hidden[0] == missing[0] == 404
+    assert hidden[1]["error"]["code"] == missing[1]["error"]["code"] == "hub.not_found"
+    assert ask(skill, "wrong")[0] == 401
+    assert ask(f"{skill}/labels/stable", reading, "PUT", {"version": "1.0.0"})[0] == 403
+    assert ask(f"{skill}/labels/stable", reading, "PUT", [])[1]["error"]["message"].startswith(
+        "the body"
+    )
+    assert ask(f"{address}/api/hub/v1/search?q=notes&limit=x")[0] == 400
+    status, said = ask(f"{address}/api/v1/skills/nothing")
+    assert (status, said) == (404, "nothing: is no skill of this hub that you may see.")
+    writing = world.give_token("ann")
+    assert ask(f"{skill}/labels/stable", writing, "PUT", {"version": "1.0.0"})[1]["labels"] == {
+        "latest": "1.0.0",
+        "stable": "1.0.0",
+    }
+    assert ask(f"{skill}/deprecation", writing, "PUT", {"message": "use other"})[1]["deprecated"]
+    assert ask(f"{skill}/versions/1.0.0/yank", writing, "POST", {"reason": "bad"})[0] == 200
+    assert ask(f"{skill}/versions", writing)[1]["versions"][0]["state"] == "yanked"
