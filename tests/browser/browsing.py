@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from playwright.sync_api import (
     Browser,
+    CDPSession,
     ConsoleMessage,
     Page,
     WebSocketRoute,
@@ -40,6 +42,20 @@ _GONE = (
 )
 # A machine with other things to do takes its time; only a failure waits that long.
 PATIENCE_MS = 60_000
+LIVE = ".line-state[data-state=live]"
+# Nothing is under way, and nothing is after two frames either: an answer often asks for more.
+_CALM = """async () => {
+  const { gateway } = await import('/js/app.js');
+  const busy = () => gateway.state !== 'live' || gateway._waiting.size + gateway._queue.length > 0;
+  if (busy()) return false;
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  return !busy();
+}"""
+_MESSAGES_STAY = """try {
+  const name = 'prowess.preferences';
+  const liked = JSON.parse(localStorage.getItem(name) ?? '{}');
+  localStorage.setItem(name, JSON.stringify({ ...liked, messages: 'stay' }));
+} catch { /* a page without storage */ }"""
 # Where screenshots are kept, for whoever wants to look at what a test saw.
 SHOTS = Path(os.environ.get("PROWESS_SCREENSHOTS", "test-artifacts/screenshots"))
 
@@ -70,6 +86,8 @@ class Visit:
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address = page, address
         page.set_default_timeout(PATIENCE_MS)
+        # Where everything takes long, a message would be gone before it is looked for.
+        page.add_init_script(_MESSAGES_STAY)
         self.problems: list[str] = []
         # What a test expects to be complained about, as part of the message.
         self.expected: list[str] = list(_GONE)
@@ -77,11 +95,25 @@ class Visit:
         page.on("pageerror", lambda error: self.problems.append(f"{error}\n{error.stack}"))
         page.on("dialog", self._asked)
 
-    def go(self, path: str, *, until: str = ".line-state[data-state=live]") -> Page:
-        """Open a view and wait for the gateway."""
+    def go(self, path: str, *, until: str = LIVE, calm: bool = True) -> Page:
+        """Open a view and wait for the gateway, and until all that was asked for is drawn.
+
+        What comes later moves what stands below it: a press in that moment meets nothing. Who keeps
+        answers back waits for what they look for themselves.
+        """
         self.page.goto(self.address + path)
         self.page.wait_for_selector(until, state="attached")
+        if calm and until == LIVE:
+            self.settle()
         return self.page
+
+    def settle(self) -> None:
+        """Wait until the page waits for nothing, and has drawn all that it knows."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not self.page.evaluate(_CALM):
+            if time.monotonic() > end:
+                raise AssertionError("the page goes on asking: " + self.page.url)
+            self.page.wait_for_timeout(20)
 
     def shot(self, name: str) -> None:
         """Keep what the page looks like."""
@@ -104,6 +136,16 @@ class Visit:
     def _asked(self, dialog: Any) -> None:  # noqa: ANN401 - Playwright's own type is not exported
         self.problems.append(f"a dialog: {dialog.message}")
         dialog.dismiss()
+
+
+def busy_ms(cdp: CDPSession) -> float:
+    """Return for how long the main thread of a page has worked so far.
+
+    In time of the thread: what a busy machine takes from it is no fault of the page. The session
+    has `Performance.enable` with `timeDomain: threadTicks` behind it.
+    """
+    found = {one["name"]: one["value"] for one in cdp.send("Performance.getMetrics")["metrics"]}
+    return 1_000 * float(found["TaskDuration"])
 
 
 class Line:

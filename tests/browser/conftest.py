@@ -14,6 +14,16 @@ from tests.browser.browsing import Visit, browsing, chromium
 from tests.browser.studio_world import Choice, StudioWorld, studio
 
 Open = Callable[..., Visit]
+_HERE = Path(__file__).parent
+# A browser on a machine that is busy with ten other things: only what hangs takes so long.
+_MOST_SECONDS = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give what drives a browser more time."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.timeout(_MOST_SECONDS))
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +59,7 @@ def visiting(browser: Browser) -> Iterator[Open]:
         context = {"viewport": {"width": 1280, "height": 820}, **context}
         visit = Visit(browser.new_context(**context).new_page(), world.address)
         visits.append(visit)
+        world.guests.append(visit.page.context.close)
         return visit
 
     yield opened

@@ -8,7 +8,7 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,8 +26,9 @@ from prowess.host.store.usage import SqliteUsage
 from prowess.runtime.usage import UsageLog, Use, know_names
 from prowess.runtime.workshop.drafts import Draft
 from prowess.runtime.workshop.proposals import Proposals
-from prowess.wiring.library import USAGE_FILE, Runtime, open_runtime
+from prowess.wiring.library import Runtime, open_runtime
 from prowess.wiring.serve import ServedGateway, ServeRequest, listening, open_gateway, studio_files
+from prowess.wiring.state import USAGE_FILE
 from prowess.wiring.workshop import workshop_ports
 from prowess.workshop.edit import Append, Create, Replace
 from prowess.workshop.proposal import Evidence, Proposal, ProposalSource
@@ -50,6 +51,9 @@ class Choice:
 
     # More skills than the sixteen, for long lists.
     skills: int = 0
+    # With skills that are blocked, over a limit, for another system or without a way to install.
+    hard: bool = False
+    workshop: bool = True
     # Whether agents without a list of their own inherit one.
     defaults: bool = False
     token: str = TOKEN
@@ -73,6 +77,9 @@ class StudioWorld:
         self.tools: Server
         # By what became of it, or what it is: the ids of proposals.
         self.proposals: dict[str, str] = {}
+        # What closes the pages that look at it: they go before their gateway does, or else they
+        # would look for it and say in their console that it is not there.
+        self.guests: list[Callable[[], None]] = []
 
     @property
     def address(self) -> str:
@@ -108,7 +115,11 @@ def studio(root: Path, choice: Choice | None = None) -> Iterator[StudioWorld]:
         world.token = choice.token
         _furnish(world, choice)
         stack.enter_context(_serving(world, choice))
-        yield world
+        try:
+            yield world
+        finally:
+            for close in world.guests:
+                close()
 
 
 def _furnish(world: StudioWorld, choice: Choice) -> None:
@@ -120,12 +131,15 @@ def _furnish(world: StudioWorld, choice: Choice) -> None:
         written.write(skill, world.roots)
     written.broken(world.roots)
     written.many(choice.skills, world.roots)
+    for skill in written.hard() if choice.hard else ():
+        written.write(skill, world.roots)
     for name in ("code-review", "sql-report"):
         skill = next(one for one in written.skills("") if one.name == name and one.where == "work")
         written.write(skill, {"work": world.review / "skills"})
     _configure(world, choice)
     with open_runtime(world.work, home=world.state, environ=_environ(world)) as runtime:
-        _propose(world, runtime)
+        if choice.workshop:
+            _propose(world, runtime)
         _use(world, runtime)
     _converse(world)
 
@@ -149,15 +163,29 @@ def _configure(world: StudioWorld, choice: Choice) -> None:
         "skills": {
             "routing": {"encoder": choice.encoder},
             "install": {"privateHosts": [world.tools.host]},
-            "limits": {"maxCandidatesPerRoot": 2_000, "maxSkillsLoadedPerSource": 2_000},
+            "limits": {
+                "maxCandidatesPerRoot": 9_000,
+                "maxSkillsLoadedPerSource": _limit(world) if choice.hard else 9_000,
+            },
             "entries": {"translate-docs": {"enabled": False}},
         },
         "plugins": {
-            "entries": {"skill-workshop": {"enabled": True, "config": {"reviewMode": "heuristic"}}}
+            "entries": {
+                "skill-workshop": {
+                    "enabled": choice.workshop,
+                    "config": {"reviewMode": "heuristic"},
+                }
+            }
         },
     }
     world.config_file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     world.config_file.chmod(0o600)
+
+
+def _limit(world: StudioWorld) -> int:
+    """Return how many skills of the workspace are loaded where the last ones are not."""
+    folders = [one for one in world.roots["work"].iterdir() if one.is_dir()]
+    return len(folders) - len(written.BROKEN) - len(written.OVER_A_LIMIT)
 
 
 def _environ(world: StudioWorld) -> dict[str, str]:
@@ -374,11 +402,12 @@ def _asked(words: Sequence[str] | None = None) -> tuple[Choice, Path | None]:
     parser.add_argument("--folder", type=Path, help="where to build it; by default a temporary one")
     parser.add_argument("--token", default=TOKEN)
     parser.add_argument("--defaults", action="store_true", help="agents inherit a list of skills")
+    parser.add_argument("--hard", action="store_true", help="blocked, cut and broken skills, too")
     parser.add_argument("--encoder", default="bundled", help="`none` starts faster")
     given = parser.parse_args(words)
     choice = Choice(
-        skills=given.skills, defaults=given.defaults, token=given.token, encoder=given.encoder,
-        port=given.port, live=True,
+        skills=given.skills, hard=given.hard, defaults=given.defaults, token=given.token,
+        encoder=given.encoder, port=given.port, live=True,
     )  # fmt: skip
     return choice, given.folder
 

@@ -64,7 +64,8 @@ def test_most_used_never_used_results_and_costs_are_the_gateways(
         row = part(page, "Most used").get_by_role("row", name=re.compile(f"^{skill['name']}"))
         used = skill["loaded"] + skill["invoked"]
         assert cells(row)[0] == str(used), skill["name"]
-        assert str(skill["routed"]) in cells(row)
+        steps = f"{skill['routed']} → {skill['loaded']} → {skill['corrected']}"
+        assert steps in " ".join(cells(row))
     names = part(page, "Never used").get_by_role("link").all_inner_texts()
     assert names == activity["neverUsed"]
     states = [one["status"] for one in tap.answer("skills.proposals.list")["proposals"]]

@@ -132,7 +132,7 @@ def test_the_page_of_a_skill_has_all_of_it(visiting: Open, shown: StudioWorld) -
         cells = row.get_by_role("cell").all_inner_texts()
         columns = ("listed", "routed", "loaded", "invoked", "corrected")
         assert cells[:5] == [str(one[name]) for name in columns]
-    part.get_by_role("link", name="scripts/fields.py").click()
+    part.get_by_role("link", name="scripts/fields.py", exact=True).click()
     expect(page.locator("main")).to_contain_text("Lists the fields of a form.")
     page = visit.go("/library?settingsAgentId=main&skill=pdf-forms&open=assets/sample.bin")
     expect(page.locator("main")).to_contain_text(
@@ -157,3 +157,24 @@ def test_a_name_that_is_nowhere_is_said_and_a_file_outside_is_not_read(
     page = visit.go("/library?settingsAgentId=main&file=/etc/passwd")
     expect(page.locator("main .skeleton")).to_have_count(0)
     expect(page.locator("main")).not_to_contain_text("root:")
+
+
+def test_the_tests_of_a_skill_run_on_its_page(visiting: Open, world: StudioWorld) -> None:
+    suite = world.roots["work"] / "pdf-forms" / "evals" / "triggers.yaml"
+    suite.parent.mkdir()
+    cases = ["prompt: fill in this pdf form\n    expect: pdf-forms",
+             "prompt: review this branch\n    expect: pdf-forms"]  # fmt: skip
+    suite.write_text("cases:\n" + "".join(f"  - {one}\n" for one in cases), encoding="utf-8")
+    visit = visiting(world)
+    tap = Tap(visit.page)
+    page = visit.go("/skills?settingsAgentId=main&skill=pdf-forms")
+    assert tap.calls("skills.test") == []
+    about(page, "pdf-forms").get_by_role("button", name="Run the tests of pdf-forms").click()
+
+    tests = page.get_by_role("list", name="Tests of pdf-forms").get_by_role("listitem")
+    expect(tests).to_have_count(5)
+    expect(tests.filter(has_text="fill in this pdf form")).to_contain_text("Passed:")
+    failed = tests.filter(has_text="review this branch")
+    expect(failed).to_contain_text("Failed:")
+    expect(failed).to_contain_text("expected pdf-forms, got code-review")
+    expect(about(page, "pdf-forms")).to_contain_text("4 of 5 tests pass with Main.")

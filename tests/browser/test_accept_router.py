@@ -50,6 +50,25 @@ def test_the_ranking_bars_and_line_are_the_numbers_of_the_gateway(
     assert route["threshold"] in places
 
 
+def test_what_was_said_before_goes_along_with_the_message(
+    visiting: Open, shown: StudioWorld
+) -> None:
+    visit = visiting(shown)
+    tap = Tap(visit.page)
+    page = visit.go("/router?settingsAgentId=main")
+
+    page.get_by_text("What was said before").click()
+    earlier = page.get_by_role("textbox", name="What was said before")
+    earlier.fill("fill in the first form\n\nAgent: It is filled in.")
+    message(page).fill(FITTING)
+    expect(answer(page)).to_contain_text("Would load pdf-forms")
+
+    assert tap.calls("skills.route")[-1]["history"] == [
+        {"role": "user", "content": "fill in the first form"},
+        {"role": "assistant", "content": "It is filled in."},
+    ]
+
+
 def test_the_numbers_behind_the_bars_can_be_read_as_a_table(
     visiting: Open, shown: StudioWorld
 ) -> None:
@@ -59,7 +78,7 @@ def test_the_numbers_behind_the_bars_can_be_read_as_a_table(
 
     table = page.locator("main").get_by_role("table")
     expect(table.get_by_role("columnheader", name="Score")).to_be_visible()
-    expect(table.get_by_role("row", name=re.compile("^pdf-forms"))).to_contain_text("0.99")
+    expect(table.get_by_role("row", name=re.compile("^pdf-forms"))).to_contain_text("0.98")
 
 
 def test_none_is_a_decision_with_its_reason_and_not_an_error(
@@ -120,7 +139,7 @@ def test_an_answer_that_comes_late_does_not_replace_a_later_one(
 
     expect(answer(page)).to_contain_text("No skill")
     assert tap.calls("skills.route")[-1]["message"] == UNFITTING
-    page.get_by_role("combobox", name="Why not another skill?").select_option("sql-report")
+    page.get_by_role("combobox", name="Why not another skill?").fill("sql-report")
     expect(page.get_by_role("region", name="Why not sql-report?")).to_contain_text("0.50")
     expect(answer(page)).to_contain_text("No skill")
 
@@ -152,10 +171,10 @@ def test_why_not_says_what_stopped_a_skill_and_what_would_change_it(
         ("translate-docs", "disabled|switched off"),
         ("deploy-checklist", "by name"),
     ):
-        choice.select_option(name)
+        choice.fill(name)
         expect(why).to_have_accessible_name(re.compile(name))
         expect(why).to_contain_text(re.compile(reason))
-    choice.select_option("image-gen")
+    choice.fill("image-gen")
     expect(why.get_by_role("link", name="Open System Setup")).to_have_attribute(
         "href", re.compile("configure=image-gen")
     )

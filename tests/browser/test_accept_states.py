@@ -1,6 +1,8 @@
 """Every view while it waits, fails, comes back, is zoomed, narrow, or used without a mouse."""
 
+import random
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from tests.browser.test_every_view import VIEWS, settled
 
 # What each view asks for and cannot be shown without.
 ASKED = {
-    "skills": "skills.status", "setup": "skills.status", "library": "skills.sources",
+    "skills": "skills.rows", "setup": "skills.rows", "library": "skills.sources",
     "workshop": "skills.proposals.list", "activity": "skills.activity",
 }  # fmt: skip
 # Whoever can be reached by Tab; of a group of radios only one can.
@@ -48,7 +50,7 @@ def test_a_view_waits_with_a_skeleton_fails_with_a_reason_and_tries_again(
     visit = visiting(shown)
     tap = Tap(visit.page)
     tap.holding.add(ASKED[view])
-    page = visit.go(f"/{view}?settingsAgentId=main")
+    page = visit.go(f"/{view}?settingsAgentId=main", calm=False)
     expect(page.locator("main .skeleton").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
     tap.release()
@@ -68,8 +70,10 @@ def test_a_view_waits_with_a_skeleton_fails_with_a_reason_and_tries_again(
 def test_a_gateway_that_is_started_again_on_its_port_is_found_with_what_changed(
     visiting: Open, tmp_path: Path
 ) -> None:
-    with studio(tmp_path, Choice()) as world:
+    with studio(tmp_path, Choice(port=own_port())) as world:
         visit = visiting(world)
+        # It stays open while its gateway is away.
+        world.guests.clear()
         visit.expected += ["WebSocket", "ERR_CONNECTION_REFUSED"]
         page = visit.go("/skills?settingsAgentId=main&q=fresh")
         expect(page.get_by_label("Search skills")).to_have_value("fresh")
@@ -84,6 +88,15 @@ def test_a_gateway_that_is_started_again_on_its_port_is_found_with_what_changed(
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(page.get_by_label("Search skills")).to_have_value("fresh")
         page.goto("about:blank")
+
+
+def own_port() -> int:
+    """Return a free port that the system gives to nobody meanwhile: below those it hands out."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)):
+                return port
+    raise AssertionError("no port is free")
 
 
 def test_what_is_being_typed_outlives_news_from_the_gateway(
@@ -114,8 +127,13 @@ def test_what_is_being_typed_outlives_news_from_the_gateway(
 def tell(world: StudioWorld, tap: Tap, words: str) -> None:
     """Change a skill on disk and wait until the page was told."""
     text = f"---\nname: aaa-new\ndescription: {words}\n---\nBody.\n"
+    before = len(told(tap))
     (world.roots["work"] / "aaa-new" / "SKILL.md").write_text(text, encoding="utf-8")
-    tap.until(lambda: any(words in frame for frame in tap.received))
+    tap.until(lambda: len(told(tap)) > before)
+
+
+def told(tap: Tap) -> list[str]:
+    return [frame for frame in tap.received if '"skills.changed"' in frame]
 
 
 def test_letters_typed_into_a_field_are_no_shortcuts(visiting: Open, shown: StudioWorld) -> None:

@@ -26,22 +26,22 @@ def test_each_state_lists_its_own_and_offers_only_what_is_possible(
     page = visiting(shown).go("/workshop?settingsAgentId=main")
     listed = page.get_by_role("region", name="Proposals").get_by_role("link")
     for state, titles in {
-        "Pending": ["Release notes: publish them", "New skill: screenshot-diff"],
-        "Applied": ["Code review: run the linter"],
-        "Rejected": ["Meeting minutes: use green"],
-        "Quarantined": ["SQL report: set up the client"],
-        "Stale": ["Clean-up: check the totals"],
+        "Pending": ["release-notes, Workflow: Post them", "New skill: screenshot-diff"],
+        "Applied": ["Run the linter before reading"],
+        "Rejected": ["Write the first heading in green"],
+        "Quarantined": ["sql-report, Workflow: First run"],
+        "Stale": ["Sum the columns and check them"],
     }.items():
         page.get_by_role("button", name=re.compile(f"^{state}")).click()
         for title in titles:
             expect(listed.filter(has_text=title)).to_have_count(1)
         expect(listed).to_have_count(len(titles))
-    for state, title, allowed in (
-        ("Applied", "Code review: run the linter", ["Roll back…"]),
-        ("Quarantined", "SQL report: set up the client", ["Reject…"]),
+    for state, change, title, allowed in (
+        ("Applied", "Run the linter", "Code review: run the linter", ["Roll back…"]),
+        ("Quarantined", "First run", "SQL report: set up the client", ["Reject…"]),
     ):
         page.get_by_role("button", name=re.compile(f"^{state}")).click()
-        listed.filter(has_text=title).click()
+        listed.filter(has_text=change).click()
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
         actions = page.get_by_role("button", name=re.compile("Apply|Roll back|Revise|Reject"))
         expect(actions).to_have_text(allowed)

@@ -26,9 +26,9 @@ def agents(world: StudioWorld) -> dict[str, Any]:
 def test_each_row_says_whether_the_skill_is_ready_and_else_exactly_why(
     visiting: Open, shown: StudioWorld
 ) -> None:
-    page = visiting(shown).go("/")
+    page = visiting(shown).go("/skills")
 
-    expect(row(page, "pdf-forms")).to_contain_text("Ready")
+    expect(row(page, "pdf-forms").locator(".chip")).to_have_count(0)
     expect(row(page, "image-gen")).to_contain_text("Setup required")
     expect(row(page, "image-gen")).to_contain_text("needs FAL_KEY")
     expect(row(page, "apple-notes")).to_contain_text("Not supported")
@@ -41,7 +41,7 @@ def test_the_address_names_the_agent_and_a_reload_keeps_everything(
     visiting: Open, shown: StudioWorld
 ) -> None:
     visit = visiting(shown)
-    page = visit.go("/")
+    page = visit.go("/skills")
     expect(page).to_have_url(re.compile(r"settingsAgentId=main"))
 
     page.get_by_label("Agent", exact=True).select_option("reviewer")
@@ -56,7 +56,7 @@ def test_the_address_names_the_agent_and_a_reload_keeps_everything(
 
 
 def test_counts_follow_the_search_and_not_the_filter(visiting: Open, shown: StudioWorld) -> None:
-    page = visiting(shown).go("/")
+    page = visiting(shown).go("/skills")
     expect(row(page, "pdf-forms")).to_be_visible()
     page.get_by_label("Search skills").fill("image-gen")
     page.get_by_role("button", name=re.compile("^Ready")).click()
@@ -72,7 +72,7 @@ def test_counts_follow_the_search_and_not_the_filter(visiting: Open, shown: Stud
 def test_switching_one_off_writes_a_list_of_the_others_and_can_be_undone(
     visiting: Open, world: StudioWorld
 ) -> None:
-    page = visiting(world).go("/")
+    page = visiting(world).go("/skills")
     expect(page.get_by_text("No list: every skill is on")).to_be_visible()
 
     switch(page, "pdf-forms").click()
@@ -111,7 +111,7 @@ def test_a_change_of_somebody_else_between_reading_and_writing_is_kept(
         meddled.append("once")
 
     line.before_sending.append(meddle)
-    page = visit.go("/")
+    page = visit.go("/skills")
     expect(switch(page, "pdf-forms")).to_be_enabled()
 
     switch(page, "pdf-forms").click()
@@ -126,7 +126,7 @@ def test_a_toggle_rolls_back_when_the_gateway_refuses(visiting: Open, world: Stu
     visit = visiting(world)
     tap, before = Tap(visit.page), world.config()
     tap.refusing["config.set"] = "the config cannot be written"
-    page = visit.go("/")
+    page = visit.go("/skills")
 
     switch(page, "pdf-forms").click()
 
@@ -138,7 +138,7 @@ def test_a_toggle_rolls_back_when_the_gateway_refuses(visiting: Open, world: Stu
 def test_a_skill_that_is_not_ready_leads_to_setup_and_nothing_is_installed_here(
     visiting: Open, shown: StudioWorld
 ) -> None:
-    page = visiting(shown).go("/")
+    page = visiting(shown).go("/skills")
 
     row(page, "image-gen").get_by_role("link", name="Open System Setup").click()
 
@@ -149,7 +149,7 @@ def test_a_skill_that_is_not_ready_leads_to_setup_and_nothing_is_installed_here(
 def test_a_file_that_appears_changes_and_goes_is_followed_without_a_reload(
     visiting: Open, world: StudioWorld
 ) -> None:
-    page = visiting(world).go("/")
+    page = visiting(world).go("/skills")
     expect(row(page, "pdf-forms")).to_be_visible()
     folder = world.roots["work"] / "aaa-fresh"
     folder.mkdir()
@@ -168,7 +168,7 @@ def test_a_lost_connection_is_said_and_mended_by_itself(visiting: Open, shown: S
     visit = visiting(shown)
     visit.expected.append("WebSocket")
     line = Line(visit.page)
-    page = visit.go("/")
+    page = visit.go("/skills")
     expect(row(page, "pdf-forms")).to_be_visible()
 
     line.cut()
@@ -197,8 +197,8 @@ def test_an_agent_that_is_deleted_gives_way_to_the_default(
 def test_late_answers_for_another_agent_are_dropped(visiting: Open, shown: StudioWorld) -> None:
     visit = visiting(shown)
     tap = Tap(visit.page)
-    tap.holding.add("skills.status main")
-    page = visit.go("/skills?settingsAgentId=main")
+    tap.holding.add("skills.rows main")
+    page = visit.go("/skills?settingsAgentId=main", calm=False)
     page.get_by_label("Agent", exact=True).select_option("reviewer")
     scope = page.locator(".scope")
     expect(scope).to_contain_text(re.compile(r"\D3 of \d+ allowed\. .* affect Reviewer alone"))
@@ -220,7 +220,7 @@ def test_inherited_defaults_are_shown_as_inherited(visiting: Open, world: Studio
     }
     world.config_file.write_text(json.dumps(changed), encoding="utf-8")
 
-    page = visiting(world).go("/")
+    page = visiting(world).go("/skills")
 
     expect(page.get_by_text("Inherited from the defaults")).to_be_visible()
     expect(switch(page, "pdf-forms")).to_have_attribute("aria-checked", "true")
@@ -229,18 +229,17 @@ def test_inherited_defaults_are_shown_as_inherited(visiting: Open, world: Studio
 
 def test_the_keyboard_alone_is_enough(visiting: Open, world: StudioWorld) -> None:
     visit = visiting(world)
-    page = visit.go("/")
+    page = visit.go("/skills")
     expect(row(page, "pdf-forms")).to_be_visible()
 
     page.keyboard.press("/")
     page.keyboard.type("pdf-forms")
-    page.keyboard.press("Escape")
-    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
     expect(page).to_have_url(re.compile(r"skill=pdf-forms"))
-    page.keyboard.press("x")
-    expect(page.get_by_text("Main no longer uses pdf-forms.")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.locator(".skill-title")).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_text("Main no longer uses pdf-forms.")).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     page.keyboard.press("Escape")

@@ -271,12 +271,13 @@ def test_a_change_whose_text_is_gone_says_so_and_is_set_aside(
 
 
 @pytest.mark.parametrize(
-    ("which", "button", "state"),
-    [("create", "Reject…", "Rejected"), ("create", "Create screenshot-diff", "Applied"),
-     ("applied", "Roll back…", "Pending")],
+    ("which", "button", "title"),
+    [("create", "Reject…", "Release notes: publish them"),
+     ("create", "Create screenshot-diff", "Release notes: publish them"),
+     ("applied", "Roll back…", "Code review: run the linter")],
 )  # fmt: skip
 def test_after_a_decision_by_keyboard_the_focus_is_at_the_title(
-    visiting: Open, world: StudioWorld, which: str, button: str, state: str
+    visiting: Open, world: StudioWorld, which: str, button: str, title: str
 ) -> None:
     page = visiting(world).go(f"/workshop?settingsAgentId=main&proposal={world.proposals[which]}")
     page.get_by_role("button", name=button).focus()
@@ -284,8 +285,9 @@ def test_after_a_decision_by_keyboard_the_focus_is_at_the_title(
     page.get_by_role("dialog").locator("button[type=submit]").focus()
     page.keyboard.press("Enter")
 
-    expect(page.locator(".proposal-head")).to_contain_text(state)
     expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".proposal-head")).to_contain_text("Pending")
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
     expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
@@ -314,7 +316,7 @@ def test_the_inbox_names_each_day_once_and_repeats_no_state(
     headings = listed.get_by_role("heading", level=2)
     expect(headings).to_have_count(2)
     expect(headings.first).to_have_text("Today")
-    expect(listed.locator(".chip")).to_have_count(0)
+    expect(listed.locator(".chip").filter(has_text="Pending")).to_have_count(0)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(re.escape(address.rpartition("=")[2])))

@@ -16,7 +16,7 @@ def test_the_inbox_counts_each_state_and_opens_a_proposal(
     expect(page.get_by_role("button", name=re.compile("^Quarantined"))).to_have_text(
         "Quarantined 1"
     )
-    page.get_by_role("link", name="Release notes: publish them").click()
+    page.locator(f"[data-proposal='{shown.proposals['update']}'] a").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Release notes: publish them")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Workshop")
@@ -47,7 +47,8 @@ def test_what_is_applied_is_written_and_can_be_rolled_back(
     expect(page.get_by_text("screenshot-diff was written.")).to_be_visible()
     assert "Screenshot diff" in file.read_text(encoding="utf-8")
 
-    page.get_by_role("button", name="Roll back…").click()
+    # The next one opened by itself: the message leads back.
+    page.locator(".toast").get_by_role("button", name="Roll back").click()
     page.get_by_role("dialog").get_by_role("button", name="Roll back screenshot-diff").click()
     expect(page.get_by_text("screenshot-diff was rolled back.")).to_be_visible()
     assert not file.exists()
@@ -60,6 +61,8 @@ def test_a_rejected_proposal_keeps_the_reason(visiting: Open, world: StudioWorld
     page.get_by_label("Why (kept with it, optional)").fill("We do this by hand.")
     page.get_by_role("dialog").get_by_role("button", name="Reject").click()
 
+    expect(page.get_by_role("heading", level=1)).to_have_text("Release notes: publish them")
+    page.goto(f"{world.address}/workshop?proposal={world.proposals['create']}")
     expect(page.locator(".proposal-head")).to_contain_text("Rejected")
     expect(page.locator(".timeline")).to_contain_text("We do this by hand.")
 

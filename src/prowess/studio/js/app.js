@@ -1,11 +1,13 @@
 // What every view shares: the line to the gateway, the agents, the selected agent's skills, and the
 // news that make them fresh. Views keep their own state and read this.
 
-import { redraw } from "./dom.js";
+import { redraw, remembered } from "./dom.js";
 import { Gateway } from "./gateway.js";
 import { go, onArrival, place } from "./place.js";
 import { Resource } from "./resource.js";
+import { Details, expand } from "./rows.js";
 import { toast } from "./toasts.js";
+import { tally } from "./words.js";
 
 export const gateway = new Gateway((state) => {
   if (state === "live") welcome();
@@ -19,15 +21,39 @@ export const agents = new Resource(async () => {
 });
 // Every agent that this page has seen in a list.
 const met = new Set();
-export const report = new Resource(({ agentId }) => gateway.request("skills.status", { agentId }));
+export const report = new Resource(async ({ agentId }) => {
+  const known = report.value;
+  const found = await gateway.request("skills.rows", { agentId, ...(known ? { since: known.revision } : {}) });
+  if (!found.same) return expand(found, known);
+  // Where they stand is the same; what they say of themselves may be another text by now.
+  for (const row of known.skills) row.isFresh = false;
+  return known;
+});
+const details = new Details((asked) => gateway.request("skills.some", asked));
+// What is these skills' own is there soon; called by whoever shows them, each time they are drawn.
+export const wantDetails = (rows) => report.state === "ready" && gateway.state === "live" && details.want(report.asked.agentId, report.value, rows);
 export const config = new Resource(() => gateway.request("config.get"));
-export const waiting = new Resource(() => gateway.request("skills.proposals.list", { agentId: agentId() }));
+export const waiting = new Resource(() => gateway.request("skills.proposals.list", { agentId: agentId(), brief: true }));
 
 export const agentId = () => place.query.settingsAgentId ?? "";
 export const agentList = () => agents.value?.agents ?? [];
 export const defaultAgentId = () => agents.value?.defaultId ?? agents.value?.defaultAgentId ?? agentList()[0]?.id ?? "";
 export const agentName = (id = agentId()) => agentList().find((agent) => agent.id === id)?.name || id;
-export const skills = () => report.value?.skills ?? [];
+const NONE = Object.freeze([]);
+export const skills = () => report.value?.skills ?? NONE;
+// Files that are no skill for anybody: broken, or over a limit.
+export const unread = () => report.value?.unread ?? NONE;
+export const pendingProposals = () => (waiting.value?.proposals ?? NONE).filter(({ status }) => status === "pending");
+const joined = remembered((all, lost) => (lost.length ? [...all, ...lost] : all));
+// Skills, and the files that are none.
+export const everything = () => joined(skills(), unread());
+const counted = remembered((rows) => {
+  const found = tally(rows);
+  return { ...found, problems: found.blocked + (found.states.broken ?? 0) };
+});
+// How many skills stand where, for every page and badge.
+export const numbers = () => counted(everything());
+export const skillOf = (name) => report.value?.byName.get(name);
 
 // A file that is no config at all says nothing about what it would hold: the gateway goes on with
 // the last one it understood, and so does the page. Returns what is wrong, "" where nothing is.
@@ -39,6 +65,14 @@ export function configProblem() {
   const name = (stored.path ?? "").split(/[\\/]/).at(-1) || "The config";
   return `${name} cannot be read${where ? ` (${where})` : ""}; the gateway goes on with the last good one.`;
 }
+
+// A gateway of a fleet whose database is gone answers with what it last knew.
+let databaseState = "";
+export const databaseIsLost = () => databaseState === "lost";
+gateway.on("health", ({ database }) => {
+  databaseState = database?.state ?? "";
+  redraw();
+});
 
 // What stands where something of the selected agent would, while there is no line to ask for it.
 export const comesLater = (what = "skills") => (gateway.state === "lost" ? `${agentName()}'s ${what} come once the line is back.` : "");
@@ -64,20 +98,28 @@ const tell = (event, payload) => {
   redraw();
 };
 
-for (const event of ["skills.changed", "config.changed", "skills.proposal", "skills.install.progress", "skills.install.state"]) {
+for (const event of ["skills.changed", "skills.routed", "skills.indexing", "config.changed", "skills.proposal", "skills.install.progress", "skills.install.state"]) {
   gateway.on(event, (payload) => {
     if (event === "skills.changed" && payload.agentId === agentId()) report.reload();
-    if (event === "config.changed") reconfigured();
+    if (event === "config.changed") reconfigured(payload);
     if (event === "skills.proposal") waiting.reload();
     tell(event, payload);
   });
 }
 
-async function reconfigured() {
+// What this page changed itself it knows already. Where skills stand otherwise is told by an event of
+// its own.
+let ownChange = () => Promise.resolve();
+export const whileChanging = (settled) => { ownChange = settled; };
+
+async function reconfigured({ hash }) {
+  await ownChange();
+  if (hash && config.value?.hash === hash) return;
+  // Whether there is a workshop at all may be said there.
+  waiting.reload();
   config.reload();
   await agents.reload();
   settleAgent();
-  report.reload();
   redraw();
 }
 
@@ -85,6 +127,7 @@ async function reconfigured() {
 // greeting names the agents, so nothing has to wait for their list.
 function welcome() {
   const { health, sessionDefaults } = gateway.hello.snapshot;
+  databaseState = health.database?.state ?? "";
   const find = (id) => health.agents.find((agent) => agent.agentId === id);
   if (!find(agentId())) {
     tellOfStranger(agentId(), find(sessionDefaults.defaultAgentId)?.name || sessionDefaults.defaultAgentId);

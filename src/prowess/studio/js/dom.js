@@ -199,6 +199,9 @@ export function drawWith(container, describe) {
   draw();
 }
 
+// For what takes the keyboard: the next key may come before the next frame.
+export const redrawNow = () => draw?.();
+
 export function redraw() {
   if (waiting || !draw) return;
   waiting = true;

@@ -183,7 +183,7 @@ export class Gateway {
   _refused(error) {
     if (error.code === "LOST") return;
     clearTimeout(this._watch);
-    if (error.code === "UNAUTHORIZED") {
+    if (/^(AUTH|DEVICE_AUTH)_/.test(error.details.code ?? "") && error.code !== "RATE_LIMITED") {
       keepToken("");
       this._become("denied", this._token ? "That token was not accepted." : "");
       this._token = "";

@@ -4,16 +4,19 @@
 import { h, redraw } from "./dom.js";
 import { Dialog } from "./parts/basics.js";
 import { Icon } from "./parts/icon.js";
+import { isPaletteKey, openPalette } from "./parts/palette.js";
 import { go } from "./place.js";
 
-const VIEWS = { s: "skills", r: "router", t: "setup", l: "library", w: "workshop", a: "activity" };
+const VIEWS = { h: "home", s: "skills", r: "router", t: "setup", l: "library", c: "connect", w: "workshop", a: "activity" };
 const HELP = [
-  ["/", "Search"],
+  ["Ctrl K", "Go to any skill, view, action or setting"],
+  ["/", "Search; arrows and Enter go on from there"],
   ["j  k", "Next, previous row"],
   ["Enter", "Open the row"],
   ["x", "Switch the skill for this agent"],
-  ["Escape", "Leave the field, close what is open"],
-  ["g s", "Skills"], ["g r", "Router"], ["g t", "System setup"], ["g l", "Library"], ["g w", "Workshop"], ["g a", "Activity"],
+  ["a  r  e", "In the workshop: apply, reject, edit"],
+  ["Escape", "One step back: close, clear, unfilter"],
+  ["g h", "Home"], ["g s", "Skills"], ["g r", "Router"], ["g t", "System setup"], ["g l", "Library"], ["g c", "Connect"], ["g w", "Workshop"], ["g a", "Activity"],
   ["?", "This list"],
 ];
 let helpOpen = false;
@@ -26,10 +29,18 @@ const isTyping = (node) => node?.closest?.("input, textarea, select, [contentedi
 // `viewKeys` returns the handlers of the view that is shown: {j, k, x, Enter, Escape}.
 export function followKeys(viewKeys) {
   addEventListener("keydown", (event) => {
+    if (isPaletteKey(event) && !document.querySelector("dialog[open]")) {
+      event.preventDefault();
+      openPalette();
+      return;
+    }
     // Keys that make up one character of another script are no shortcuts.
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (isTyping(event.target)) {
-      if (event.key === "Escape") event.target.blur();
+      if (search(event, viewKeys())) {
+        event.preventDefault();
+        redraw();
+      }
       return;
     }
     if (act(event, viewKeys())) {
@@ -37,6 +48,22 @@ export function followKeys(viewKeys) {
       redraw();
     }
   });
+}
+
+// In the field of the search the arrows walk through what was found, Enter opens it, and Escape clears
+// what was typed before it leaves.
+function search(event, own) {
+  const { key, target } = event;
+  if (key === "Escape" && !(target.matches("[type=search]") && target.value)) {
+    target.blur();
+    return true;
+  }
+  if (!target.matches("[type=search]")) return false;
+  if (key === "Escape") go({ q: null }, { replace: true });
+  else if (key === "ArrowDown" || key === "ArrowUp") (key === "ArrowDown" ? own.j : own.k)?.();
+  else if (key === "Enter") (own.open ?? own.Enter)?.();
+  else return false;
+  return true;
 }
 
 function act(event, own) {

@@ -1,41 +1,42 @@
 // The frame of the studio: rail, bar, the view that the address names, and what floats above them.
 
-import { agentId, agentList, agentName, agents, configProblem, defaultAgentId, gateway, selectAgent, skills, waiting } from "./app.js";
+import { agentId, agentList, agentName, agents, configProblem, databaseIsLost, defaultAgentId, follow, gateway, numbers, pendingProposals, selectAgent } from "./app.js";
 import { drawWith, h, redraw } from "./dom.js";
 import { followKeys, Help, openHelp } from "./keys.js";
 import { Button, Failed } from "./parts/basics.js";
 import { Icon } from "./parts/icon.js";
+import { offerViews, openPalette, Palette } from "./parts/palette.js";
 import { followPlaces, go, onArrival, place, viewLink } from "./place.js";
 import { followTheme, switchTheme, theme } from "./theme.js";
 import { Toasts } from "./toasts.js";
 import { activity } from "./views/activity.js";
+import { connect } from "./views/connect.js";
+import { home } from "./views/home.js";
 import { library } from "./views/library.js";
 import { router } from "./views/router.js";
 import { setup } from "./views/setup.js";
 import { skillsView } from "./views/skills.js";
 import { workshop } from "./views/workshop.js";
-import { readiness } from "./words.js";
 
 // Each view: {title, search (placeholder or ""), describe(), keys(), arrive()?}.
-const VIEWS = { skills: skillsView, router, setup, library, workshop, activity };
+const VIEWS = { home, skills: skillsView, router, setup, library, connect, workshop, activity };
 const RAIL = [
-  { label: "This agent", views: ["skills", "router"] },
-  { label: "Gateway", about: "all agents", views: ["setup", "library"] },
+  { label: "This agent", views: ["home", "skills", "router"] },
+  { label: "Gateway", about: "all agents", views: ["setup", "library", "connect"] },
   { label: "Learning", views: ["workshop", "activity"] },
 ];
 
 const view = () => VIEWS[place.view];
-const needsSetup = () => skills().filter((skill) => readiness(skill) === "setup").length;
-const pending = () => waiting.value?.proposals?.filter(({ status }) => status === "pending").length ?? 0;
-const counts = { setup: needsSetup, workshop: pending };
+const counts = { skills: () => numbers().problems, setup: () => numbers().setup, workshop: () => pendingProposals().length };
+const ABOUT = { skills: () => `skills of ${agentName()} are blocked or cannot be read`, setup: () => `of ${agentName()}'s skills need setup`, workshop: () => "wait for you" };
 
 function Rail() {
   return h("aside", { class: "rail" },
-    h("a", { class: "brand", href: viewLink("skills") },
+    h("a", { class: "brand", href: viewLink("home") },
       h("svg", { viewBox: "0 0 32 32", "aria-hidden": "true" }, h("path", { d: "M16 2 30 16 16 30 2 16z" }), h("path", { class: "brand-hole", d: "M16 9 23 16 16 23 9 16z" }), h("circle", { cx: 16, cy: 16, r: 2.6 })),
       "Prowess"),
     h("nav", { "aria-label": "Views" }, RAIL.map(({ label, about, views }) => h("div", { class: "rail-part", key: label },
-      h("p", { class: "rail-group", id: `rail-${views[0]}` }, label, h("span", null, about ?? (views[0] === "skills" ? agentName() : ""))),
+      h("p", { class: "rail-group", id: `rail-${views[0]}` }, label, h("span", null, about ?? (views[0] === "home" ? agentName() : ""))),
       h("ul", { "aria-labelledby": `rail-${views[0]}` }, views.map((name) => h("li", { key: name }, h(RailLink, { name }))))))),
     h("p", { class: "rail-foot" }, gateway.version && `Prowess ${gateway.version}`));
 }
@@ -43,10 +44,10 @@ function Rail() {
 function RailLink({ name }) {
   const number = counts[name]?.() ?? 0;
   // The list of skills is the agent's, also on pages whose changes concern all.
-  const words = { setup: `of ${agentName()}'s skills need setup`, workshop: "wait for you" }[name];
+  const words = ABOUT[name]?.();
   return h("a", { class: "rail-link", href: viewLink(name), "aria-current": place.view === name ? "page" : undefined },
     h(Icon, { name }), VIEWS[name].label,
-    number > 0 && h("span", { class: "rail-count", title: `${number} ${words}` }, number, h("span", { class: "visually-hidden" }, ` ${words}`)));
+    number > 0 && h("span", { class: ["rail-count", name === "skills" && "rail-count-danger"], title: `${number} ${words}` }, number, h("span", { class: "visually-hidden" }, ` ${words}`)));
 }
 
 // A list of choices has no room for more than the name on a phone.
@@ -64,9 +65,22 @@ function Bar() {
         class: "input", type: "search", "data-search": true, "aria-label": search, placeholder: search, value: place.query.q ?? "", autocomplete: "off", spellcheck: "false",
         oninput: (event) => go({ q: event.currentTarget.value }, { replace: true }),
       }), h("kbd", { "aria-hidden": "true" }, "/")) : null,
-    h("div", { class: "bar-end" }, h(LineState),
+    h("button", { class: "button quiet palette-button", type: "button", "aria-label": "Go to anything (Ctrl K)", onclick: openPalette }, h(Icon, { name: "search" }), h("span", null, "Go to"), h("kbd", { "aria-hidden": "true" }, "Ctrl K")),
+    h("div", { class: "bar-end" }, h(Indexing), h(LineState),
       h("button", { class: "icon-button help-button", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: openHelp }, h(Icon, { name: "help" })),
       h("button", { class: "icon-button", "aria-label": theme() === "dark" ? "Use the light theme" : "Use the dark theme", title: "Theme", onclick: switchTheme }, h(Icon, { name: "theme" }))));
+}
+
+// Meaning takes part once many skills are encoded; how far that is can be seen until then.
+let indexing = null;
+follow("skills.indexing", ({ agentId: agent, done, total }) => {
+  indexing = total ? { agent, done, total } : null;
+});
+
+function Indexing() {
+  if (!indexing) return null;
+  const { done, total } = indexing;
+  return h("span", { class: "indexing meta", title: "Until all are read, messages are matched by words and names alone" }, h("progress", { max: total, value: done, "aria-label": "Skills being indexed" }), ` indexing ${Math.floor((100 * done) / total)} %`);
 }
 
 const LINE = { live: "live", connecting: "connecting", lost: "reconnecting", denied: "locked" };
@@ -85,11 +99,16 @@ function Upgraded() {
 
 function Unreadable() {
   const problem = configProblem();
-  return problem && h("div", { class: "banner", role: "status", key: "unreadable" }, h(Icon, { name: "alert" }), h("p", null, problem, " ", h("code", null, "prowess config check"), " says more."));
+  return problem && h("div", { class: "banner", role: "status", key: "unreadable" }, h(Icon, { name: "alert" }), h("p", null, problem, " ", h("code", null, "prowess doctor"), " says more."));
+}
+
+function CutOff() {
+  return databaseIsLost() && h("div", { class: "banner", role: "alert", key: "cut-off" }, h(Icon, { name: "alert" }),
+    h("p", null, "The gateway cannot reach its database. What you see is what it last knew; changes are refused until it is back."));
 }
 
 function Banner() {
-  if (gateway.state !== "lost") return [h(Upgraded), h(Unreadable)];
+  if (gateway.state !== "lost") return [h(Upgraded), h(Unreadable), h(CutOff)];
   return h("div", { class: "banner", role: "alert", key: "banner" }, h(Icon, { name: "alert" }),
     h("p", null, "The connection to the gateway is lost. What you see may be old; trying again. ", gateway.problem),
     h(Button, { onclick: () => gateway.retry() }, "Try now"));
@@ -134,7 +153,7 @@ function Frame() {
     h("a", { class: "skip", href: "#page", onclick: (event) => { event.preventDefault(); document.getElementById("page-title")?.focus(); } }, "Skip to the page"),
     h(Bar), h(Rail),
     h("main", { class: "page", id: "page", key: place.view, "aria-labelledby": "page-title" }, h(Banner), h(Shown)),
-    h(Help), h(Toasts));
+    h(Help), h(Palette), h(Toasts));
 }
 
 let shown = "";
@@ -146,6 +165,7 @@ onArrival(() => {
   view().arrive?.();
 });
 
+offerViews(Object.entries(VIEWS).map(([id, { label }]) => ({ id, label })));
 followTheme();
 followPlaces();
 shown = place.view;

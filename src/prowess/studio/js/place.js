@@ -3,14 +3,14 @@
 
 import { redraw } from "./dom.js";
 
-export const VIEWS = ["skills", "router", "setup", "library", "workshop", "activity"];
+export const VIEWS = ["home", "skills", "router", "setup", "library", "connect", "workshop", "activity"];
 
-export const place = { view: "skills", query: {} };
+export const place = { view: "home", query: {} };
 const arrivals = [];
 
 function readPlace(address) {
   const [first] = address.pathname.split("/").filter(Boolean);
-  place.view = VIEWS.includes(first) ? first : "skills";
+  place.view = VIEWS.includes(first) ? first : "home";
   place.query = Object.fromEntries(new URLSearchParams(address.search));
 }
 

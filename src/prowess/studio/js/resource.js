@@ -52,6 +52,14 @@ export class Resource {
     redraw();
   }
 
+  // What became of it is known already, such as by what somebody just wrote.
+  put(value) {
+    this._turn += 1;
+    this._later = null;
+    Object.assign(this, { value, error: null, state: "ready", busy: false });
+    redraw();
+  }
+
   // Fetch again what is shown; nothing happens where nothing was asked for.
   // While it is being fetched, one more time is enough for however many ask: what is under way may
   // be older than what they know of, what comes after it is not.

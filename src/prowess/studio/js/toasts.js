@@ -2,6 +2,7 @@
 
 import { h, redraw } from "./dom.js";
 import { Icon } from "./parts/icon.js";
+import { preference } from "./preferences.js";
 
 let shown = [];
 let next = 1;
@@ -21,7 +22,8 @@ export function toast(message, { tone = "ok", action = null } = {}) {
   if (isTrouble(one)) shown = shown.filter((other) => !isTrouble(other) || other.message !== message);
   shown.push(one);
   makeRoom();
-  if (tone === "ok") setTimeout(() => dismiss(one), action ? STAYS_MS * 2 : STAYS_MS);
+  // Who needs more time to read them keeps them until they are closed.
+  if (tone === "ok" && preference("messages") !== "stay") setTimeout(() => dismiss(one), action ? STAYS_MS * 2 : STAYS_MS);
   redraw();
 }
 

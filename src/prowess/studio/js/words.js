@@ -3,52 +3,84 @@
 const SYSTEMS = { darwin: "macOS", linux: "Linux", win32: "Windows", windows: "Windows" };
 const named = (values) => (values ?? []).filter((value) => value.trim());
 
-// First match counts: what is switched off for everybody is that before anything else.
+// Where a skill stands: one word that every view uses, in the order in which `prowess why` looks. The
+// first match counts.
 export function readiness(skill) {
-  if (skill.draft) return "draft";
+  if (skill.unread) return skill.unread;
   if (skill.disabled) return "disabled";
-  if (skill.platformIncompatible || named(skill.missing?.os).length || skill.blockedByAllowlist) return "unavailable";
-  if (skill.eligible) return "ready";
-  return "setup";
+  if (skill.blockedByAllowlist) return "leftout";
+  if (skill.blockedByScanner) return skill.scanPending ? "scanning" : "blocked";
+  if (skill.platformIncompatible || named(skill.missing?.os).length) return "unavailable";
+  if (!skill.eligible) return "setup";
+  return skill.draft ? "draft" : "ready";
 }
 
-// What is left out by a setting is no matter of the system.
-export const isLeftOut = (skill) => Boolean(skill.blockedByAllowlist) && !skill.platformIncompatible && !named(skill.missing?.os).length;
-const LEFT_OUT = { label: "Left out", tone: "slate" };
-export const readinessChip = (skill) => (readiness(skill) === "unavailable" && isLeftOut(skill) ? LEFT_OUT : READINESS[readiness(skill)]);
-export const agentChip = (skill) => (agentState(skill) === "unsupported" && isLeftOut(skill) ? LEFT_OUT : AGENT_STATES[agentState(skill)]);
-
-// As the gateway's own pages call it.
 export const READINESS = {
   ready: { label: "Ready", tone: "ready" },
-  setup: { label: "Needs setup", tone: "needs" },
+  setup: { label: "Setup required", tone: "needs" },
+  blocked: { label: "Blocked by the scanner", tone: "danger" },
+  scanning: { label: "Not scanned yet", tone: "slate" },
   unavailable: { label: "Not supported", tone: "slate" },
   disabled: { label: "Off for all agents", tone: "slate" },
+  leftout: { label: "Left out", tone: "slate" },
   draft: { label: "Draft", tone: "slate" },
+  broken: { label: "Cannot be read", tone: "danger" },
+  cut: { label: "Over a limit", tone: "needs" },
 };
 
-// As an agent's page calls it: three words are enough there.
-export function agentState(skill) {
-  const found = readiness(skill);
-  if (found === "ready") return "ready";
-  return found === "unavailable" || found === "draft" ? "unsupported" : "setup";
+export const readinessChip = (skill) => READINESS[readiness(skill)];
+// What is left out by a setting is no matter of the system.
+export const isLeftOut = (skill) => readiness(skill) === "leftout";
+// Nothing that anybody switches makes it usable here.
+export const isUnsupported = (skill) => ["unavailable", "draft", "broken", "cut"].includes(readiness(skill));
+
+// By what people look for skills, and which states each holds; the same on every page, so that the
+// same word always has the same number.
+export const FILTERS = [
+  { id: "all", label: "All" },
+  { id: "ready", label: "Ready", states: ["ready"] },
+  { id: "setup", label: "Setup required", states: ["setup"] },
+  { id: "blocked", label: "Blocked", states: ["blocked"] },
+  { id: "scanning", label: "Not scanned yet", states: ["scanning"] },
+  { id: "unsupported", label: "Not supported", states: ["unavailable"] },
+  { id: "off", label: "Off for all", states: ["disabled", "leftout", "draft"] },
+  { id: "unread", label: "Not loaded", states: ["broken", "cut"] },
+];
+export const FILTER_OF = Object.fromEntries(FILTERS.flatMap(({ id, states }) => (states ?? []).map((state) => [state, id])));
+const ALWAYS_SHOWN = new Set(["all", "ready", "setup", "blocked"]);
+
+// How many of `rows` there are of each state, and of each filter.
+export function tally(rows) {
+  const found = { all: rows.length, states: {} };
+  for (const { id } of FILTERS) found[id] ??= 0;
+  for (const row of rows) {
+    const state = readiness(row);
+    found.states[state] = (found.states[state] ?? 0) + 1;
+    found[FILTER_OF[state]] += 1;
+  }
+  return found;
 }
 
-export const AGENT_STATES = {
-  ready: { label: "Ready", tone: "ready" },
-  setup: { label: "Setup required", tone: "needs" },
-  unsupported: { label: "Not supported", tone: "slate" },
-};
+// Filters with their counts, without those that hold nothing; `value` is the one that is chosen.
+export const filterOptions = (numbers, value) => FILTERS.filter(({ id }) => ALWAYS_SHOWN.has(id) || id === value || !numbers || numbers[id]).map(({ id, label }) => ({ id, label, count: numbers?.[id] }));
+export const filterFor = (asked) => (FILTERS.some(({ id }) => id === asked) ? asked : "all");
 
-// Every reason why it is not ready: what kind it is, and a sentence part that starts with a verb.
+// Every reason why it is not ready: what kind it is, and a sentence part that starts with a verb. What
+// nobody can change here comes before what can be set up.
 export function reasons(skill) {
   const missing = skill.missing ?? {};
   const found = [];
   const add = (kind, words, names = []) => found.push({ kind, words, names });
-  if (skill.draft) add("draft", "is a draft: promote it with “prowess experience promote”");
+  if (skill.unread === "broken") add("broken", `cannot be read: ${skill.filePath}${skill.line ? `, line ${skill.line}` : ""}: ${skill.reason}`);
+  if (skill.unread === "cut") add("cut", `is over a limit: ${skill.reason}`);
   if (skill.disabled) add("disabled", "is switched off for every agent");
   if (skill.blockedByAllowlist) add("policy", "is left out by skills.allowBundled");
+  if (skill.scanPending) add("scanning", "was not scanned yet");
+  else if (skill.blockedByScanner) add("blocked", `is blocked by the scanner${skill.scannerBlock ? `: ${skill.scannerBlock.reason}` : ""}`);
   if (skill.blockedByMetadata) add("metadata", "has requirements that cannot be read");
+  const systems = named(missing.os);
+  if (systems.length) add("os", `works only on ${systems.map((name) => SYSTEMS[name] ?? name).join(" or ")}`);
+  else if (skill.platformIncompatible) add("os", "does not work on this system");
   const bins = named(missing.bins);
   if (bins.length) add("bin", `needs the program${bins.length > 1 ? "s" : ""}`, bins);
   const any = named(missing.anyBins);
@@ -57,9 +89,7 @@ export function reasons(skill) {
   if (env.length) add("env", "needs", env);
   const paths = named(missing.config);
   if (paths.length) add("config", `needs the setting${paths.length > 1 ? "s" : ""}`, paths);
-  const systems = named(missing.os);
-  if (systems.length) add("os", `works only on ${systems.map((name) => SYSTEMS[name] ?? name).join(" or ")}`);
-  else if (skill.platformIncompatible) add("os", "does not work on this system");
+  if (skill.draft) add("draft", "is a draft: promote it with “prowess experience promote”");
   return found;
 }
 
@@ -82,7 +112,7 @@ export function shortReason(skill) {
 }
 
 // Where something can be set up: not what a setting, the system or its own file keeps away.
-export const canSetUp = (skill) => ["setup", "disabled"].includes(readiness(skill)) || isLeftOut(skill);
+export const canSetUp = (skill) => ["setup", "disabled", "leftout"].includes(readiness(skill));
 
 const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
@@ -130,13 +160,8 @@ export function installOption(skill) {
   return (skill.install ?? []).find(({ bins }) => !bins?.length || bins.some((bin) => wanted.has(bin))) ?? null;
 }
 
-export function matchesSearch(skill, words) {
-  const wanted = words.trim().toLowerCase();
-  if (!wanted) return true;
-  return [skill.name, skill.description, skill.source, skill.sourceLabel, skill.skillKey].some((field) =>
-    (field ?? "").toLowerCase().includes(wanted),
-  );
-}
+// `wanted` in small letters. What a skill says of itself is the gateway's to search.
+export const matchesSearch = (skill, wanted) => [skill.name, skill.skillKey, skill.source, sourceLabel(skill)].some((field) => (field ?? "").toLowerCase().includes(wanted));
 
 // Characters that reorder, hide or split what a person reads: in a text that somebody decides on,
 // they are shown by their number. Joiners stay, scripts and emoji need them.

@@ -61,10 +61,10 @@ export function DayPlot({ title, days, series, figure }) {
 }
 
 // One small multiple: what it counts, how many in all, and the days.
-export function SmallPlot({ title, about, days, series }) {
+export function SmallPlot({ title, about, href, days, series }) {
   const total = sum(days.map(({ values }) => sum(values)));
   return h("figure", { class: "small-plot" },
-    h("figcaption", null, h("h3", null, title), h("span", { class: "plot-total" }, total.toLocaleString("en")),
+    h("figcaption", null, h("h3", null, h("a", { href }, title)), h("span", { class: "plot-total" }, total.toLocaleString("en")),
       h("p", { class: "meta" }, about), series.length > 1 && h(PlotLegend, { series })),
     h(DayPlot, { title, days, series }));
 }

@@ -33,6 +33,12 @@ export function Filters({ label, options, value, onchange, disabled }) {
     }, option.label, " ", h("span", { class: "filter-count" }, option.count === undefined ? "–" : option.count.toLocaleString("en")))));
 }
 
+// One of a few, said by the choice itself: [[value, label]].
+export function Choice({ label, value, options, onchange }) {
+  return h("select", { class: ["choice", value && "choice-set"], "aria-label": label, value, onchange: (event) => onchange(event.currentTarget.value) },
+    options.map(([id, words]) => h("option", { key: id, value: id }, words)));
+}
+
 // A busy button does nothing and keeps the focus: one that is disabled would lose it.
 export function Button({ children, kind = "", icon, busy, disabled, onclick, type = "button", ...rest }) {
   const clicked = busy ? (event) => event.preventDefault() : onclick;
@@ -93,9 +99,9 @@ export function Loaded({ of, doing, rows, later, children, describe }) {
 }
 
 // A native dialog: it keeps the focus inside, closes on Escape and gives the focus back.
-export function Dialog({ label, onclose, children, wide, key }) {
+export function Dialog({ label, onclose, children, wide, kind, key }) {
   return h("dialog", {
-    key, class: ["dialog", wide && "dialog-wide"], "aria-label": label,
+    key, class: ["dialog", wide && "dialog-wide", kind && `dialog-${kind}`], "aria-label": label,
     oncreate: open,
     onremove: (node) => node.open && node.close(),
     oncancel: (event) => { event.preventDefault(); onclose(); },

@@ -2,13 +2,14 @@
 // the switch for all, and, apart from these, its removal. Each part stands for itself: while one
 // works, the others can be used.
 
-import { config, configProblem, report } from "../app.js";
+import { config, configProblem, report, wantDetails } from "../app.js";
 import { h, redraw } from "../dom.js";
 import { count, emojiOf, group, installOption, isLeftOut, isRemovable, readiness, readinessChip, reasons, sentence, sourceLabel } from "../words.js";
-import { Button, Chip, Command, Dialog, Tag, WebLink } from "./basics.js";
+import { Button, Chip, Command, Dialog, Skeleton, Tag, WebLink } from "./basics.js";
 import { Icon } from "./icon.js";
 import { InstallPane } from "./install_pane.js";
-import { NeedMark, Unchecked, Unreadable, diagnosticsOf, isUnchecked, needClass } from "./skill_page.js";
+import { NeedMark, Unchecked, Unreadable, isUnchecked, needClass, shownDetail, wantDetail } from "./skill_page.js";
+import { ProvideSetting } from "./provide.js";
 import { draft, forgetDrafts, forgetValue, install, installOf, isBusy, outcome, remove, saveKey, saveVariable, setDraft, setEnabled } from "./setup_actions.js";
 
 // A path that goes into a command must mean the same to a shell.
@@ -27,6 +28,8 @@ export function openAnew() {
 export function Configure({ skill, onclose }) {
   const state = readinessChip(skill);
   const why = reasons(skill);
+  wantDetails([skill]);
+  wantDetail(skill.name);
   const close = () => {
     forgetDrafts(skill);
     onclose();
@@ -38,8 +41,8 @@ export function Configure({ skill, onclose }) {
       h("button", { class: "icon-button", "aria-label": "Close", onclick: close }, h(Icon, { name: "close" }))),
     h("p", { class: "configure-scope" }, h(Icon, { name: "alert" }), h("span", null, "What you do here counts for every agent of this gateway. ", why.length > 0 && h("strong", null, `${skill.name} ${why.map(sentence).join("; ")}.`))),
     configProblem() && h("p", { class: "note note-danger" }, `${configProblem()} Nothing can be stored or switched until it is mended.`),
-    h(Programs, { skill }), h(Key, { skill }), h(Variables, { skill }), h(Settings, { skill }), h(Nothing, { skill }), h(Switch, { skill }),
-    h(Removal, { skill, close }));
+    // All of it at once: what came later would push away the button that somebody is about to press.
+    skill.requirements ? [h(Programs, { skill }), h(Key, { skill }), h(Variables, { skill }), h(Settings, { skill }), h(Nothing, { skill }), h(Switch, { skill }), h(Removal, { skill, close })] : h(Skeleton, { rows: 4 }));
 }
 
 // `home`: where the keyboard goes on when what it was on is done with.
@@ -70,12 +73,13 @@ function Programs({ skill }) {
 }
 
 function Ways({ skill, job }) {
-  const best = installOption(skill);
-  const others = (skill.install ?? []).filter((option) => option !== best);
+  const offered = (skill.install ?? []).filter((option) => option.kind !== "brew" || report.value?.installers.includes("brew"));
+  const best = offered.find((option) => option === installOption(skill)) ?? null;
+  const others = offered.filter((option) => option !== best);
   const runs = job?.state === "running";
   if (readiness(skill) === "unavailable" && !isLeftOut(skill)) return h("p", { class: "muted" }, "There is nothing to install: the skill does not work on this machine's system.");
   if (!best && !others.length) {
-    return h("p", { class: "muted" }, "The skill does not say how to get it. Install it on the machine that runs the gateway, so that it is found on the PATH; this page notices.");
+    return h("p", { class: "muted" }, skill.install?.length ? "The way that the skill offers needs brew, and brew is not here. Install it" : "The skill does not say how to get it. Install it", " on the machine that runs the gateway, so that it is found on the PATH; this page notices.");
   }
   const way = (option, kind) => h(Button, { key: option.id, kind, busy: runs && job.option.id === option.id, disabled: (runs && job.option.id !== option.id) || skill.disabled, onclick: () => install(skill, option) }, option.label);
   return [
@@ -130,7 +134,7 @@ function Secret({ skill, name, action, isStored, canForget, save, forget, key })
   const field = `secret ${name}`.replaceAll(/[^\w]/g, "-");
   const submit = (event) => {
     event.preventDefault();
-    if (typed.trim() && !busy) save();
+    if (draft(skill, action).trim() && !busy) save();
   };
   return h("form", { key, class: "secret", onsubmit: submit, autocomplete: "off", "data-home": "input" },
     h("p", { class: "line" }, h("label", { for: field }, h("code", null, name)), h(Chip, { tone }, word)),
@@ -162,9 +166,8 @@ function Settings({ skill }) {
   if (!checks.length) return null;
   return h(Part, { title: checks.length > 1 ? "Settings" : "Setting", name: "settings" },
     h("ul", { class: "needs" }, checks.map(({ path, satisfied }) => h(Need, { key: path, missing: !satisfied }, h("code", { class: "break" }, path)))),
-    checks.filter(({ satisfied }) => !satisfied).map(({ path }) => h("div", { class: "stack-tight", key: `${path} command` }, PLAIN_PATH.test(path)
-      ? [h("p", { class: "meta" }, "Set it in a terminal on the gateway's machine; this page notices."), h(Command, { text: `prowess config set ${path} ${/enabled$/i.test(path) ? "true" : "VALUE"}` })]
-      : h("p", { class: "meta" }, "The path holds characters that no setting's name has: look at the skill's file before you set anything."))));
+    checks.filter(({ satisfied }) => !satisfied).map(({ path }) => h("div", { class: "stack-tight", key: `${path} command` }, h(ProvideSetting, { path }),
+      PLAIN_PATH.test(path) && h(Command, { text: `prowess config set ${path} ${/enabled$/i.test(path) ? "true" : "VALUE"}` }))));
 }
 
 // The same list with this one in it, for a terminal.
@@ -175,7 +178,7 @@ function letIn(skill) {
 }
 
 function Nothing({ skill }) {
-  if (skill.blockedByMetadata) return h(Unreadable, { name: skill.name, diagnostics: diagnosticsOf(skill) });
+  if (skill.blockedByMetadata) return h(Unreadable, { name: skill.name });
   if (isLeftOut(skill)) {
     return h(Part, { title: "Setting", name: "bundled" },
       h("p", { class: "muted" }, "It comes with Prowess, and the setting ", h("code", null, "skills.allowBundled"), " names those that agents may have: it is not among them. Set it in a terminal on the gateway's machine; this page notices."),
@@ -194,7 +197,7 @@ function Switch({ skill }) {
       h("p", { class: "muted" }, skill.disabled
         ? "Switched off: no agent uses it, whatever its own list says."
         : "Switched on: each agent's own list decides. Switching it off here overrules every list."),
-      h(Button, { busy, disabled: Boolean(configProblem()), onclick: () => setEnabled(skill, skill.disabled) }, skill.disabled ? "Switch on for all agents" : "Switch off for all agents")),
+      h(Button, { busy, disabled: Boolean(configProblem()), onclick: () => setEnabled(skill, Boolean(skill.disabled)) }, skill.disabled ? "Switch on for all agents" : "Switch off for all agents")),
     h(Outcome, { of: outcome(skill, "enabled") }));
 }
 
@@ -242,6 +245,6 @@ function ConfirmRemoval({ skill, close }) {
 
 // A copy in another source is used as soon as this one is gone: nobody should find out later.
 function Heir({ skill }) {
-  const heir = (report.value?.shadowed ?? []).find(({ winner }) => winner === skill.filePath);
+  const heir = shownDetail(skill.name)?.shadows.find(({ identical }) => !identical);
   return heir ? h("p", { class: "note" }, "Another skill of that name takes its place: ", h("code", { class: "break" }, heir.path)) : null;
 }

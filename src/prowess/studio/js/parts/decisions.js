@@ -9,6 +9,8 @@ import { Button, Dialog } from "./basics.js";
 import { Words, begin, catchUp, changed, forget, isReady, keep } from "./revision.js";
 
 let question = null;
+let decided = () => {};
+export const whenDecided = (called) => { decided = called; };
 // The proposal that is being brought up to date.
 let renewing = "";
 
@@ -80,6 +82,7 @@ async function decide() {
       settleFocus({ always: true });
     }
     tell(asked, answer);
+    decided({ id: asked.record.id, kind });
     waiting.reload();
   } catch (error) {
     await refused(asked, error);
@@ -144,5 +147,5 @@ export function Decisions() {
       about.reason && h("div", { class: "field" }, h("label", { for: "decision-reason" }, about.reason), h("input", { id: "decision-reason", class: "input", maxlength: 2000, value: question.reason, oninput: (event) => { question.reason = event.currentTarget.value; } })),
       isRevised && h(Words, { asked: question }),
       question.problem && h("p", { class: "note note-danger", role: "alert" }, question.problem),
-      h("div", { class: "dialog-actions" }, h(Button, { onclick: close }, "Cancel"), h(Button, { type: "submit", kind: about.danger ? "danger" : "primary", busy: question.busy, disabled: isRevised && !isReady(question) && !question.busy }, about.button(question)))));
+      h("div", { class: "dialog-actions" }, h(Button, { onclick: close }, "Cancel"), h(Button, { type: "submit", autofocus: !about.danger && !about.reason && !isRevised, kind: about.danger ? "danger" : "primary", busy: question.busy, disabled: isRevised && !isReady(question) && !question.busy }, about.button(question)))));
 }

@@ -189,6 +189,12 @@ function words(text, row, which) {
   return [shownWhole(text.slice(0, start)), changed ? h("mark", null, shownWhole(changed)) : null, shownWhole(text.slice(text.length - end))];
 }
 
+const MARKS = { "+": "line-added", "-": "line-removed", "@": "line-place" };
+
+// A difference that comes as lines, each with its sign; what could not be seen is shown.
+export const PlainDiff = ({ lines, label }) =>
+  h("pre", { class: "plan-diff", tabindex: 0, role: "region", "aria-label": label }, lines.map((line, at) => h("span", { key: at, class: MARKS[line[0]] ?? "" }, `${shownWhole(line)}\n`)));
+
 const TONES = { critical: "danger", danger: "danger", warn: "needs", warning: "needs" };
 
 export function Finding({ finding }) {

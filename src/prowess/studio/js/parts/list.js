@@ -15,10 +15,13 @@ export class WindowedList {
   }
 
   // `items` with `keyOf(item)`; `row(item, attributes)` describes one and spreads the attributes.
-  view({ items, keyOf, row, label, current }) {
+  // `drawn` is told the items that are.
+  view({ items, keyOf, row, label, current, drawn: told }) {
     const first = Math.max(0, Math.floor(this.top / this.rowHeight) - SPARE_ROWS);
     const last = Math.min(items.length, Math.ceil((this.top + this.height) / this.rowHeight) + SPARE_ROWS);
-    const drawn = items.slice(first, last).map((item, place) => row(item, {
+    const some = items.slice(first, last);
+    told?.(some);
+    const drawn = some.map((item, place) => row(item, {
       key: keyOf(item), role: "listitem", "aria-setsize": items.length, "aria-posinset": first + place + 1,
       "aria-current": current !== undefined && keyOf(item) === current ? "true" : undefined,
     }));

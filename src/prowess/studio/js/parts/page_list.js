@@ -7,10 +7,12 @@ import { WindowedList } from "./list.js";
 const SPARE_ROWS = 6;
 
 export class PageList extends WindowedList {
-  view({ items, keyOf, row, label }) {
+  view({ items, keyOf, row, label, drawn: told }) {
     const first = Math.min(items.length, this._first());
     const last = Math.max(first, Math.min(items.length, Math.ceil((this.top + this.height) / this.rowHeight) + SPARE_ROWS));
-    const drawn = items.slice(first, last).map((item, place) => row(item, {
+    const some = items.slice(first, last);
+    told?.(some);
+    const drawn = some.map((item, place) => row(item, {
       key: keyOf(item), role: "listitem", "aria-setsize": items.length, "aria-posinset": first + place + 1,
     }));
     return h("div", {

@@ -3,6 +3,7 @@
 
 import { agentName, comesLater, gateway } from "../app.js";
 import { h } from "../dom.js";
+import { go, place } from "../place.js";
 import { Resource } from "../resource.js";
 import { count } from "../words.js";
 import { Chip, Command, Loaded } from "./basics.js";
@@ -63,9 +64,16 @@ function Found({ agents }) {
     isTight && h("div", { class: "line" }, h("span", { class: "muted" }, "What to shorten first:"), h(Command, { text: "prowess budget" }))];
 }
 
+// Who comes from a strip of Home looks for its row, which stands last here and moves until all is there.
+function reveal(node) {
+  if (place.query.part !== "costs") return;
+  node.scrollIntoView();
+  if (!document.querySelector(".skeleton")) go({ part: null }, { replace: true, quiet: true });
+}
+
 export function Costs({ whose }) {
   const harnesses = (costs.value ?? []).reduce((most, one) => Math.max(most, one.harnesses.length), 0);
-  return h("section", { class: "activity-part", "aria-labelledby": "costs-title" },
+  return h("section", { class: "activity-part", "aria-labelledby": "costs-title", oncreate: reveal, onupdate: reveal },
     h("header", { class: "part-head" }, h("h2", { id: "costs-title" }, "What the prompt block costs"), h("p", { class: "meta" }, `about so many tokens in every conversation of ${whose}${harnesses > 1 ? `, in ${count(harnesses, "harness", "harnesses")}` : ""}`)),
     h(Loaded, { of: costs, doing: "The costs could not be computed.", rows: 4, later: comesLater("costs"), describe: (agents) => h(Found, { agents }) }));
 }

@@ -31,6 +31,29 @@ function fetchFor(id) {
   events.load(asked);
 }
 
+// The next one opened by itself: once it is there, its title has the focus and is read out.
+let isAwaited = false;
+export const awaitTitle = () => { isAwaited = true; };
+
+function takeFocus() {
+  if (isAwaited && document.activeElement === document.body) document.getElementById("page-title")?.focus();
+  isAwaited = false;
+}
+
+// What the keyboard asked for, done as soon as the proposal is there to be seen.
+let asking = null;
+
+export function decideShown(id, kind) {
+  asking = { id, kind };
+}
+
+// The button says whether it can be done, and is what the keyboard presses.
+function pressAsked() {
+  if (!asking || inspected.state !== "ready" || inspected.value.record.id !== asking.id) return;
+  document.querySelector(`[data-decide="${asking.kind}"]:not(:disabled)`)?.click();
+  asking = null;
+}
+
 export function refresh() {
   inspected.reload();
   events.reload();
@@ -64,7 +87,7 @@ function Review({ value, stateChip, sourceWords }) {
   if (!seen.revision) seen = { id: record.id, revision: value.revisionHash };
   const isNewer = seen.id === record.id && seen.revision !== value.revisionHash && !isDeciding(record.id);
   const findings = record.scan?.findings ?? NONE;
-  return h("article", { class: "proposal", onfocusin: (event) => { held = event.target; }, onupdate: keepFocus },
+  return h("article", { class: "proposal", onfocusin: (event) => { held = event.target; }, oncreate: () => { takeFocus(); pressAsked(); }, onupdate: () => { pressAsked(); keepFocus(); } },
     h("header", { class: "proposal-head" },
       h("div", null, h("h1", { id: "page-title", tabindex: -1, class: "break" }, record.title),
         h("p", { class: "line" }, stateChip(record.status), record.status === "pending" && value.targetChanged && h(Chip, { tone: "needs" }, "Out of date"), h(Tag, null, record.kind === "create" ? "new skill" : "change of", " "), h("code", null, record.skillName), h(Tag, null, sourceWords(record.source)), h(Tag, { title: record.createdAt }, ago(record.createdAt)))),
@@ -75,7 +98,7 @@ function Review({ value, stateChip, sourceWords }) {
     record.status === "applied" && value.rollbackProblem && h("p", { class: "note" }, `It cannot be rolled back: ${value.rollbackProblem}.`),
     record.statusReason && h("p", { class: ["note", record.status === "quarantined" && "note-danger"] }, `${REASONS[record.status] ?? "Said about it"}: ${record.statusReason}`),
     h("section", { class: "section" }, h("h2", null, "Why"), h("p", { class: "break" }, record.reason || "No reason was given."),
-      record.evidence?.length > 0 && h("ul", { class: "quotes" }, record.evidence.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined || one.message === null ? "" : `, message ${one.message}`}`)))),
+      record.quotes?.length > 0 && h("ul", { class: "quotes" }, record.quotes.map((one) => h("li", { key: `${one.message} ${one.quote}` }, h("blockquote", null, one.quote), h("p", { class: "meta" }, `${one.role}${one.message === undefined ? "" : `, message ${one.message}`}`)))),
       record.origin?.sessionKey && h("p", { class: "meta" }, "Session ", h("code", null, record.origin.sessionKey))),
     h("section", { class: "section" }, h("h2", null, "What the scanner says"), findings.length === 0 ? h("p", { class: "line" }, h(Chip, { tone: "ready" }, "Nothing found"), h("span", { class: "muted" }, "in the text that would be written")) : [h("p", { class: "muted" }, `${count(findings.length, "finding")}, marked at ${findings.length === 1 ? "its line" : "their lines"} below.${findings.length > MOST_FINDINGS ? ` The first ${MOST_FINDINGS}:` : ""}`), findings.slice(0, MOST_FINDINGS).map((finding) => h("div", { class: "finding-line", key: `${finding.file} ${finding.line} ${finding.ruleId}` }, h("code", null, `${finding.file}:${finding.line}`), h(Finding, { finding })))]),
     record.similar?.length > 0 && h("section", { class: "section" }, h("h2", null, "Skills that are much like it"), h("ul", { class: "plain-list" }, record.similar.map((one) => h("li", { key: one.skillName }, h("a", { href: viewLink("skills", { skill: one.skillName }) }, one.skillName), h("span", { class: "muted" }, ` ${Math.round(one.score * 100)} % alike`))))),
@@ -143,13 +166,13 @@ function Actions({ value, isNewer }) {
   const { record } = value;
   const about = { record, revision: value.revisionHash, editable: value.editable, done: took, looked };
   if (record.status === "applied") return h("div", { class: "page-actions" }, h(Button, { icon: "undo", disabled: value.canRollBack === false, title: value.rollbackProblem || undefined, onclick: () => ask("rollback", about) }, "Roll back…"));
-  if (record.status === "quarantined") return h("div", { class: "page-actions" }, h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
+  if (record.status === "quarantined") return h("div", { class: "page-actions" }, h(Button, { "data-decide": "reject", onclick: () => ask("reject", about) }, "Reject…"));
   if (record.status !== "pending") return null;
   // What replaces a text that is gone has no place, whatever its words.
   const isHomeless = value.contentFits === false && ["phrase", "whole"].includes(value.editable?.part);
   return h("div", { class: "page-actions" },
-    h(Button, { kind: "primary", icon: "check", disabled: isNewer || value.canApply === false, title: value.applyProblem || undefined, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
-    value.editable && !isHomeless && h(Button, { onclick: () => ask("revise", about) }, "Revise…"), h(Button, { onclick: () => ask("reject", about) }, "Reject…"));
+    h(Button, { "data-decide": "apply", kind: "primary", icon: "check", disabled: isNewer || value.canApply === false, title: value.applyProblem || undefined, onclick: () => ask("apply", about) }, record.kind === "create" ? `Create ${record.skillName}` : `Apply to ${record.skillName}`),
+    value.editable && !isHomeless && h(Button, { "data-decide": "revise", onclick: () => ask("revise", about) }, "Revise…"), h(Button, { "data-decide": "reject", onclick: () => ask("reject", about) }, "Reject…"));
 }
 
 const EVENTS = { created: "Proposed", revised: "Worded anew", applied: "Applied", rejected: "Rejected", quarantined: "Quarantined", stale: "The skill changed meanwhile", rolled_back: "Rolled back", "rolled-back": "Rolled back", pruned: "Pruned", interrupted: "Interrupted" };

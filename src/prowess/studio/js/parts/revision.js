@@ -7,7 +7,7 @@ import { h, redraw } from "../dom.js";
 import { Button } from "./basics.js";
 import { Diff } from "./diff.js";
 
-const NOTHING = { content: "", description: null };
+const NOTHING = { content: "" };
 const NONE = [];
 
 // By agent and proposal: the words that were begun, and the ones that they began with.
@@ -87,7 +87,7 @@ function startAnew(asked) {
 export function Words({ asked }) {
   const { base, words } = asked;
   const typed = (name) => (event) => { asked.words = { ...asked.words, [name]: event.currentTarget.value }; };
-  const about = base.description !== null && h("div", { class: "field", key: "about" }, h("label", { for: "decision-description" }, "Description"),
+  const about = base.description !== undefined && h("div", { class: "field", key: "about" }, h("label", { for: "decision-description" }, "Description"),
     h("textarea", { id: "decision-description", class: "input", rows: 3, maxlength: 1024, "aria-describedby": "decision-description-hint", value: words.description, oninput: typed("description") }),
     h("p", { class: "meta", id: "decision-description-hint" }, "By it agents decide when to use the skill."));
   const isNew = ["skill", "section"].includes(base.part);

@@ -1,12 +1,13 @@
 // Messages saved as tests: kept once for the whole gateway, run as the selected agent would route.
 
-import { agentId, agentName, follow, gateway, skills } from "../app.js";
-import { h, redraw, remembered } from "../dom.js";
+import { agentId, agentName, follow, gateway } from "../app.js";
+import { h, redraw } from "../dom.js";
 import { Resource } from "../resource.js";
 import { complain, toast } from "../toasts.js";
 import { count } from "../words.js";
 import { Button, Command, Loaded } from "./basics.js";
 import { Icon } from "./icon.js";
+import { SkillField } from "./skill_field.js";
 
 // No skill has this name: it holds a character that names may not.
 const NO_SKILL = "*";
@@ -90,14 +91,10 @@ export function SaveTest({ message, isOld }) {
     h("select", { class: "input", "aria-label": "Should or should not", value: name === NO_SKILL || should ? "yes" : "no", disabled: name === NO_SKILL, onchange: (event) => choose({ should: event.currentTarget.value === "yes" }) },
       h("option", { value: "yes" }, "should"), h("option", { value: "no" }, "should not")),
     h("span", null, "load"),
-    h("select", { class: "input", "aria-label": "Skill", value: name, onchange: (event) => choose({ name: event.currentTarget.value }) },
-      h("option", { value: NO_SKILL, key: NO_SKILL }, "no skill at all"), skillOptions(skills())),
+    h(SkillField, { id: "test-skill", hidden: "Skill", value: name, extra: [[NO_SKILL, "no skill at all"]], onchange: (chosen_) => chosen_ && choose({ name: chosen_ }) }),
     h(Button, { type: "submit", icon: "plus", busy: saving, disabled: isOld || gateway.state !== "live" || !message.trim() || message.length > LONGEST_TEST }, "Save as test"),
     message.length > LONGEST_TEST && h("span", { class: "meta" }, `Tests hold up to ${LONGEST_TEST.toLocaleString("en")} characters.`));
 }
-
-// A thousand of them stand in two lists, and are described again only when the skills change.
-export const skillOptions = remembered((all) => h("optgroup", { label: "Skills" }, all.map(({ name }) => h("option", { key: name, value: name }, name))));
 
 const wanted = ({ should, name }) => (name ? `${should ? "should" : "should not"} load ${name}` : "should load no skill");
 

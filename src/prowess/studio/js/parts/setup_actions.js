@@ -83,6 +83,14 @@ export async function forgetValue(skill, name) {
   if (done) say(skill, action, `${name ?? skill.primaryEnv} is no longer stored for ${skill.name}.`, "ready");
 }
 
+// The operator's own word on one finding; the reason is kept.
+export async function acceptFinding(skill, finding) {
+  const action = `accept ${finding.evidenceHash}`;
+  const asked = { skillKey: skill.skillKey, agentId: agentId(), ruleId: finding.ruleId, evidenceHash: finding.evidenceHash, reason: draft(skill, action) };
+  const done = await act(skill, action, () => gateway.request("skills.scan.accept", asked, { timeout: 60_000 }));
+  if (done) taken(skill, action, `Your word on ${finding.ruleId}`);
+}
+
 export async function setEnabled(skill, enabled) {
   const done = await act(skill, "enabled", () => gateway.request("skills.update", { skillKey: skill.skillKey, enabled }));
   if (done) say(skill, "enabled", `${skill.name} is ${enabled ? "on" : "off"} for all agents.`, "ready", () => setEnabled(skill, !enabled));

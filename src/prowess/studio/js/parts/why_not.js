@@ -1,6 +1,6 @@
 // Why one skill is or is not loaded for a message: each step on its way, and what to change.
 
-import { agentName, gateway, skills } from "../app.js";
+import { agentName, gateway, skillOf } from "../app.js";
 import { h } from "../dom.js";
 import { link, place, viewLink } from "../place.js";
 import { LiveAnswer } from "../live_answer.js";
@@ -51,7 +51,7 @@ function Reasons({ match }) {
 
 function Answer({ found, name }) {
   const isIn = found.loaded ?? found.visible;
-  const skill = skills().find((one) => one.name === name);
+  const skill = skillOf(name);
   // Mostly a step says the same, with what to do about it.
   const isSaid = (found.steps ?? []).some(({ detail }) => detail === found.reason);
   return [

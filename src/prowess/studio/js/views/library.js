@@ -1,27 +1,41 @@
 // Library: every source of skills with the one that wins first, what each holds, who shadows whom,
-// and what is wrong with files. Nothing is changed here.
+// what is wrong with files, and what was installed from elsewhere. Only an update changes anything.
 
-import { agentId, agentList, agentName, comesLater, follow, gateway, want } from "../app.js";
-import { h } from "../dom.js";
+import { agentId, agentList, agentName, comesLater, follow, gateway, report, skillOf, want, wantDetails } from "../app.js";
+import { h, remembered } from "../dom.js";
+import { LiveAnswer } from "../live_answer.js";
 import { Button, Chip, Empty, Filters, GatewayBand, Loaded, PageHead, Tag } from "../parts/basics.js";
 import { FileFindings, Findings, StrictChoice, ValidationResults, isAbout, validate, validation } from "../parts/findings.js";
 import { Icon } from "../parts/icon.js";
-import { LibraryPage, refreshPage } from "../parts/library_page.js";
+import { InstalledPage } from "../parts/installed.js";
 import { WindowedList } from "../parts/list.js";
+import { SkillPage } from "../parts/skill_page.js";
 import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { HARNESSES, count } from "../words.js";
 
 const list = new WindowedList({ rowHeight: 52 });
-const shelves = new Resource(({ agent }) => gateway.request("skills.sources", { agentId: agent }));
-const FILTERS = [["all", "All"], ["active", "Active"], ["shadowed", "Shadowed"], ["draft", "Drafts"], ["broken", "Broken"]];
+const shelves = new Resource(async ({ agent }) => expand(await gateway.request("skills.sources", { agentId: agent, brief: true })));
+// What skills say of themselves is the gateway's to search.
+const letters = new LiveAnswer(({ agent, query }) => gateway.request("skills.match", { agentId: agent, query }));
+const FILTERS = [["all", "All"], ["active", "Active"], ["shadowed", "Shadowed"], ["draft", "Drafts"], ["broken", "Broken"], ["cut", "Over a limit"]];
 const SCOPES = { gateway: "for all agents", user: "for this user", workspace: "for this workspace" };
-const STATES = { active: null, shadowed: { tone: "slate", label: "Shadowed" }, draft: { tone: "accent", label: "Draft" }, broken: { tone: "danger", label: "Broken" } };
+const STATES = { active: null, shadowed: { tone: "slate", label: "Shadowed" }, draft: { tone: "accent", label: "Draft" }, broken: { tone: "danger", label: "Broken" }, cut: { tone: "needs", label: "Over a limit" } };
 
 // Runs of folders that are not there, by the id of their first one: opened by hand.
 const opened = new Set();
 
-const sources = () => shelves.value?.sources ?? [];
+const NONE = Object.freeze([]);
+
+// What counts and has nothing to remark comes as its name, and its path where that is not the usual one.
+const plain = (name, path) => ({ name, path, state: "active", winner: null, identical: false, diagnostics: NONE });
+
+function expand(found) {
+  for (const source of found.sources) source.skills = source.skills.map((one) => (typeof one === "string" ? plain(one, `${source.path}/${one}/SKILL.md`) : Array.isArray(one) ? plain(...one) : one));
+  return found;
+}
+
+const sources = () => shelves.value?.sources ?? NONE;
 const isThere = (source) => source.exists || source.skills.length > 0 || source.diagnostics.length > 0;
 // People count what they see: folders that are not there take no number.
 const numberOf = (source) => sources().filter(isThere).indexOf(source) + 1;
@@ -29,18 +43,32 @@ const nameOf = (source) => HARNESSES[source.label] ?? source.label;
 const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
 const isNarrowed = () => filter() !== "all" || Boolean((place.query.q ?? "").trim());
 
-function matches(entry, source) {
-  const wanted = (place.query.q ?? "").trim().toLowerCase();
-  return !wanted || [entry.name, entry.description, entry.path, source.label].some((field) => (field ?? "").toLowerCase().includes(wanted));
-}
+const LONGEST = 200;
+const words = () => (place.query.q ?? "").trim().slice(0, LONGEST);
 
-// Everything that the search leaves, as {source, entry}.
-const searched = () => sources().flatMap((source) => source.skills.filter((entry) => matches(entry, source)).map((entry) => ({ source, entry })));
+// Everything that the search leaves, as {source, entry}; `said` names skills that say the words.
+const found = remembered((all, wanted, said) => {
+  const names = new Set(said);
+  const matches = (entry, source) => !wanted || (hasPage(entry) && names.has(entry.name)) || [entry.name, entry.description, entry.path, source.label].some((field) => (field ?? "").toLowerCase().includes(wanted));
+  return all.flatMap((source) => source.skills.filter((entry) => matches(entry, source)).map((entry) => ({ source, entry })));
+});
+
+function searched() {
+  const asked = { agent: agentId(), query: words() };
+  if (!asked.query || gateway.state !== "live") letters.forget();
+  else letters.want(asked);
+  const isAnswered = letters.asked?.query === asked.query && letters.asked.agent === asked.agent;
+  return found(sources(), asked.query.toLowerCase(), isAnswered ? letters.value.names : NONE);
+}
 
 // Sources and what they hold as one list of rows; many folders that are not there become one row.
 function rows(found) {
   const kept = new Map();
-  for (const one of found) if (filter() === "all" || one.entry.state === filter()) kept.set(one.source, [...(kept.get(one.source) ?? []), { kind: "entry", ...one }]);
+  for (const one of found) {
+    if (filter() !== "all" && one.entry.state !== filter()) continue;
+    if (!kept.has(one.source)) kept.set(one.source, []);
+    kept.get(one.source).push({ kind: "entry", ...one });
+  }
   if (isNarrowed()) return [...kept].flatMap(([source, entries]) => [{ kind: "source", source }, ...entries]);
   const made = [];
   let gap = null;
@@ -93,7 +121,7 @@ function SourceRow({ source, attributes }) {
     h("div", { class: "row-words" },
       h("h2", { class: "source-name" }, nameOf(source), h("span", { class: "meta" }, SCOPES[source.scope] ?? source.scope, source.kind !== "skills" && ` · ${source.kind}`)),
       h("p", { class: "row-about mono", title: source.path }, source.path)),
-    h("span", { class: "meta source-count" }, source.exists ? (total ? count(total, source.kind === "skills" ? "skill" : "file") : "empty") : "not there", source.linked && ", a link"));
+    h("span", { class: "meta source-count" }, source.exists ? (total ? count(total, "file") : "empty") : "not there", source.linked && ", a link"));
 }
 
 function EntryRow({ row: { entry }, attributes }) {
@@ -115,7 +143,8 @@ function EntryAbout({ entry }) {
     const [first] = entry.diagnostics;
     return first ? [h("code", null, `SKILL.md:${first.line ?? 1}`.replace("SKILL.md", entry.path.split(/[\\/]/).at(-1))), " ", first.message] : "cannot be read";
   }
-  if (entry.state !== "shadowed" || !entry.winner) return entry.description;
+  if (entry.state === "cut") return entry.diagnostics[0]?.message ?? entry.description;
+  if (entry.state !== "shadowed" || !entry.winner) return entry.description ?? skillOf(entry.name)?.description ?? "";
   return [entry.identical ? "The same text as " : "Gives way to ", h("a", { href: linkTo({ skill: entry.winner.name }) }, entry.winner.name, " in ", labelOf(entry.winner.sourceId) ?? entry.winner.source)];
 }
 
@@ -147,7 +176,12 @@ function FilePage({ path }) {
 // Everything noticed while the sources were read, by file.
 function problems() {
   const found = new Map();
-  const add = (one) => found.set(one.path, [...(found.get(one.path) ?? []), one]);
+  // What is said of a folder and of each file that it concerns is said once.
+  const isSaid = (some, { code, line, message }) => some.some((one) => one.code === code && one.line === line && one.message === message);
+  const add = (one) => {
+    const some = found.get(one.path) ?? [];
+    if (!isSaid(some, one)) found.set(one.path, [...some, one]);
+  };
   for (const source of sources()) [...source.diagnostics, ...source.skills.flatMap(({ diagnostics }) => diagnostics)].forEach(add);
   (shelves.value?.diagnostics ?? []).forEach(add);
   return [...found];
@@ -169,7 +203,7 @@ function ReportPage() {
         : h("p", { class: "note note-ready" }, "Every file could be read, and there is nothing to say about any."));
 }
 
-const leave = () => go({ skill: null, file: null, report: null, open: null });
+const leave = () => go({ skill: null, file: null, report: null, open: null, update: null, keep: null });
 
 // A link from elsewhere names a skill that may stand far down: its row is brought into sight, once.
 let revealed = "";
@@ -186,7 +220,8 @@ function List({ found }) {
   revealChosen(shown);
   if (!sources().some(({ skills }) => skills.length)) return h(Empty, { title: "No source holds a skill yet.", command: "prowess load --all" }, "Put a folder with a SKILL.md below skills/ in the workspace, or copy the bundled ones.");
   if (!shown.length) return h(Empty, { title: "Nothing matches.", action: h(Button, { onclick: () => go({ q: null, filter: null }) }, "Show the whole library") });
-  return list.view({ items: shown, keyOf, row: Row, label: "Sources, the one that wins first" });
+  const drawn = (some) => wantDetails(some.filter(({ kind, entry }) => kind === "entry" && entry.description === undefined).map(({ entry }) => skillOf(entry.name)).filter(Boolean));
+  return list.view({ items: shown, keyOf, row: Row, label: "Sources, the one that wins first", drawn });
 }
 
 function scope() {
@@ -198,8 +233,10 @@ function scope() {
 
 function Detail() {
   const { skill, file } = place.query;
-  if (skill) return h(LibraryPage, { name: skill, standing: standingOf(skill), back: leave });
+  if (skill && skillOf(skill)) return h(SkillPage, { skill: skillOf(skill), standing: standingOf(skill) });
+  if (skill) return report.state === "ready" ? h(Empty, { title: `${agentName()} has no skill called “${skill}”.`, action: h(Button, { onclick: leave }, "Show the whole library") }, "It may have been renamed or removed, or it belongs to another agent's workspace.") : null;
   if (file) return h(FilePage, { path: file });
+  if (place.query.report === "installed") return h(InstalledPage);
   return shelves.state === "ready" ? h(ReportPage) : null;
 }
 
@@ -213,12 +250,13 @@ function describe() {
   const options = FILTERS.map(([id, label]) => ({ id, label, count: ready ? (id === "all" ? found : found.filter(({ entry }) => entry.state === id)).length : undefined }));
   return [h(GatewayBand, { words: "Folders of a workspace concern the agents that work there; all others concern every agent of this gateway." }),
     h(PageHead, { title: "Library", scope: scope() },
+      h(Button, { icon: "lock", onclick: () => go({ skill: null, file: null, open: null, report: "installed" }) }, "Installed"),
       h(Button, { onclick: () => { validation.clear(); go({ skill: null, file: null, open: null, report: "1" }); } }, "Diagnostics", wrong > 0 && ` (${wrong})`),
       h(Button, { icon: "check", busy: isAbout("") && validation.busy, disabled: !ready, onclick: () => { go({ skill: null, file: null, open: null, report: "1" }); validate("", place.query.strict === "1"); } }, "Validate all")),
     h("div", { class: ["list-head", chosen && "list-head-away"] }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
     h("div", { class: ["split", chosen && "split-chosen"] },
       h("div", { class: "split-list" }, h(Loaded, { of: shelves, doing: "The sources could not be read.", rows: 9, later: comesLater("sources"), describe: () => h(List, { found }) })),
-      h("section", { class: "split-detail", key: skill ?? file ?? "report", tabindex: -1, "aria-label": skill ? `About ${skill}` : file ? "About the file" : "What was found" },
+      h("section", { class: "split-detail", key: skill ?? file ?? (report === "installed" ? report : "report"), tabindex: -1, "aria-label": skill ? `About ${skill}` : file ? "About the file" : report === "installed" ? "Installed skills" : "What was found" },
         h("button", { class: "button quiet split-back", onclick: leave }, h(Icon, { name: "back" }), "All sources"), h(Detail)))];
 }
 
@@ -234,11 +272,6 @@ function move(step) {
 
 const keys = () => ({ j: () => move(1), k: () => move(-1), Enter: () => document.querySelector(".split-detail h2")?.focus(), Escape: leave });
 
-function refresh() {
-  shelves.reload();
-  if (place.view === "library") refreshPage();
-}
-
-for (const event of ["connected", "skills.changed", "config.changed", "skills.proposal"]) follow(event, refresh);
+for (const event of ["connected", "skills.changed", "config.changed", "skills.proposal"]) follow(event, () => shelves.reload());
 
 export const library = { label: "Library", search: "Search every source", describe, keys };

@@ -4,12 +4,13 @@
 // A message may be private. It stays in this tab; only a link that somebody asks for carries it, as
 // `?m=`, and it is taken out of the address as soon as the page has read it.
 
-import { agentId, agentName, follow, gateway, skills } from "../app.js";
+import { agentId, agentName, follow, gateway, skillOf, skills } from "../app.js";
 import { h, redraw } from "../dom.js";
 import { LiveAnswer } from "../live_answer.js";
 import { Button, copy, Empty, Failed, Filters, PageHead } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
-import { canTest, fetchTests, proposeTest, SaveTest, skillOptions, TestList } from "../parts/routing_tests.js";
+import { canTest, fetchTests, proposeTest, SaveTest, TestList } from "../parts/routing_tests.js";
+import { SkillField } from "../parts/skill_field.js";
 import { ScoreAxis, ScoreBar, ScoreLegend, ScoreTable, scoreText } from "../charts/score_bar.js";
 import { askWhyAgain, focusBack, WhyNot } from "../parts/why_not.js";
 import { go, link, place, viewLink } from "../place.js";
@@ -18,15 +19,18 @@ import { count, reasons, sentence } from "../words.js";
 
 const LONGEST = 20_000;
 const SHOWN = 8;
+const MOST_TURNS = 20;
 // So long nothing is typed, and the message counts as one that was tried.
 const SETTLED_MS = 2_000;
 
 let draft = storedDraft;
+// What was said before the message, as typed; it ends with the tab.
+let before = "";
 let recentFilter = "all";
 let settling = 0;
 
 const route = new LiveAnswer(
-  ({ agent, message }) => gateway.request("skills.route", { agentId: agent, message, limit: SHOWN, dryRun: true, notReady: true }),
+  ({ agent, message, history }) => gateway.request("skills.route", { agentId: agent, message, history, limit: SHOWN, dryRun: true, notReady: true }),
   (asked, value) => {
     proposeTest(value.matches[0]?.name ?? "", asked);
     clearTimeout(settling);
@@ -42,8 +46,14 @@ function ask() {
   if (!message) route.forget();
   // What one agent would do says nothing about another.
   else if (route.asked && route.asked.agent !== agentId()) route.forget();
-  if (message) route.want({ agent: agentId(), message });
+  if (message) route.want({ agent: agentId(), message, history: readTurns(before) });
 }
+
+// One message a paragraph, and the agent's begin with its name: that is how people paste them.
+const AGENT = /^(?:agent|assistant|ai|bot|claude|codex)\s*:\s*/i;
+
+const readTurns = (text) => text.split(/\n\s*\n/).map((part) => part.trim()).filter(Boolean).slice(-MOST_TURNS)
+  .map((part) => ({ role: AGENT.test(part) ? "assistant" : "user", content: part.replace(AGENT, "").replace(/^(?:user|me|you)\s*:\s*/i, "") }));
 
 function type(text) {
   draft = text;
@@ -113,7 +123,7 @@ function without(kept) {
 }
 
 function whyNotReady(match) {
-  const skill = skills().find(({ name }) => name === match.name);
+  const skill = skillOf(match.name);
   return (skill ? reasons(skill).map(sentence).join("; ") : "") || match.reason;
 }
 
@@ -159,9 +169,7 @@ function Candidates() {
 }
 
 function WhySelect() {
-  return h("div", { class: "why-select" }, h("label", { for: "why-skill" }, "Why not another skill?"),
-    h("select", { id: "why-skill", class: "input", value: place.query.why ?? "", onchange: (event) => openWhy(event.currentTarget.value) },
-      h("option", { value: "", key: "" }, "Choose a skill"), skillOptions(skills())));
+  return h("div", { class: "why-select" }, h(SkillField, { id: "why-skill", label: "Why not another skill?", placeholder: "Name of a skill", value: place.query.why ?? "", onchange: openWhy }));
 }
 
 const openWhy = (name) => go({ why: name || null });
@@ -196,7 +204,12 @@ function Input() {
       placeholder: "Type a message as a person would write it to the agent", oninput: (event) => type(event.currentTarget.value), onblur: settle,
     }),
     h("div", { class: "router-under" }, h("span", { class: "meta" }, route.value && draft.trim() && !route.isWaiting && gateway.state === "live" ? `answered in ${Math.max(1, Math.round(route.value.tookMs))} ms` : "It is not sent to the agent, and not counted."),
-      h(Button, { kind: "quiet", icon: "copy", disabled: !draft.trim(), title: "The link holds the message", onclick: copyLink }, "Copy link")));
+      h(Button, { kind: "quiet", icon: "copy", disabled: !draft.trim(), title: "The link holds the message", onclick: copyLink }, "Copy link")),
+    h("details", { class: "router-before" }, h("summary", null, "What was said before"),
+      h("textarea", {
+        class: "input", rows: 4, maxlength: LONGEST, value: before, spellcheck: "false", "aria-label": "What was said before",
+        placeholder: "One message a paragraph. Begin the agent's with “Agent:”.", oninput: (event) => { before = event.currentTarget.value; ask(); },
+      })));
 }
 
 function Middle() {

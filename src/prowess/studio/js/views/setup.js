@@ -1,51 +1,63 @@
-// System setup: what skills need before any agent can use them. Everything here counts for all
-// agents, so nothing here is a toggle: each step is a button in the Configure dialog.
+// System setup: what skills need before any agent can use them, by the thing that is missing: one key
+// may unlock thirty of them. Everything here counts for all agents, so nothing here is a toggle.
 
-import { agentId, agentList, agentName, comesLater, follow, gateway, report, skills } from "../app.js";
-import { h } from "../dom.js";
+import { agentId, agentList, agentName, comesLater, everything, follow, gateway, numbers, report, skills, wantDetails } from "../app.js";
+import { h, remembered } from "../dom.js";
 import { Button, Chip, Dialog, Empty, Failed, Filters, GatewayBand, Loaded, PageHead, Skeleton, Tag } from "../parts/basics.js";
 import { Configure, openAnew } from "../parts/configure.js";
 import { Icon } from "../parts/icon.js";
+import { ProvideKey, ProvideSetting } from "../parts/provide.js";
 import { PageList } from "../parts/page_list.js";
-import { installOf, isRestoring, restore, whenTrashChanges } from "../parts/setup_actions.js";
-import { go, place } from "../place.js";
+import { install, installOf, isRestoring, restore, whenTrashChanges } from "../parts/setup_actions.js";
+import { go, place, viewLink } from "../place.js";
 import { Resource } from "../resource.js";
 import { toast } from "../toasts.js";
-import { ago, count, emojiOf, firstReason, matchesSearch, readiness, readinessChip, reasons, sentence, sourceLabel } from "../words.js";
+import { ago, count, FILTER_OF, filterFor, filterOptions, firstReason, installOption, matchesSearch, readiness, readinessChip, reasons, sentence, sourceLabel, tally } from "../words.js";
 
-const list = new PageList({ rowHeight: 60 });
+const list = new PageList({ rowHeight: 52 });
 const trash = new Resource(() => gateway.request("skills.trash"));
-const FILTERS = [["all", "All"], ["ready", "Ready"], ["setup", "Needs setup"], ["unavailable", "Unavailable"], ["disabled", "Disabled"]];
-const FIRST_ROWS = 5;
+const FIRST_ROWS = 8;
 const MORE_ROWS = 50;
+const FEW_NAMES = 3;
 
-// Each skill stands once, under the first thing that it waits for.
 const GROUPS = [
   { id: "keys", label: "Keys", icon: "key", about: "Typed in once, stored with the gateway, never shown again.", kinds: ["env"] },
   { id: "programs", label: "Programs", icon: "program", about: "Installed on the gateway's machine.", kinds: ["bin", "anyBin"] },
   { id: "settings", label: "Settings", icon: "setup", about: "Set in the gateway's config.", kinds: ["config"] },
-  { id: "other", label: "Unclear", icon: "help", about: "The skill's file does not say it well enough.", kinds: [] },
-  { id: "off", label: "Switched off", icon: "minus", about: "Off for every agent by choice.", kinds: ["disabled"] },
+  { id: "other", label: "Unclear", icon: "help", about: "The skill's file does not say it well enough.", kinds: ["metadata"] },
 ];
 
+// KEY_7 stands before KEY_35.
+const byNumber = new Intl.Collator("en", { numeric: true });
 const shownRows = new Map();
+const opened = new Set();
 let focused = "";
 
-const keyOf = (skill) => `${skill.source}/${skill.skillKey}/${skill.name}`;
-const filterOf = (skill) => (readiness(skill) === "draft" ? "unavailable" : readiness(skill));
-const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
-const needs = () => skills().filter((skill) => ["setup", "disabled"].includes(readiness(skill)));
+const keyOf = (skill) => `${skill.unread ?? skill.source}/${skill.skillKey}/${skill.name}`;
+const filter = () => filterFor(place.query.filter);
 
-function groupOf(skill) {
-  if (skill.disabled) return "off";
-  const kinds = reasons(skill).map(({ kind }) => kind);
-  return GROUPS.find((group) => group.kinds.some((kind) => kinds.includes(kind)))?.id ?? "other";
-}
-
-function found() {
-  const searched = skills().filter((skill) => matchesSearch(skill, place.query.q ?? ""));
-  return { searched, shown: filter() === "all" ? searched : searched.filter((skill) => filterOf(skill) === filter()) };
-}
+// What is missing, with the skills that wait for it; those that wait for nothing else come first.
+const thingsOf = remembered((all) => {
+  const found = new Map();
+  for (const skill of all) {
+    if (readiness(skill) !== "setup") continue;
+    const things = reasons(skill).flatMap(({ kind, names }) => (kind === "anyBin" ? [[kind, names.join(" or ")]] : names.length ? names.map((name) => [kind, name]) : [["metadata", skill.name]]));
+    for (const [kind, name] of things.length ? things : [["metadata", skill.name]]) {
+      const id = `${kind} ${name}`;
+      if (!found.has(id)) found.set(id, { id, kind, name, skills: [], unlocked: 0 });
+      const thing = found.get(id);
+      if (things.length < 2) thing.skills.splice(thing.unlocked++, 0, skill);
+      else thing.skills.push(skill);
+    }
+  }
+  return [...found.values()].sort((one, other) => other.unlocked - one.unlocked || other.skills.length - one.skills.length || byNumber.compare(one.name, other.name));
+});
+const things = () => thingsOf(skills());
+const numbersOf = remembered(tally);
+const searched = remembered((all, words) => (words ? all.filter((skill) => matchesSearch(skill, words)) : all));
+const shownOf = remembered((rows, wanted) => (wanted === "all" ? rows : rows.filter((skill) => FILTER_OF[readiness(skill)] === wanted)));
+const found = () => searched(everything(), (place.query.q ?? "").trim().toLowerCase());
+const shown = () => shownOf(found(), filter());
 
 function open(skill) {
   openAnew();
@@ -86,19 +98,50 @@ function close() {
 
 const buttonOf = (skill) => skill && [...document.querySelectorAll("[data-configure]")].find((node) => node.dataset.configure === keyOf(skill));
 
-function Reason({ skill }) {
-  const { kinds } = GROUPS.find(({ id }) => id === groupOf(skill));
-  const why = reasons(skill).sort((one, other) => kinds.includes(other.kind) - kinds.includes(one.kind));
-  if (!why.length) return firstReason(skill);
-  return why.map(({ words, names }, place_) => [place_ ? "; " : "", words, names.map((name, at) => [at ? ", " : " ", h("code", null, name)])]);
+function unlocks({ unlocked, skills: members }) {
+  const more = members.length - unlocked;
+  if (!unlocked) return `${count(more, "skill needs", "skills need")} it, and something else, too`;
+  return `unlocks ${count(unlocked, "skill")}${more ? `; ${more} more need something else, too` : ""}`;
 }
 
-function QueueRow({ skill }) {
-  const job = installOf(skill);
-  return h("li", { class: "queue-row", key: keyOf(skill) },
-    h("p", { class: "queue-name" }, emojiOf(skill) ? h("span", { "aria-hidden": "true" }, emojiOf(skill)) : null, skill.name),
-    h("p", { class: "queue-reason" }, h(Reason, { skill }), job?.state === "running" && h(Chip, { tone: "accent" }, "Installing")),
-    h(Button, { "aria-label": `Set up ${skill.name}`, onclick: () => open(skill) }, "Set up"));
+function Names({ thing }) {
+  const isOpen = opened.has(thing.id);
+  const some = isOpen ? thing.skills : thing.skills.slice(0, FEW_NAMES);
+  const rest = thing.skills.length - some.length;
+  return h("p", { class: "thing-names" }, some.map((skill, at) => [at ? ", " : "", h("button", { key: keyOf(skill), class: "link-button", type: "button", "aria-label": `Set up ${skill.name}`, onclick: () => open(skill) }, skill.name)]),
+    rest > 0 && [" ", h("button", { class: "link-button muted", type: "button", onclick: () => opened.add(thing.id) }, `and ${rest.toLocaleString("en")} more`)]);
+}
+
+const hasInstaller = ({ kind }) => kind !== "brew" || (report.value?.installers ?? []).includes("brew");
+
+// A program comes by the first way that a skill offers and that works here; others are not offered.
+function Program({ thing }) {
+  const ways = thing.skills.slice(0, 12);
+  wantDetails(ways);
+  const known = ways.map((skill) => ({ skill, option: installOption(skill) })).filter(({ option }) => option);
+  const works = known.find(({ option }) => hasInstaller(option));
+  if (works) {
+    const job = installOf(works.skill);
+    return h("div", { class: "line" }, h(Button, { busy: job?.state === "running", onclick: () => { open(works.skill); install(works.skill, works.option); } }, works.option.label));
+  }
+  const why = known.length ? "The way that its skill offers needs brew, and brew is not here. " : "";
+  return h("p", { class: "meta" }, why, "Put it on the PATH of the gateway's machine; this page notices.");
+}
+
+const SOLVE = {
+  env: ({ thing }) => h(ProvideKey, { thing }),
+  bin: Program,
+  anyBin: Program,
+  config: ({ thing }) => h(ProvideSetting, { path: thing.name }),
+  metadata: ({ thing }) => h("p", null, h("a", { href: viewLink("skills", { skill: thing.name }) }, "See what is wrong with its file")),
+};
+const NAMES = { metadata: "the requirements of " };
+
+function Thing({ thing }) {
+  const job = thing.skills.map(installOf).find((one) => one?.state === "running");
+  return h("li", { class: "thing", key: thing.id, "data-thing": thing.name },
+    h("div", { class: "thing-words" }, h("p", { class: "thing-name" }, NAMES[thing.kind] ?? "", h("code", { class: "break" }, thing.name), " ", h("span", { class: "thing-unlocks" }, unlocks(thing)), job && h(Chip, { tone: "accent" }, "Installing")), h(Names, { thing })),
+    h("div", { class: "thing-solve" }, h(SOLVE[thing.kind], { thing })));
 }
 
 function QueueGroup({ group, rows }) {
@@ -106,37 +149,39 @@ function QueueGroup({ group, rows }) {
   const rest = rows.length - most;
   return h("section", { class: "queue-group", key: group.id, "aria-labelledby": `queue-${group.id}` },
     h("div", { class: "queue-head" }, h("h3", { id: `queue-${group.id}` }, h(Icon, { name: group.icon }), group.label, h("span", { class: "queue-count" }, rows.length.toLocaleString("en"))), h("p", { class: "meta" }, group.about)),
-    h("ul", { class: "queue-rows" }, rows.slice(0, most).map((skill) => h(QueueRow, { skill })),
-      rest > 0 && h("li", { class: "queue-more", key: "more" }, h(Button, { kind: "quiet", onclick: () => shownRows.set(group.id, most + MORE_ROWS) }, `Show ${Math.min(rest, MORE_ROWS)} more of ${rest.toLocaleString("en")}`))));
+    h("ul", { class: "queue-rows" }, rows.slice(0, most).map((thing) => h(Thing, { thing })),
+      rest > 0 && h("li", { class: "queue-more", key: "more" }, h(Button, { kind: "quiet", onclick: () => shownRows.set(group.id, most + MORE_ROWS) }, rest > MORE_ROWS ? `Show ${MORE_ROWS} more of ${rest.toLocaleString("en")}` : `Show ${rest} more`))));
 }
 
 function Queue() {
-  const waits = needs();
+  const waits = things();
+  const number = numbers().setup;
   return h("section", { class: "queue", "aria-labelledby": "queue-title" },
-    h("h2", { id: "queue-title" }, "Setup queue ", h("span", { class: "queue-count" }, waits.length.toLocaleString("en"))),
+    h("h2", { id: "queue-title" }, "What is missing ", h("span", { class: "queue-count" }, number ? `${count(waits.length, "thing")}, for ${count(number, "skill")}` : "")),
     waits.length
-      ? GROUPS.map((group) => ({ group, rows: waits.filter((skill) => groupOf(skill) === group.id) })).filter(({ rows }) => rows.length).map((one) => h(QueueGroup, one))
+      ? GROUPS.map((group) => ({ group, rows: waits.filter(({ kind }) => group.kinds.includes(kind)) })).filter(({ rows }) => rows.length).map((one) => h(QueueGroup, one))
       : h("p", { class: "queue-done" }, h(Icon, { name: "check" }), "Nothing waits for you."));
 }
 
 function Row(skill, attributes) {
   const state = readinessChip(skill);
   const isReady = readiness(skill) === "ready";
-  return h("div", { ...attributes, class: "row setup-row", onclick: (event) => event.target.closest("a, button") || open(skill) },
+  return h("div", { ...attributes, class: "row setup-row", "data-setup": skill.name, "data-state": readiness(skill), onclick: (event) => event.target.closest("a, button") || skill.unread || open(skill) },
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("span", { class: "setup-name" }, emojiOf(skill), skill.name), h(Chip, { tone: state.tone }, state.label), h(Tag, null, sourceLabel(skill))),
-      h("p", { class: "row-about" }, isReady ? skill.description : reasons(skill).map(sentence).join("; ") || firstReason(skill))),
-    h(Button, { "data-configure": keyOf(skill), "aria-label": `Configure ${skill.name}`, onclick: () => open(skill) }, "Configure"));
+      h("p", { class: "row-name" }, h("span", { class: "setup-name" }, skill.name), h(Chip, { tone: state.tone }, state.label), !skill.unread && h(Tag, null, sourceLabel(skill))),
+      h("p", { class: "row-about" }, isReady ? skill.description ?? "" : reasons(skill).map(sentence).join("; ") || firstReason(skill))),
+    ["blocked", "scanning", "broken", "cut"].includes(readiness(skill))
+      ? h("a", { class: "button", "data-configure": keyOf(skill), href: viewLink("skills", { skill: skill.name }) }, skill.unread ? "See why" : "Findings", h("span", { class: "visually-hidden" }, ` of ${skill.name}`))
+      : h(Button, { "data-configure": keyOf(skill), "aria-label": `Configure ${skill.name}`, onclick: () => open(skill) }, "Configure"));
 }
 
 function Readiness() {
-  const { searched, shown } = found();
-  const options = FILTERS.map(([id, label]) => ({ id, label, count: (id === "all" ? searched : searched.filter((skill) => filterOf(skill) === id)).length }));
+  const rows = shown();
   return h("section", { class: "readiness", "aria-labelledby": "readiness-title" },
     h("div", { class: "readiness-head" }, h("h2", { id: "readiness-title" }, "Readiness of every skill"),
-      h(Filters, { label: "Readiness", options, value: filter(), onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
-    shown.length
-      ? list.view({ items: shown, keyOf, row: Row, label: "Readiness of every skill" })
+      h(Filters, { label: "Readiness", options: filterOptions(numbersOf(found()), filter()), value: filter(), onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) })),
+    rows.length
+      ? list.view({ items: rows, keyOf, row: Row, label: "Readiness of every skill", drawn: wantDetails })
       : h(Empty, { title: "No skill matches.", action: h(Button, { onclick: () => go({ q: null, filter: null }) }, "Show all skills") }));
 }
 
@@ -166,9 +211,8 @@ function RemovedRows() {
 
 function scope() {
   if (report.state !== "ready") return "What skills need before any agent can use them.";
-  const waiting = skills().filter((skill) => readiness(skill) === "setup").length;
-  const off = skills().filter((skill) => readiness(skill) === "disabled").length;
-  const parts = [`${waiting || "none"} of ${count(skills().length, "skill")} ${waiting === 1 ? "needs" : "need"} setup`, off && `${off} switched off`].filter(Boolean);
+  const { setup: waits, blocked, states } = numbers();
+  const parts = [`${waits ? waits.toLocaleString("en") : "none"} of ${count(skills().length, "skill")} ${waits === 1 ? "needs" : "need"} setup`, blocked && `${blocked} blocked by the scanner`, states.disabled && `${states.disabled} switched off`].filter(Boolean);
   const others = agentList().length > 1 ? ` Keys, programs and switches count for all agents; the list holds the skills that ${agentName()} finds.` : "";
   return `What skills need before any agent can use them · ${parts.join(", ")}.${others}`;
 }
@@ -184,16 +228,17 @@ function describe() {
 }
 
 function move(step) {
-  const { shown } = found();
-  const at = shown.findIndex((skill) => keyOf(skill) === focused);
-  const next = shown[Math.min(shown.length - 1, Math.max(0, at + step))];
+  const rows = shown();
+  const at = rows.findIndex((skill) => keyOf(skill) === focused);
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
   if (!next) return;
   focused = keyOf(next);
-  list.reveal(shown.indexOf(next));
+  list.reveal(rows.indexOf(next));
   requestAnimationFrame(() => requestAnimationFrame(() => buttonOf(next)?.focus({ preventScroll: true })));
 }
 
-const keys = () => ({ j: () => move(1), k: () => move(-1) });
+const undo = () => (place.query.q ? go({ q: null }, { replace: true }) : go({ filter: null }, { replace: true }));
+const keys = () => ({ j: () => move(1), k: () => move(-1), Escape: undo });
 
 const look = () => place.view === "setup" && gateway.state === "live" && trash.load({});
 follow("connected", look);

@@ -2,24 +2,36 @@
 // agent may use a skill; everything that installs, stores or removes is on System setup.
 
 import { access, changeAccess, isAllowed, ownList, toggled } from "../access.js";
-import { agentId, agentName, comesLater, config, configProblem, follow, report, skills } from "../app.js";
-import { h, redraw } from "../dom.js";
-import { Button, Chip, Empty, Filters, Loaded, PageHead, Tag, Toggle } from "../parts/basics.js";
+import { agentId, agentList, agentName, comesLater, config, configProblem, everything, follow, gateway, report, skillOf, skills, unread, wantDetails } from "../app.js";
+import { h, redraw, remembered } from "../dom.js";
+import { LiveAnswer } from "../live_answer.js";
+import { Button, Chip, Choice, Empty, Filters, Loaded, PageHead, Tag, Toggle } from "../parts/basics.js";
 import { Icon } from "../parts/icon.js";
 import { WindowedList } from "../parts/list.js";
+import { Matrix } from "../parts/matrix.js";
+import { SkillMap } from "../parts/skill_map.js";
 import { SkillPage } from "../parts/skill_page.js";
 import { go, place, viewLink } from "../place.js";
+import { preference, prefer } from "../preferences.js";
 import { complain, toast } from "../toasts.js";
-import { agentChip, agentState, canSetUp, count, emojiOf, firstReason, matchesSearch, shortReason, sourceLabel } from "../words.js";
+import { canSetUp, count, FILTER_OF, filterFor, filterOptions, firstReason, isUnsupported, matchesSearch, readiness, readinessChip, READINESS, shortReason, sourceLabel, tally } from "../words.js";
 
-const list = new WindowedList({ rowHeight: 60 });
-const FILTERS = [["all", "All"], ["ready", "Ready"], ["setup", "Setup required"], ["unsupported", "Not supported"]];
+const TALL = 52;
+const LOW = 36;
+const list = new WindowedList({ rowHeight: TALL });
 
 // What the person asked for and the gateway has not confirmed: by agent and skill.
 const hoped = new Map();
+let hopes = 0;
 let allBusy = "";
-const keyOf = (skill) => `${skill.source}/${skill.skillKey}`;
+const keyOf = (skill) => (skill.heading ? `heading ${skill.heading}` : `${skill.unread ?? skill.source}/${skill.skillKey}/${skill.name}`);
 const hopeOf = (skill) => hoped.get(`${agentId()} ${keyOf(skill)}`);
+function hope(name, on) {
+  if (on === null) hoped.delete(name);
+  else hoped.set(name, on);
+  hopes += 1;
+  redraw();
+}
 
 const current = () => access(config.value?.parsed, agentId());
 // A config that cannot be read says nothing: then the gateway's own answer counts.
@@ -27,13 +39,75 @@ const isStored = (skill) => (configProblem() ? !skill.blockedByAgentFilter : isA
 const isOn = (skill) => hopeOf(skill) ?? isStored(skill);
 const canChange = () => config.state === "ready" && !configProblem();
 
-function found() {
-  const searched = skills().filter((skill) => matchesSearch(skill, place.query.q ?? ""));
-  const wanted = filter();
-  return { searched, shown: wanted === "all" ? searched : searched.filter((skill) => agentState(skill) === wanted) };
+// What the skills say of themselves is searched by the gateway, by letters and by meaning.
+const letters = new LiveAnswer(({ agent, query }) => gateway.request("skills.match", { agentId: agent, query }));
+const meaning = new LiveAnswer(({ agent, query }) => gateway.request("skills.route", { agentId: agent, message: query, limit: 5, dryRun: true, notReady: true }));
+const LONGEST = 200;
+const query = () => (place.query.q ?? "").trim().slice(0, LONGEST);
+
+function search() {
+  const asked = { agent: agentId(), query: query() };
+  for (const one of [letters, meaning]) {
+    if (!asked.query || gateway.state !== "live") one.forget();
+    else if (JSON.stringify(one.asked) !== JSON.stringify(asked)) one.want(asked);
+  }
 }
 
-const filter = () => (FILTERS.some(([id]) => id === place.query.filter) ? place.query.filter : "all");
+const isAnswered = (one) => one.value && one.asked?.query === query() && one.asked.agent === agentId();
+
+// Names in the order of the router, of those that it would load or offer, and of those that only
+// something else keeps away.
+function meant() {
+  if (!query() || !isAnswered(meaning)) return [];
+  const { matches, notReady } = meaning.value;
+  return [...new Set([...matches, ...notReady].map(({ name }) => name))].filter((name) => skillOf(name));
+}
+
+const searched = remembered((rows, wanted, said, meanings) => {
+  if (!wanted) return rows;
+  const small = wanted.toLowerCase();
+  const known = new Set([...said, ...meanings]);
+  return rows.filter((skill) => known.has(skill.name) || matchesSearch(skill, small));
+});
+const said = remembered((value) => value?.names ?? []);
+const meantNames = remembered((joined) => (joined ? joined.split("\n") : []));
+const found = () => searched(everything(), query(), said(isAnswered(letters) ? letters.value : null), meantNames(meant().join("\n")));
+const meantAlone = remembered((names, words, small) => new Set(names.filter((name) => !words.includes(name) && !matchesSearch(skillOf(name), small))));
+// What only its meaning brought up, which nobody would see from its letters.
+const byMeaning = () => meantAlone(meantNames(meant().join("\n")), said(isAnswered(letters) ? letters.value : null), query().toLowerCase());
+const numbersOf = remembered(tally);
+
+const USES = [["", "On and off"], ["on", "On"], ["off", "Off"]];
+const GROUPS = { source: ["Source", sourceLabel], state: ["State", (skill) => readinessChip(skill).label] };
+const SORTS = { "": ["Name", null], state: ["State", (skill) => Object.keys(READINESS).indexOf(readiness(skill))] };
+
+const chosenRows = remembered((rows, filter, use, source, groupBy, sortBy, isSearch, order, _config, _agent, _hopes) => {
+  let kept = rows;
+  if (filter !== "all") kept = kept.filter((skill) => FILTER_OF[readiness(skill)] === filter);
+  if (use) kept = kept.filter((skill) => !skill.unread && isOn(skill) === (use === "on"));
+  if (source) kept = kept.filter((skill) => !skill.unread && sourceLabel(skill) === source);
+  const by = SORTS[sortBy]?.[1];
+  if (by) kept = [...kept].sort((one, other) => by(one) - by(other));
+  if (isSearch && order.length) kept = [...kept].sort((one, other) => place_(order, one) - place_(order, other));
+  return groupBy ? grouped(kept, GROUPS[groupBy][1]) : kept;
+});
+const place_ = (order, { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+
+function grouped(rows, labelOf) {
+  const groups = new Map();
+  for (const row of rows) {
+    const label = row.unread ? "Not loaded" : labelOf(row);
+    if (!groups.has(label)) groups.set(label, []);
+    groups.get(label).push(row);
+  }
+  return [...groups].sort(([one], [other]) => one.localeCompare(other)).flatMap(([heading, members]) => [{ heading, number: members.length }, ...members]);
+}
+
+const groupBy = () => (Object.hasOwn(GROUPS, place.query.group ?? "") ? place.query.group : "");
+const filter = () => filterFor(place.query.filter);
+const shown = () => chosenRows(found(), filter(), place.query.use ?? "", place.query.source ?? "", groupBy(), place.query.sort ?? "", Boolean(query()), meantNames(meant().join("\n")), config.value, agentId(), hopes);
+const shownSkills = () => shown().filter(({ heading }) => !heading);
+const sourcesOf = remembered((all) => [...new Set(all.map(sourceLabel))].sort());
 
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -42,22 +116,19 @@ const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 async function change(skill, on, { agent = agentId(), names = skills().map((one) => one.name), undone = null } = {}) {
   const name = `${agent} ${keyOf(skill)}`;
   const done = { before: null, after: null };
-  hoped.set(name, on);
-  redraw();
+  hope(name, on);
   try {
     await changeAccess(agent, (stored) => {
       done.before = ownList(stored);
       done.after = undone && isSame(done.before, undone.after) ? undone.before : toggled(stored, skill, on, names);
       return done.after;
     });
-    // What the gateway says from now on counts, not what was hoped for.
-    await config.reload();
     toast(`${agentName(agent)} ${on ? "may use" : "no longer uses"} ${skill.name}.`, { action: { label: "Undo", run: () => change(skill, !on, { agent, names, undone: done }) } });
   } catch (error) {
     complain(error, `${skill.name} was not changed.`, skill.name);
   } finally {
-    hoped.delete(name);
-    redraw();
+    // What the gateway says from now on counts, not what was hoped for.
+    hope(name, null);
   }
 }
 
@@ -70,7 +141,6 @@ async function changeAll(kind, wanted, agent = agentId()) {
       back = ownList(stored);
       return wanted;
     });
-    await config.reload();
     toast(saysOf(agent, wanted), { action: { label: "Undo", run: () => changeAll("undo", back, agent) } });
   } catch (error) {
     complain(error, "Nothing was changed.", `The list of ${agentName(agent)}`);
@@ -80,64 +150,80 @@ async function changeAll(kind, wanted, agent = agentId()) {
   }
 }
 
-function saysOf(agent, list) {
-  if (list === null) return `${agentName(agent)} has no list of its own any more.`;
-  return list.length ? `${agentName(agent)} has its list of ${count(list.length, "skill")} back.` : `${agentName(agent)} uses no skill.`;
+function saysOf(agent, wanted) {
+  if (wanted === null) return `${agentName(agent)} has no list of its own any more.`;
+  return wanted.length ? `${agentName(agent)} has its list of ${count(wanted.length, "skill")} back.` : `${agentName(agent)} uses no skill.`;
 }
 
 // Without a list of its own an agent takes the defaults, where there are some.
 const hasDefaults = () => Array.isArray(config.value?.parsed?.agents?.defaults?.skills);
+const strangersOf = remembered((names, all) => {
+  const known = new Set(all.flatMap((skill) => [skill.name, skill.skillKey]));
+  return names.filter((name) => !known.has(name));
+});
 
 function ScopeNote() {
   const { mode, inherited, names } = current();
   if (!canChange()) return null;
-  const known = new Set(skills().flatMap((skill) => [skill.name, skill.skillKey]));
-  const strangers = report.state === "ready" ? names.filter((name) => !known.has(name)) : [];
-  const said = {
+  const strangers = report.state === "ready" ? strangersOf(names, skills()) : [];
+  const words = {
     all: "No list: every skill is on, and new ones will be. Switching one off writes a list of the others.",
     none: "The list is empty: this agent uses no skill.",
     selected: "Only the listed skills are used; new ones have to be switched on.",
   }[mode];
-  return h("p", { class: "scope-note" }, inherited ? h(Chip, { tone: "accent" }, "Inherited from the defaults") : null, " ", said,
+  return h("p", { class: "scope-note" }, inherited ? h(Chip, { tone: "accent" }, "Inherited from the defaults") : null, " ", words,
     inherited ? " Switching one gives this agent a list of its own." : null,
     strangers.length > 0 && ` Listed but not found: ${strangers.join(", ")}.`);
 }
 
+const isLow = () => preference("rows") === "low";
+
 function Row(skill, attributes) {
-  const state = agentChip(skill);
+  if (skill.heading) return h("div", { ...attributes, class: "row row-heading" }, h("h2", null, skill.heading), h("span", { class: "meta" }, skill.number.toLocaleString("en")));
+  const state = readiness(skill);
+  const { label, tone } = readinessChip(skill);
   const reason = firstReason(skill);
-  const isChosen = place.query.skill === skill.name;
-  const on = isOn(skill);
-  return h("div", { ...attributes, class: ["row", isChosen && "row-chosen", !on && "row-off"], "data-skill": skill.name, onclick: (event) => event.target.closest("a, button") || go({ skill: skill.name }) },
+  const on = !skill.unread && isOn(skill);
+  const isReady = state === "ready";
+  return h("div", { ...attributes, class: ["row", place.query.skill === skill.name && "row-chosen", !on && !skill.unread && "row-off"], "data-skill": skill.name, "data-state": state, onclick: (event) => event.target.closest("a, button") || go({ skill: skill.name }) },
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("a", { href: viewLink("skills", { ...place.query, skill: skill.name }) }, emojiOf(skill), skill.name),
-        h(Chip, { tone: state.tone, title: reason ? `${skill.name} ${reason}` : "" }, state.label), h(Tag, null, sourceLabel(skill))),
-      agentState(skill) === "ready"
-        ? h("p", { class: "row-about" }, skill.description)
+      h("p", { class: "row-name" }, h("a", { href: viewLink("skills", { ...place.query, skill: skill.name }) }, skill.name),
+        !isReady && h(Chip, { tone, title: reason ? `${skill.name} ${reason}` : "" }, label),
+        isReady && skill.cutFromPrompt && h(Chip, { tone: "needs", title: "It can be asked for by name; the list that the model sees has no room for it." }, "Cut from the prompt"),
+        byMeaning().has(skill.name) && h(Tag, { title: "Found by what it means" }, "by meaning"), groupBy() !== "source" && !skill.unread && h(Tag, null, sourceLabel(skill))),
+      isReady
+        ? h("p", { class: "row-about" }, skill.description ?? "")
         : h("p", { class: "row-about row-reason" }, h("span", null, shortReason(skill)),
           canSetUp(skill) && h("a", { class: "row-setup", href: viewLink("setup", { configure: skill.skillKey }) }, "Open System Setup"))),
-    h(Switch, { skill, on }));
+    skill.unread ? null : h(Switch, { skill, on }));
 }
 
 const Switch = ({ skill, on }) => h(Toggle, {
   label: `Skill ${skill.name}`, on, busy: hopeOf(skill) !== undefined || Boolean(allBusy),
-  disabled: agentState(skill) === "unsupported" || !canChange(), onchange: (wanted) => change(skill, wanted),
+  disabled: isUnsupported(skill) || !canChange(), onchange: (wanted) => change(skill, wanted),
 });
 
-function List({ shown }) {
-  if (!skills().length) return h(Empty, { title: "No skills here yet.", command: "prowess load --all" }, "Put a folder with a SKILL.md below skills/ in the workspace, or copy the bundled ones.");
-  if (!shown.length) return h(Empty, { title: "No skill matches.", action: h(Button, { onclick: () => go({ q: null, filter: null }) }, "Show all skills") });
-  return list.view({ items: shown, keyOf, row: Row, label: `Skills of ${agentName()}` });
+function List({ rows }) {
+  if (!skills().length && !unread().length) return h(Empty, { title: "No skills here yet.", command: "prowess load --all" }, "Put a folder with a SKILL.md below skills/ in the workspace, or copy the bundled ones.");
+  if (!rows.length) return h(Empty, { title: "No skill matches.", action: h(Button, { onclick: () => go({ q: null, filter: null, use: null, source: null }) }, "Show all skills") });
+  list.rowHeight = isLow() ? LOW : TALL;
+  return list.view({ items: rows, keyOf, row: Row, label: `Skills of ${agentName()}`, drawn: (some) => wantDetails(some.filter(({ heading }) => !heading)) });
 }
+
+const usableOf = remembered((all, _config, _agent, _hopes) => {
+  const on = all.filter(isOn);
+  return { on: on.length, usable: on.filter((skill) => readiness(skill) === "ready").length };
+});
+export const usableNow = () => usableOf(skills(), config.value, agentId(), hopes).usable;
 
 // Two numbers that say different things: what works at this moment, and what its list lets it use.
 function scope() {
   const whose = `What ${agentName()} can use`;
   if (report.state !== "ready") return whose;
-  const on = skills().filter(isOn);
-  const usable = on.filter((skill) => agentState(skill) === "ready").length;
-  const numbers = config.state === "ready" ? ` · ${usable} usable now · ${on.length} of ${skills().length} allowed.` : ".";
-  return `${whose}${numbers} ${configProblem() ? "Nothing can be changed until the config is mended." : `Changes here affect ${agentName()} alone.`}`;
+  const { on, usable } = usableOf(skills(), config.value, agentId(), hopes);
+  const numbers = config.state === "ready" ? ` · ${usable.toLocaleString("en")} usable now · ${on.toLocaleString("en")} of ${skills().length.toLocaleString("en")} allowed.` : ".";
+  const lost = unread().length ? ` ${count(unread().length, "file")} not loaded.` : "";
+  return `${whose}${numbers}${lost} ${configProblem() ? "Nothing can be changed until the config is mended." : `Changes here affect ${agentName()} alone.`}`;
 }
 
 // A link may name a skill that is not there, and one that is shown may be taken away.
@@ -157,59 +243,112 @@ function leave() {
 // A link names a skill that may stand far down: its row is brought into sight, once.
 let revealed = "";
 
-function revealChosen(shown) {
-  const at = shown.findIndex((skill) => skill.name === place.query.skill);
-  const key = at < 0 ? "" : `${agentId()} ${shown[at].name}`;
-  if (key && key !== revealed) requestAnimationFrame(() => list.reveal(at));
+function revealChosen(rows) {
+  const name = place.query.skill;
+  const key = name && report.state === "ready" ? `${agentId()} ${name}` : "";
+  if (key && key !== revealed) {
+    const at = rows.findIndex((skill) => skill.name === name);
+    if (at >= 0) requestAnimationFrame(() => list.reveal(at));
+  }
   revealed = key;
 }
 
-function Detail({ chosen, shown }) {
+const chosenSkill = () => place.query.skill && (skillOf(place.query.skill) ?? unread().find(({ name }) => name === place.query.skill));
+
+// Files that are no skill for anybody are rows, too, and are counted for what they are.
+function shownWords(rows) {
+  const members = rows.filter(({ heading }) => !heading);
+  const lost = members.filter(({ unread: isUnread }) => isUnread).length;
+  return [count(members.length - lost, "skill"), lost && `${count(lost, "file")} not loaded`].filter(Boolean).join(" and ");
+}
+
+function Detail({ chosen, rows }) {
   const { skill: name } = place.query;
   const ready = report.state === "ready";
-  if (chosen) return [h("div", { class: "split-top" }, h("button", { class: "button quiet split-back", onclick: leave }, h(Icon, { name: "back" }), "All skills"), h("span", { class: "split-switch meta" }, `${agentName()} may use it`, h(Switch, { skill: chosen, on: isOn(chosen) }))), h(SkillPage, { skill: chosen })];
+  if (chosen) return [h("div", { class: "split-top" }, h("button", { class: "button quiet split-back", onclick: leave }, h(Icon, { name: "back" }), "All skills"), !chosen.unread && h("span", { class: "split-switch meta" }, `${agentName()} may use it`, h(Switch, { skill: chosen, on: isOn(chosen) }))), h(SkillPage, { skill: chosen })];
   if (name && ready) return h(Stranger, { name });
-  return h("div", { class: "empty" }, h("p", { class: "empty-title" }, ready ? `${count(shown.length, "skill")} shown` : comesLater() ? "Waiting for the connection" : "Loading"), ready && h("p", null, "Choose one to see what it needs, where it comes from and what it says."));
+  return h("div", { class: "empty" }, h("p", { class: "empty-title" }, ready ? shownWords(rows) : comesLater() ? "Waiting for the connection" : "Loading"), ready && h("p", null, "Choose one to see what it says, what it needs and where it comes from."));
+}
+
+const step = (key) => (value) => go({ [key]: value || null }, { replace: true });
+
+function Choices() {
+  const harnesses = sourcesOf(skills());
+  return h("div", { class: "choices" },
+    h(Choice, { label: "Use", value: place.query.use ?? "", options: USES, onchange: step("use") }),
+    harnesses.length > 1 && h(Choice, { label: "Source", value: place.query.source ?? "", options: [["", "Every source"], ...harnesses.map((name) => [name, name])], onchange: step("source") }),
+    h(Choice, { label: "Group", value: groupBy(), options: [["", "No groups"], ...Object.entries(GROUPS).map(([id, [label]]) => [id, `By ${label.toLowerCase()}`])], onchange: step("group") }),
+    h(Choice, { label: "Sort", value: place.query.sort ?? "", options: Object.entries(SORTS).map(([id, [label]]) => [id, `Sort by ${label.toLowerCase()}`]), onchange: step("sort") }),
+    h("button", { class: "button quiet", type: "button", "aria-pressed": String(isLow()), onclick: () => prefer("rows", isLow() ? "" : "low") }, "Compact"),
+    agentList().length > 1 && h("button", { class: "button quiet", type: "button", "aria-pressed": String(isMatrix()), onclick: () => go({ show: isMatrix() ? null : "agents", skill: null }) }, "By agent"),
+    h("button", { class: "button quiet", type: "button", "aria-pressed": String(isMap()), onclick: () => go({ show: isMap() ? null : "map", skill: null }) }, "Map"));
+}
+
+const isNarrowed = () => Boolean(query() || filter() !== "all" || place.query.use || place.query.source);
+const isMap = () => place.query.show === "map" && !place.query.skill;
+const isMatrix = () => place.query.show === "agents" && !place.query.skill && agentList().length > 1;
+
+// What is searched for may be a whole message: then the router says more than a list.
+function RouteThis() {
+  return query().includes(" ") ? h("a", { class: "route-this", href: viewLink("router", { m: query() }) }, h(Icon, { name: "router" }), "Route this message") : null;
 }
 
 function describe() {
-  const { searched, shown } = found();
+  search();
+  const rows = shown();
   const ready = report.state === "ready";
   const cannot = !ready || !canChange() || Boolean(allBusy);
-  const options = FILTERS.map(([id, label]) => ({ id, label, count: ready ? (id === "all" ? searched : searched.filter((skill) => agentState(skill) === id)).length : undefined }));
-  const chosen = skills().find((skill) => skill.name === place.query.skill);
+  const chosen = chosenSkill();
   const isOpen = Boolean(chosen || (ready && place.query.skill));
-  if (ready) revealChosen(shown);
+  if (ready) revealChosen(rows);
   return [
     h("div", { class: isOpen ? "skills-head-open" : "" }, h(PageHead, { title: "Skills", scope: scope() },
       h(Button, { busy: allBusy === "all", disabled: cannot || current().mode === "all" || current().inherited, onclick: () => changeAll("all", null) }, hasDefaults() ? "Use the defaults" : "Use all"),
       h(Button, { busy: allBusy === "none", disabled: cannot || (current().mode === "none" && !current().inherited), onclick: () => changeAll("none", []) }, "Disable all"))),
-    h("div", { class: ["list-head", isOpen && "list-head-away"] }, h(Filters, { label: "Status", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) }), h(ScopeNote)),
-    h("div", { class: ["split", isOpen && "split-chosen"] },
-      h("div", { class: "split-list" }, h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, later: comesLater(), describe: () => h(List, { shown }) })),
-      h("section", { class: "split-detail", key: chosen?.name ?? "none", "aria-label": chosen ? `About ${chosen.name}` : "No skill chosen" }, h(Detail, { chosen, shown })))];
+    h("div", { class: ["list-head", isOpen && "list-head-away"] },
+      h("div", { class: "list-tools" }, h(Filters, { label: "Status", options: filterOptions(ready ? numbersOf(found()) : null, filter()), value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "all" ? null : id }, { replace: true }) }), h(Choices)), h(ScopeNote), h(RouteThis)),
+    isMap() ? h(SkillMap, { among: isNarrowed() ? new Set(shownSkills().map(({ name }) => name)) : null }) : isMatrix() && ready ? h(Matrix, { key: "matrix", rows, isAllowed: (agent, skill) => isAllowed(access(config.value?.parsed, agent), skill), canChange: canChange(), change: (agent, skill, on, names) => change(skill, on, { agent, names }), hopeOf: (agent, skill) => hoped.get(`${agent} ${keyOf(skill)}`) }) :
+    h("div", { class: ["split", isOpen && "split-chosen", isLow() && "split-low"] },
+      h("div", { class: "split-list" }, h(Loaded, { of: report, doing: "The skills could not be read.", rows: 9, later: comesLater(), describe: () => h(List, { rows }) })),
+      h("section", { class: "split-detail", key: chosen?.name ?? "none", "aria-label": chosen ? `About ${chosen.name}` : "No skill chosen" }, h(Detail, { chosen, rows })))];
 }
 
-function move(step) {
-  const { shown } = found();
-  const at = shown.findIndex((skill) => skill.name === place.query.skill);
-  const next = Math.min(shown.length - 1, Math.max(0, at + step));
-  if (!shown[next]) return;
-  go({ skill: shown[next].name }, { replace: true });
-  list.reveal(next);
+function move(by) {
+  const rows = shown();
+  const members = shownSkills();
+  const at = members.findIndex((skill) => skill.name === place.query.skill);
+  const next = members[Math.min(members.length - 1, Math.max(0, at + by))];
+  if (!next) return;
+  go({ skill: next.name }, { replace: true });
+  list.reveal(rows.indexOf(next));
+}
+
+// Each Escape takes one step back: the skill, then the search, then the filters.
+function undo() {
+  if (place.query.skill) leave();
+  else if (place.query.q) go({ q: null }, { replace: true });
+  else if (isMatrix() || isMap()) go({ show: null }, { replace: true });
+  else go({ filter: null, use: null, source: null, group: null, sort: null }, { replace: true });
 }
 
 function keys() {
-  const chosen = skills().find((skill) => skill.name === place.query.skill);
+  const chosen = chosenSkill();
   return {
     j: () => move(1),
     k: () => move(-1),
-    x: () => chosen && canChange() && agentState(chosen) !== "unsupported" && hopeOf(chosen) === undefined && change(chosen, !isOn(chosen)),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    x: () => chosen && canChange() && !isUnsupported(chosen) && hopeOf(chosen) === undefined && change(chosen, !isOn(chosen)),
     Enter: () => document.querySelector(".split-detail h2")?.focus(),
-    Escape: () => place.query.skill && leave(),
+    Escape: undo,
   };
 }
 
-follow("connected", () => hoped.clear());
+follow("connected", () => {
+  hoped.clear();
+  hopes += 1;
+  letters.forget();
+  meaning.forget();
+});
 
-export const skillsView = { label: "Skills", search: "Search skills", describe, keys };
+export const skillsView = { label: "Skills", search: "Search skills by letters or meaning", describe, keys };

@@ -1,17 +1,20 @@
 // Workshop: what agents learned and a person decides. An inbox, and one proposal that fills the
 // page. What is applied is what was read: each decision carries the revision that is on the page.
 
-import { agentName, follow, waiting } from "../app.js";
-import { h } from "../dom.js";
+import { agentId, agentName, follow, gateway, waiting } from "../app.js";
+import { h, redraw } from "../dom.js";
 import { Button, Chip, Empty, Filters, Loaded, PageHead } from "../parts/basics.js";
-import { Decisions } from "../parts/decisions.js";
+import { Decisions, whenDecided } from "../parts/decisions.js";
 import { WindowedList } from "../parts/list.js";
-import { Proposal, refresh } from "../parts/proposal.js";
+import { Proposal, awaitTitle, decideShown, refresh } from "../parts/proposal.js";
+import { PROOF } from "../parts/skill_proof.js";
+import { WorkshopOff } from "../parts/workshop_switch.js";
 import { go, place, viewLink } from "../place.js";
-import { ago } from "../words.js";
+import { complain, toast } from "../toasts.js";
+import { ago, count } from "../words.js";
 
 const STATES = { pending: ["Pending", "accent"], applied: ["Applied", "ready"], rejected: ["Rejected", "slate"], quarantined: ["Quarantined", "danger"], stale: ["Stale", "needs"] };
-const list = new WindowedList({ rowHeight: 60 });
+const list = new WindowedList({ rowHeight: 52 });
 // Where a proposal came from, by the names that the gateway gives.
 const SOURCES = { agent_end: "from a correction", reviewer: "from a review", tool: "suggested by the agent", experience: "from recorded work", cli: "from the terminal", studio: "from the studio" };
 
@@ -49,13 +52,58 @@ function byDay(rows) {
 
 const Item = (one, attributes) => (one.heading ? h("div", { ...attributes, class: "day" }, h("h2", null, one.heading)) : Row(one, attributes));
 
+// What changes, said so that the row can be decided on: titles of agents often say nothing.
+function saysWhat({ kind, skillName, change, title }) {
+  if (kind === "create") return `New skill: ${skillName}`;
+  if (change.words) return `${skillName}${change.section ? `, ${change.section}` : ""}: ${change.words.replace(/^[-*\d.\s]+/, "")}`;
+  return change.files.length ? `${skillName}: ${change.files.join(", ")}` : title;
+}
+
+const chosen = new Set();
+
+function Size({ one }) {
+  return h("span", { class: "row-size", title: "Lines that are added and removed" }, h("span", { class: "size-added" }, `+${one.added}`), " ", one.removed > 0 && h("span", { class: "size-removed" }, `−${one.removed}`));
+}
+
 function Row(one, attributes) {
-  return h("div", { ...attributes, class: ["row", place.query.at === one.id && "row-chosen"], onclick: (event) => event.target.closest("a") || go({ proposal: one.id }) },
+  const canPick = ["pending", "quarantined"].includes(one.status);
+  return h("div", { ...attributes, class: ["row", "row-proposal", place.query.at === one.id && "row-chosen"], "data-proposal": one.id, onclick: (event) => event.target.closest("a, input, label") || go({ proposal: one.id }) },
+    canPick && h("input", { type: "checkbox", class: "row-pick", "aria-label": `Choose ${one.title}`, checked: chosen.has(one.id), onchange: (event) => (event.currentTarget.checked ? chosen.add(one.id) : chosen.delete(one.id)) }),
     h("div", { class: "row-words" },
-      h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }) }, one.title),
-        one.scanState !== "clean" && one.status !== "quarantined" && h(Chip, { tone: "danger" }, "scan: danger")),
-      h("p", { class: "row-about" }, h("span", { class: "mono" }, one.skillName), " · ", one.kind === "create" ? "new skill" : "change", " · ", sourceWords(one.source))),
+      h("p", { class: "row-name" }, h("a", { href: viewLink("workshop", { ...place.query, proposal: one.id }), title: one.title }, saysWhat(one)),
+        one.findings > 0 && h(Chip, { tone: one.scanState === "clean" ? "needs" : "danger" }, count(one.findings, "finding")), one.late && h(Chip, { tone: "needs", title: "The skill changed since this was proposed" }, "Out of date"),
+        PROOF[one.proof] && h(Chip, { tone: PROOF[one.proof][0], title: "What was shown of the skill as it is now" }, PROOF[one.proof][1])),
+      h("p", { class: "row-about" }, h(Size, { one }), " ", one.quote ? h("q", { class: "row-quote" }, one.quote) : one.title, " ", h("span", { class: "muted" }, `· ${sourceWords(one.source)}`))),
     h("p", { class: "row-when meta" }, h("time", { datetime: one.createdAt, title: one.createdAt }, ago(one.createdAt))));
+}
+
+// Several at once are only ever rejected: what is applied is read one by one.
+let isRejecting = false;
+
+async function rejectChosen() {
+  const picked = all().filter(({ id }) => chosen.has(id));
+  isRejecting = true;
+  redraw();
+  let done = 0;
+  try {
+    for (const { id, revisionHash } of picked) {
+      await gateway.request("skills.proposals.reject", { agentId: agentId(), proposalId: id, expectedRevisionHash: revisionHash });
+      chosen.delete(id);
+      done += 1;
+    }
+    toast(`${count(done, "proposal was", "proposals were")} rejected.`);
+  } catch (error) {
+    complain(error, `${done} of ${picked.length} were rejected.`);
+  } finally {
+    isRejecting = false;
+    waiting.reload();
+  }
+}
+
+function Bulk() {
+  const picked = all().filter(({ id, status }) => chosen.has(id) && status === filter());
+  if (!picked.length) return null;
+  return h("div", { class: "bulk line", role: "group", "aria-label": "Chosen proposals" }, h("span", null, `${picked.length} chosen`), h(Button, { busy: isRejecting, onclick: rejectChosen }, `Reject ${count(picked.length, "proposal")}`), h(Button, { kind: "quiet", onclick: () => chosen.clear() }, "Choose none"));
 }
 
 function Inbox() {
@@ -65,7 +113,7 @@ function Inbox() {
   const options = Object.entries(STATES).map(([id, [label]]) => ({ id, label, count: ready ? found.filter((one) => one.status === id).length : undefined }));
   return [
     h(PageHead, { title: "Workshop", scope: `What agents of ${agentName()}'s workspace learned, and what waits for your yes. Applying writes the skill for everyone who uses this workspace.` }),
-    h("div", { class: "list-head" }, h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "pending" ? null : id }, { replace: true }) })),
+    h("div", { class: "list-head" }, h(WorkshopOff), h(Filters, { label: "State", options, value: filter(), disabled: !ready, onchange: (id) => go({ filter: id === "pending" ? null : id }, { replace: true }) }), h(Bulk)),
     h("div", { class: "inbox" }, h(Loaded, { of: waiting, doing: "The proposals could not be read.", rows: 6, describe: () => (rows.length ? list.view({ items: byDay(rows), keyOf: (one) => one.id, row: Item, label: "Proposals" }) : h(Nothing)) }))];
 }
 
@@ -89,10 +137,38 @@ function move(step) {
   list.reveal(byDay(rows).findIndex((one) => one.id === next.id));
 }
 
-function keys() {
-  if (place.query.proposal) return { Escape: () => go({ proposal: null }) };
-  return { j: () => move(1), k: () => move(-1), Enter: () => place.query.at && go({ proposal: place.query.at, at: null }) };
+// By keyboard alone: j and k walk, and in a proposal they lead to the next one; a, r and e ask.
+function step(by) {
+  const rows = shown();
+  const at = rows.findIndex(({ id }) => id === place.query.proposal);
+  const next = rows[at + by];
+  if (at >= 0 && next) go({ proposal: next.id }, { replace: true });
 }
+
+function openAnd(kind) {
+  const id = place.query.proposal ?? place.query.at;
+  if (!id) return;
+  if (!place.query.proposal) go({ proposal: id, at: null });
+  decideShown(id, kind);
+}
+
+function keys() {
+  const decide = { a: () => openAnd("apply"), r: () => openAnd("reject"), e: () => openAnd("revise") };
+  if (place.query.proposal) return { ...decide, j: () => step(1), k: () => step(-1), Escape: () => go({ proposal: null, at: place.query.proposal }) };
+  return { ...decide, j: () => move(1), k: () => move(-1), Enter: () => place.query.at && go({ proposal: place.query.at, at: null }), open: () => place.query.at && go({ proposal: place.query.at, at: null }),
+    Escape: () => (place.query.q ? go({ q: null }, { replace: true }) : place.query.at ? go({ at: null }, { replace: true }) : go({ filter: null }, { replace: true })) };
+}
+
+// After a decision the next one that waits opens by itself; after the last, what became of it is seen.
+whenDecided(({ id, kind }) => {
+  if (!["apply", "reject"].includes(kind) || place.view !== "workshop" || place.query.proposal !== id) return;
+  const rows = all().filter((one) => one.status === "pending" || one.id === id).sort((one, other) => moment(other) - moment(one));
+  const at = rows.findIndex((one) => one.id === id);
+  const next = rows[at + 1] ?? rows[at - 1];
+  if (at < 0 || !next) return;
+  awaitTitle();
+  go({ proposal: next.id });
+});
 
 for (const event of ["skills.proposal", "skills.changed", "connected"]) {
   follow(event, () => place.view === "workshop" && place.query.proposal && refresh());
