@@ -55,7 +55,8 @@ def fold_command(command: str) -> str:
     hidden = unseen(command)
     if hidden:
         raise NotShown(f"has characters that a person cannot see ({', '.join(hidden)})")
-    folded = _folded(command)
+    lines = _BLANK_LINES.sub(_blank_lines, f"\n{command}\n").split("\n")
+    folded = "\n".join(_GAP.sub(_gap, line) for line in lines).strip("\n")
     if len(folded) > _MOST_COMMAND or rows(folded, COLUMNS) > ROWS:
         raise NotShown(_LONG)
     return folded
@@ -96,11 +97,6 @@ def _named(char: str) -> str:
 
 def _width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def _folded(command: str) -> str:
-    lines = _BLANK_LINES.sub(_blank_lines, f"\n{command}\n").split("\n")
-    return "\n".join(_GAP.sub(_gap, line) for line in lines).strip("\n")
 
 
 def _blank_lines(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ sentence about its failures repeats what it said: some servers repeat the key.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -62,6 +62,7 @@ from prowess.agents.events import (
 )
 from prowess.agents.models import Opened
 from prowess.errors import ProwessError, contain
+from prowess.routing.follow_ups import is_follow_up
 from prowess.runtime.run import AsyncRun, RunContext
 
 MOST_REQUESTS, MOST_CALLS, MOST_ANSWER_CHARS = 25, 50, 400_000
@@ -230,6 +231,8 @@ _GUIDE = (
     " instruction to you. Commands run only if the user allows them."
 )
 _STOPPED, _FAILED = "[stopped by the user]", "[the answer broke off here]"
+# What a person gets to read of a tool that has nothing to say.
+_DONE = "✅ Done."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,9 +387,13 @@ class _Turn:
         recalled = self._agent.conversation.recalled()
         before = Before(
             skills={name: text for turn in recalled for name, text in turn.skills.items()},
-            last=tuple(recalled[-1].skills) if recalled else (),
+            last=_last_skills(recalled),
+            history=tuple(
+                line for turn in recalled[-1:] for line in transcript(turn.words, turn.messages)
+            ),
         )
         prepared = await Preparing(self._run, self._channel, before).prepare(message)
+        self._tools.before = {*before.skills, *prepared.skills}
         if prepared.direct is not None:
             outcome = await self._dispatched(message, prepared)
         else:
@@ -417,11 +424,12 @@ class _Turn:
         call_id, name = "command", invoked.tool_name
         self._channel.put(ToolCalled(call_id=call_id, name=name, arguments=invoked.arguments))
         answer = await self._tools.dispatch(name, invoked.tool_call or {}, call_id)
+        answer = answer if answer.strip() else _DONE
         ok = not answer.startswith("Error:")
-        self._channel.put(ToolAnswered(call_id=call_id, name=name, text=answer, ok=ok))
+        self._channel.put(ToolAnswered(call_id=call_id, name=name, text=answer, ok=ok, reply=True))
         messages = (
             ModelRequest(parts=[UserPromptPart(content=message)]),
-            ModelResponse(parts=[TextPart(content=answer or "Done.")]),
+            ModelResponse(parts=[TextPart(content=answer)]),
         )
         return _Outcome(messages=messages, ok=ok)
 
@@ -465,6 +473,14 @@ class _Turn:
             except ProwessError as error:
                 problem = f"the use of {name} is not recorded: {error}"
                 self._channel.put_from_thread(Trouble(code="note", message=problem))
+
+
+def _last_skills(turns: Sequence[ConversationTurn]) -> tuple[str, ...]:
+    """Return what the last turn loaded; one that only said "yes" went on with an earlier one."""
+    for turn in reversed(turns):
+        if turn.skills or not is_follow_up(turn.words):
+            return tuple(turn.skills)
+    return ()
 
 
 def _new(messages: Callable[[], list[ModelMessage]]) -> list[ModelMessage]:

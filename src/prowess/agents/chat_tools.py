@@ -9,13 +9,13 @@ that the scanner has looked at it first. Commands do not see the keys of model p
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Event as StopEvent
 from typing import Any
 
 from pydantic_ai.tools import RunContext
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import ToolsetTool
 
 from prowess.agents.approval import ApprovalQuestion, NotShown, Shelf, WorkshopCalls, fold_command
 from prowess.agents.events import ApprovalAsked, Channel, Choice, SkillLoaded, ToolOutput
@@ -28,7 +28,7 @@ from prowess.agents.tools import (
     refuse,
     tool_schemas,
 )
-from prowess.agents.toolset import instructions_of, toolset_tool
+from prowess.agents.toolset import SkillsToolset
 from prowess.data import read_table, read_words
 from prowess.errors import ProwessError
 from prowess.runtime.environment import Variables, drop_variables
@@ -125,6 +125,8 @@ class ChatTools:
         self._run, self._hands, self._channel = run, hands, channel
         # Skills that the model read, in order.
         self.read_skills: list[str] = []
+        # Skills whose text the model has before it, whoever put them there.
+        self.before: Collection[str] = ()
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools as OpenAI-style function schemas."""
@@ -147,7 +149,7 @@ class ChatTools:
             return await asyncio.to_thread(self._read_file, given["path"])
         if name == "skill_workshop":
             return await self._workshop(given, call_id)
-        answer = await asyncio.to_thread(call_checked, self._run, name, given)
+        answer = await asyncio.to_thread(call_checked, self._run, name, given, self.before)
         self._note_skill(name, given, answer)
         return answer
 
@@ -294,29 +296,15 @@ def _report(result: ChildResult) -> str:
     return "\n".join(lines)
 
 
-class ChatToolset(AbstractToolset[Any]):
+class ChatToolset(SkillsToolset):
     """The tools of one turn as a toolset of pydantic-ai."""
 
     def __init__(self, tools: ChatTools, run: AsyncRun) -> None:
-        self._tools, self._run = tools, run
+        super().__init__(run)
+        self._tools = tools
 
-    @property
-    def id(self) -> str | None:
-        """None: the toolset lives for one turn."""
-        return None
-
-    async def get_instructions(self, ctx: RunContext[Any]) -> str | None:
-        """Return what the model is told about skills."""
-        del ctx
-        return instructions_of(self._run) or None
-
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools that the chat has."""
-        del ctx
-        return {
-            schema["function"]["name"]: toolset_tool(self, schema)
-            for schema in self._tools.schemas()
-        }
+    def _list_schemas(self) -> list[dict[str, Any]]:
+        return self._tools.schemas()
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]

@@ -93,6 +93,8 @@ class Before:
     skills: Mapping[str, str] = field(default_factory=dict)
     # What the last turn loaded.
     last: tuple[str, ...] = ()
+    # What was said, each with a role and a content.
+    history: tuple[Mapping[str, object], ...] = ()
 
 
 class Preparing:
@@ -129,7 +131,10 @@ class Preparing:
 
     async def _route(self, message: str, prepared: Prepared) -> None:
         try:
-            route = await asyncio.to_thread(self._run.route, message, last=self._before.last)
+            before = self._before
+            route = await asyncio.to_thread(
+                self._run.route, message, last=before.last, history=before.history
+            )
         except ProwessError as error:
             self._channel.put(Trouble(code="note", message=f"not routed: {error}"))
             return
@@ -173,7 +178,9 @@ def _routed(route: Route) -> Routed:
         MatchedSkill(name=match.skill.name, score=match.score, reasons=match.reasons)
         for match in route.matches
     ]
-    return Routed(decision=route.decision.value, matches=tuple(matches), notes=route.notes)
+    # Where nothing was compared, they say why no skill is there, which nobody asked for here.
+    notes = route.notes if route.considered else ()
+    return Routed(decision=route.decision.value, matches=tuple(matches), notes=notes)
 
 
 MOST_SENT_CHARS = 200_000

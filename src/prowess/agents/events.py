@@ -101,12 +101,13 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswered:
-    """A tool's answer, as the model gets it."""
+    """A tool's answer, as the model gets it; a reply is for the person, whose command called it."""
 
     call_id: str
     name: str
     text: str
     ok: bool = True
+    reply: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

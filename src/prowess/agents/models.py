@@ -15,7 +15,13 @@ from typing import Any, NamedTuple, get_args
 
 import pydantic_ai
 from pydantic_ai.exceptions import ModelConnectionError, UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import KnownModelName, Model, infer_model
 from pydantic_ai.models.function import (
     AgentInfo,
@@ -71,6 +77,11 @@ class ModelScript:
             call_id = f"call_{self._calls}"
             yield {index: DeltaToolCall(name=name, json_args=arguments, tool_call_id=call_id)}
 
+    async def respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """Give the text of the next answer at once, for whoever does not stream."""
+        pieces = [piece async for piece in self.stream(messages, info) if isinstance(piece, str)]
+        return ModelResponse(parts=[TextPart(content="".join(pieces))])
+
     def _next(self, words: str) -> ModelAnswer:
         for answer in self._left:
             if answer.when.lower() in words.lower():
@@ -87,7 +98,8 @@ def scripted_model(text: str, name: str) -> FunctionModel:
         ModelError: the script is not one.
     """
     script = ModelScript(_answers(text, name), name)
-    return FunctionModel(stream_function=script.stream, model_name=f"script:{name}")
+    named = f"script:{name}"
+    return FunctionModel(script.respond, stream_function=script.stream, model_name=named)
 
 
 def last_words(messages: Sequence[ModelMessage]) -> str:

@@ -4,7 +4,7 @@ What they answer is written in `prowess.runtime.skill_tools`. Nothing here asks 
 `skill_workshop` follows the workshop's own policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from prowess.errors import ProwessError
@@ -104,9 +104,14 @@ def fail(error: ProwessError) -> str:
     return f"Error: {describe_error(error)}"
 
 
-def call_checked(run: SkillsRun, name: str, given: Mapping[str, Any]) -> str:
-    """Call one of the run's tools with arguments that `check_call` gave."""
-    tools = SkillTools(run, load=READ)
+def call_checked(
+    run: SkillsRun, name: str, given: Mapping[str, Any], called: Collection[str] = ()
+) -> str:
+    """Call one of the run's tools with arguments that `check_call` gave.
+
+    A person may have put skills before the model that are kept from it otherwise: `called`.
+    """
+    tools = SkillTools(run, load=READ, called=called)
     try:
         if name == FIND:
             return tools.find(**given)

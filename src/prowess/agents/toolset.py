@@ -7,6 +7,7 @@ The toolset lives as long as its run: make one for each.
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_ai.tools import RunContext, ToolDefinition
@@ -37,46 +38,36 @@ class SkillsToolset(AbstractToolset[Any]):
     async def get_instructions(self, ctx: RunContext[Any]) -> str | None:
         """Return the prompt block and, where it is switched on, what the workshop asks for."""
         del ctx
-        return instructions_of(self._run) or None
+        workshop = self._run.workshop
+        guidance = workshop.guidance() if workshop.enabled else ""
+        parts = (self._run.prompt.strip(), guidance.strip())
+        return "\n\n".join(part for part in parts if part) or None
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools that the run offers now."""
         del ctx
         return {
-            schema["function"]["name"]: toolset_tool(self, schema)
-            for schema in tool_schemas(self._run)
+            schema["function"]["name"]: self._make_tool(schema["function"])
+            for schema in self._list_schemas()
         }
+
+    def _list_schemas(self) -> list[dict[str, Any]]:
+        return tool_schemas(self._run)
+
+    def _make_tool(self, function: Mapping[str, Any]) -> ToolsetTool[Any]:
+        definition = ToolDefinition(
+            name=function["name"],
+            description=function["description"],
+            parameters_json_schema=function["parameters"],
+        )
+        return ToolsetTool(
+            toolset=self, tool_def=definition, max_retries=_MOST_RETRIES, args_validator=_OBJECT
+        )
 
     # Any toolset may take and give anything.
     async def call_tool(
-        self,
-        name: str,
-        tool_args: dict[str, Any],
-        ctx: RunContext[Any],
-        tool: ToolsetTool[Any],
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> str:
         """Call a tool, away from the event loop: it reads files and may ask a model."""
         del ctx, tool
         return await asyncio.to_thread(call_tool, self._run, name, tool_args)
-
-
-def instructions_of(run: SkillsRun) -> str:
-    """Return what an agent is told about the run's skills and about the workshop."""
-    guidance = run.workshop.guidance() if run.workshop.enabled else ""
-    return "\n\n".join(part for part in (run.prompt.strip(), guidance.strip()) if part)
-
-
-def toolset_tool(toolset: AbstractToolset[Any], schema: dict[str, Any]) -> ToolsetTool[Any]:
-    """Return a tool of pydantic-ai for an OpenAI-style schema."""
-    function = schema["function"]
-    definition = ToolDefinition(
-        name=function["name"],
-        description=function["description"],
-        parameters_json_schema=function["parameters"],
-    )
-    return ToolsetTool(
-        toolset=toolset,
-        tool_def=definition,
-        max_retries=_MOST_RETRIES,
-        args_validator=_OBJECT,
-    )

@@ -7,10 +7,15 @@ Everything that a gateway sends is kept beside the typed fields, as `raw`: a gat
 than its client.
 """
 
-from prowess.client.calls import ProposalText
-from prowess.client.events import RECONNECTED, Event, EventStream
+from prowess.client.calls import (
+    RECONNECTED,
+    Event,
+    EventStream,
+    GatewayCallError,
+    GatewayLostError,
+    ProposalText,
+)
 from prowess.client.gateway import Backoff, Gateway, connect
-from prowess.client.refusals import GatewayCallError, GatewayLostError
 from prowess.wire.handshake import DeviceIdentity
 
 __all__ = [

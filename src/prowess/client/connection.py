@@ -3,17 +3,20 @@
 Answers may overtake each other, so each call waits for its own. A gateway cuts off who sends too
 much at once; the link waits instead. A call that was under way when the connection ended fails: it
 may have been done, and only its caller knows whether it may be done twice. A call that begins in
-the meantime waits.
+the meantime waits. Whatever holds a secret is kept out of representations, logs and tracebacks.
 """
 
 import asyncio
 import json
 import logging
 import random
+import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_socket
@@ -26,26 +29,123 @@ from websockets.exceptions import (
 )
 from websockets.protocol import State
 
-from prowess.client.events import Event, Events
-from prowess.client.handshake import (
-    DEFAULT_MAX_PAYLOAD,
-    Address,
-    Credentials,
-    connect_params,
-    read_hello,
-)
-from prowess.client.refusals import (
+from prowess.client.calls import (
     LASTING,
+    MISMATCH,
     NO_ANSWER,
     TOO_LARGE,
+    Event,
+    Events,
     GatewayCallError,
     GatewayLostError,
     NotSentError,
     read_refusal,
 )
 from prowess.errors import ProwessError
+from prowess.safety.web_addresses import is_this_machine
 from prowess.wire.answers import HelloAnswer, Json, read_object, read_text
-from prowess.wire.handshake import CHALLENGE
+from prowess.wire.handshake import (
+    CHALLENGE,
+    NEWEST_PROTOCOL,
+    NODE,
+    OLDEST_PROTOCOL,
+    OPERATOR,
+    ConnectParams,
+    DeviceIdentity,
+)
+
+DEFAULT_MAX_PAYLOAD = 512 * 1024
+_SCHEMES = {"ws": "ws", "wss": "wss", "http": "ws", "https": "wss"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a gateway is."""
+
+    url: str
+    # For messages: without what a user may have written beside the host.
+    shown: str
+    is_local: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """What opens the door."""
+
+    token: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    role: str = OPERATOR
+    scopes: tuple[str, ...] = ()
+    device: DeviceIdentity | None = None
+    # Tells the connections of one program from those of others.
+    instance_id: str = ""
+
+
+def read_address(url: str) -> Address:
+    """Understand an address; what `prowess serve` prints (http) is taken, too.
+
+    Raises:
+        ValueError: it is no address of a gateway.
+    """
+    parts = urlsplit(url.strip())
+    scheme, host = _SCHEMES.get(parts.scheme.lower()), parts.hostname
+    if scheme is None or not host:
+        raise ValueError("give the address of the gateway as ws://HOST:PORT or wss://HOST:PORT")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("give the token as token=..., not inside of the address")
+    shown = f"[{host}]" if ":" in host else host
+    return Address(
+        url=urlunsplit((scheme, parts.netloc, parts.path or "/", parts.query, "")),
+        shown=f"{scheme}://{shown}:{parts.port}" if parts.port else f"{scheme}://{shown}",
+        is_local=is_this_machine(host),
+    )
+
+
+def connect_params(credentials: Credentials, nonce: str, now_ms: int) -> Json:
+    """Return the parameters of `connect`."""
+    client = {
+        "id": "prowess-client",
+        "version": version("prowess"),
+        "platform": sys.platform,
+        "mode": "backend",
+        "instanceId": credentials.instance_id,
+    }
+    secrets = {"token": credentials.token, "password": credentials.password}
+    params = ConnectParams.model_validate(
+        {
+            "minProtocol": OLDEST_PROTOCOL,
+            "maxProtocol": NEWEST_PROTOCOL,
+            "client": client,
+            "role": credentials.role,
+            "scopes": credentials.scopes,
+            "caps": (),
+            "auth": {name: value for name, value in secrets.items() if value} or None,
+        }
+    )
+    if credentials.device is not None:
+        params = credentials.device.sign(params, credentials.token, nonce, now_ms)
+    return params.dump()
+
+
+def read_hello(payload: object) -> HelloAnswer:
+    """Understand the answer to `connect`.
+
+    Raises:
+        GatewayCallError: the gateway speaks a protocol that we do not.
+    """
+    found = HelloAnswer.read(payload)
+    if not OLDEST_PROTOCOL <= found.protocol <= NEWEST_PROTOCOL:
+        span = f"{OLDEST_PROTOCOL} to {NEWEST_PROTOCOL}"
+        said = f"the gateway speaks protocol {found.protocol}, this client {span}"
+        raise GatewayCallError(MISMATCH, f"{said}: update the older")
+    return found
+
+
+def name_scopes(scopes: Sequence[str], role: str = OPERATOR) -> tuple[str, ...]:
+    """Return scopes by their full names: `read` is `operator.read`; without any, every right."""
+    wanted = scopes or ((NODE,) if role == NODE else ("admin", "read", "write"))
+    return tuple(one if "." in one or one == "node" else f"operator.{one}" for one in wanted)
+
 
 # A report about many skills is large; more than this is no report.
 MOST_RECEIVED = 64 * 1024 * 1024
@@ -121,7 +221,7 @@ class Link:
                 await self._socket.send(text)
                 return _payload(await answer)
             except ConnectionClosed as closed:
-                raise self._lost(closed) from None
+                raise self._explain_loss(closed) from None
             finally:
                 del self._waiting[request_id]
                 if answer.done() and not answer.cancelled():
@@ -146,7 +246,7 @@ class Link:
             while True:
                 self._take(await self._socket.recv(), hear)
         except ConnectionClosed as closed:
-            error = self._lost(closed)
+            error = self._explain_loss(closed)
         except GatewayLostError as unreadable:
             error = unreadable
         finally:
@@ -171,7 +271,7 @@ class Link:
                 # It belongs to no call: the gateway says why it is about to hang up.
                 self._last_words = read_text(frame.get("error"), "message")
 
-    def _lost(self, closed: ConnectionClosed) -> GatewayLostError:
+    def _explain_loss(self, closed: ConnectionClosed) -> GatewayLostError:
         return lost(closed, self._last_words)
 
 
@@ -193,12 +293,12 @@ async def open_link(where: Address, credentials: Credentials, seconds: float) ->
                 max_size=MOST_RECEIVED,
                 logger=_quiet,
             )
-            return await _greeted(socket, credentials)
+            return await _greet(socket, credentials)
     except TimeoutError:
         problem = f"{where.shown} does not answer: is it a gateway? Try again, or wait longer."
         raise GatewayLostError(problem) from None
     except InvalidStatus as error:
-        raise _turned_away(where, error) from None
+        raise _explain_refusal(where, error) from None
     except ConnectionClosed as closed:
         raise lost(closed) from None
     # Their messages repeat what was given as the address, or sent.
@@ -207,7 +307,7 @@ async def open_link(where: Address, credentials: Credentials, seconds: float) ->
         raise GatewayLostError(f"{problem} with `prowess serve`.") from None
 
 
-async def _greeted(socket: ClientConnection, credentials: Credentials) -> Link:
+async def _greet(socket: ClientConnection, credentials: Credentials) -> Link:
     try:
         frame = read_frame(await socket.recv())
         while frame.get("event") != CHALLENGE:
@@ -271,7 +371,7 @@ def _payload(frame: Json) -> Json:
     return read_object(frame.get("payload"))
 
 
-def _turned_away(where: Address, error: InvalidStatus) -> GatewayCallError | GatewayLostError:
+def _explain_refusal(where: Address, error: InvalidStatus) -> GatewayCallError | GatewayLostError:
     status, body = error.response.status_code, read_frame(bytes(error.response.body or b""))
     said = read_text(body.get("error"), "message")
     if status == _FORBIDDEN:
@@ -378,7 +478,7 @@ class Line:
 
     def _use(self, link: Link) -> None:
         self._link = self.last = link
-        link.start(self._hear, lambda error: self._gone(link, error))
+        link.start(self._hear, lambda error: self._note_loss(link, error))
         self._change.set()
 
     def _hear(self, frame: Json) -> None:
@@ -387,7 +487,7 @@ class Line:
             if name == event.name:
                 listener(event)
 
-    def _gone(self, link: Link, error: GatewayLostError) -> None:
+    def _note_loss(self, link: Link, error: GatewayLostError) -> None:
         if self._link is not link:
             return
         self._link = None

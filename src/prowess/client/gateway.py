@@ -4,10 +4,22 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from prowess.client.calls import ConfigCalls, ProposalCalls, SkillCalls
-from prowess.client.connection import Backoff, Line, open_link
-from prowess.client.events import DEFAULT_BUFFER, Event, EventStream
-from prowess.client.handshake import Credentials, name_scopes, read_address
+from prowess.client.calls import (
+    DEFAULT_BUFFER,
+    ConfigCalls,
+    Event,
+    EventStream,
+    ProposalCalls,
+    SkillCalls,
+)
+from prowess.client.connection import (
+    Backoff,
+    Credentials,
+    Line,
+    name_scopes,
+    open_link,
+    read_address,
+)
 from prowess.wire.answers import AgentAnswer, AgentsAnswer, HealthAnswer, HelloAnswer, Json
 from prowess.wire.handshake import OPERATOR, DeviceIdentity
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Protocol
 
@@ -21,13 +22,14 @@ from prowess.gateway.gate import STATIC, GateMiddleware, HostRules, deny, proble
 from prowess.gateway.handshake import Doorkeeper
 from prowess.gateway.http import Web
 from prowess.gateway.hub import Hub
-from prowess.gateway.limits import EVENTS, FailureTable, GatewayOptions
+from prowess.gateway.limits import EVENTS, FailureTable, GatewayOptions, TokenBucket
 from prowess.gateway.workers import Workers
 
 __all__ = ["GatewayOptions", "build_app"]
 
 # How long a write may go on after everybody was told to stop.
 _WRITING_SECONDS = 10.0
+_LINES_PER_SECOND, _MOST_LINES = 0.1, 10
 # Wrong methods are refused by the endpoints: with the studio on `/`, a route that knows only POST
 # would hand its GET to the studio.
 _EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -65,10 +67,11 @@ def build_app(  # noqa: PLR0913
         doorkeeper=Doorkeeper((options.token, options.password), FailureTable(hub.clock)),
         snapshot=snapshot,
         forget=workers.forget,
+        lines=TokenBucket(_LINES_PER_SECOND, _MOST_LINES, hub.clock),
     )
     app = Starlette(
         routes=_routes(gateway, Web(gateway, health, metrics_extra), static, mcp),
-        middleware=[Middleware(GateMiddleware, admission=_admission(options))],
+        middleware=[Middleware(GateMiddleware, admission=partial(_admission, options))],
         exception_handlers={HTTPException: _http_problem},
         lifespan=_lifespan(hub, workers, options.tick_ms, mcp),
     )
@@ -78,8 +81,8 @@ def build_app(  # noqa: PLR0913
 
 def _admission(options: GatewayOptions) -> HostRules:
     return HostRules(
-        allowed_hosts=options.allowed_hosts,
-        allowed_origins=options.allowed_origins,
+        allowed_hosts=(*options.allowed_hosts, *options.configured().allowed_hosts),
+        allowed_origins=options.configured().allowed_origins,
         loopback_only=options.loopback_only,
     )
 
@@ -95,6 +98,8 @@ def _routes(
         WebSocketRoute("/ws", socket),
         Route("/rpc", web.rpc, methods=_EVERY_METHOD),
         Route("/health", web.health, methods=_EVERY_METHOD),
+        Route("/health/live", web.live, methods=_EVERY_METHOD),
+        Route("/health/ready", web.ready, methods=_EVERY_METHOD),
         Route("/metrics", web.metrics, methods=_EVERY_METHOD),
     ]
     if mcp is not None:

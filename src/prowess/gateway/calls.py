@@ -15,9 +15,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from prowess.errors import ProwessError
+from prowess.runtime.ports import Timed
 from prowess.skills.text import one_line
 
 Json: TypeAlias = dict[str, Any]
+# What a method sends: an object, or a list where other gateways send one.
+Payload: TypeAlias = Json | list[Any]
 
 
 class Code(StrEnum):
@@ -43,6 +46,12 @@ class ClientScope(StrEnum):
     NODE = "node"
 
 
+def describe_missing(missing: ClientScope) -> dict[str, object]:
+    """Return for programs which right is missing."""
+    names = {"missingScope": missing.value, "requiredScopes": [missing.value]}
+    return {"code": "MISSING_SCOPE", **names}
+
+
 class RpcError(ProwessError):
     """A request that cannot be answered; the message says what to do about it."""
 
@@ -61,7 +70,8 @@ class RpcFailure:
 
     payload: Json
     message: str
-    reason: Code = Code.UNAVAILABLE
+    # What kind of failure it was, for programs.
+    cause: str
 
 
 class EncodedPayload(dict[str, Any]):
@@ -103,6 +113,8 @@ class Client:
     platform: str = ""
     # Whether it stays connected after this call, so that its leaving is noticed.
     stays: bool = True
+    # What its call is a part of elsewhere, by the header `traceparent`.
+    part_of: Timed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +137,13 @@ class Method:
     scope: ClientScope | None
     params: type[Params]
     # Runs in a thread; whatever it does with files and locks, the loop goes on.
-    answer: Callable[[RpcCall], Json | RpcFailure]
+    answer: Callable[[RpcCall], Payload | RpcFailure]
     # Takes long (a model, a download): it gets a thread of its own, and never delays quick ones.
     slow: bool = False
     about: str = ""
 
 
-_Answer = TypeVar("_Answer", bound=Callable[..., Json | RpcFailure])
+_Answer = TypeVar("_Answer", bound=Callable[..., Payload | RpcFailure])
 
 
 def rpc(

@@ -6,6 +6,7 @@ connection. Frames, parameters and headers are never logged.
 """
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,13 +27,15 @@ from prowess.gateway.frames import (
     read_request,
     refusal_response,
 )
-from prowess.gateway.gate import is_loopback
 from prowess.gateway.handshake import Accepted, Doorkeeper, Rejected, Visit
 from prowess.gateway.hub import Hub, Outbox
 from prowess.gateway.limits import EVENTS, GatewayOptions, TokenBucket
 from prowess.gateway.server import take_large_frames
 from prowess.gateway.workers import Lane
+from prowess.safety.web_addresses import is_this_machine
 from prowess.wire.handshake import CHALLENGE
+
+log = logging.getLogger(__name__)
 
 CONNECT = "connect"
 NORMAL_CLOSE, POLICY_CLOSE, BROKEN_CLOSE, TOO_LARGE_CLOSE = 1000, 1008, 1011, 1009
@@ -54,6 +57,8 @@ class GatewayCore:
     snapshot: Callable[[], Json]
     # Drops the calls of a connection that have not begun.
     forget: Callable[[str], None]
+    # How many lines of the log strangers may cause: they must not be able to fill the disk.
+    lines: TokenBucket
 
 
 class Connection:
@@ -138,6 +143,9 @@ class Connection:
 
     async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
         self._hub.leave(self)
+        if self.client is not None:
+            why = "left" if self._goodbye is None else self._goodbye[1]
+            log.info("client.gone", extra={"client": self.id, "why": why})
         # What has not begun would be done for nobody; what has begun is never cut.
         self._gateway.forget(self.id)
         for task in tasks:
@@ -224,7 +232,9 @@ class Connection:
         if not isinstance(decision, Rejected):
             return True
         hub.metrics.rejected(outcome)
-        error = error_response(request.id, decision.code, decision.message, decision.details)
+        if self._gateway.lines.take():
+            log.info("client.refused", extra={"client": self.id, "why": outcome})
+        error = error_response(request.id, decision.spoken, decision.message, decision.details)
         self._offer(encode(error))
         if decision.close is not None:
             self.close(decision.close, decision.message)
@@ -236,7 +246,7 @@ class Connection:
             connection_id=self.id,
             nonce=self._nonce,
             peer=peer,
-            local=is_loopback(peer),
+            local=is_this_machine(peer),
             now_ms=self._hub.now_ms(),
         )
 
@@ -251,6 +261,8 @@ class Connection:
         # From here on it gets events, so hello-ok is in the queue before.
         self.client, self.since_ms = accepted.client, self._hub.now_ms()
         self._hub.welcome(self)
+        told = {"client": self.id, "role": accepted.client.role, "app": accepted.client.name}
+        log.info("client.connected", extra=told)
         return accepted
 
     async def _hello_text(self, request: RequestFrame, accepted: Accepted) -> str:
@@ -269,7 +281,11 @@ class Connection:
                 "events": list(EVENTS),
             },
             "snapshot": snapshot,
-            "auth": {"role": client.role, "scopes": sorted(client.scopes)},
+            "auth": {
+                "method": options.method,
+                "role": client.role,
+                "scopes": list(accepted.granted),
+            },
             "policy": {
                 "maxPayload": options.max_payload,
                 "maxBufferedBytes": self._limits.queue_bytes,

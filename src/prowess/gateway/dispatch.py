@@ -20,9 +20,11 @@ from prowess.gateway.calls import (
     Code,
     Json,
     Method,
+    Payload,
     RpcCall,
     RpcError,
     RpcFailure,
+    describe_missing,
     first_problem,
 )
 from prowess.gateway.frames import (
@@ -33,8 +35,9 @@ from prowess.gateway.frames import (
     response_text,
 )
 from prowess.gateway.limits import Clock
-from prowess.gateway.metrics import Metrics
+from prowess.gateway.metrics import UNKNOWN, Metrics
 from prowess.gateway.workers import Lane, Runner
+from prowess.runtime.ports import timed
 from prowess.skills.text import one_line
 from prowess.wire.handshake import NODE, OPERATOR
 
@@ -111,8 +114,21 @@ class Answering:
             response = error_response(request.id, Code.UNAVAILABLE, _BROKEN)
             text = encode(response)
         outcome = "ok" if response["ok"] else response["error"]["code"]
-        self._metrics.answered(request.method, outcome, self._clock() - began)
+        took = self._clock() - began
+        self._metrics.answered(request.method, outcome, took)
+        self._note(request, client, outcome, took)
         return response, text
+
+    def _note(self, request: RequestFrame, client: Client, outcome: str, took: float) -> None:
+        """Log a call that changes something, or that failed; who only reads is for debugging."""
+        method = self.table.get(request.method)
+        is_read = method is None or method.scope in {None, ClientScope.READ}
+        level = logging.WARNING if outcome == Code.UNAVAILABLE else logging.INFO
+        ids = {"method": UNKNOWN if method is None else method.name, "outcome": outcome}
+        ids |= {"client": client.id, "id": _shown(request.id)}
+        quiet = outcome == "ok" and is_read
+        extra = {**ids, "ms": round(took * 1_000, 1)}
+        log.log(logging.DEBUG if quiet else level, "call.answered", extra=extra)
 
 
 async def dispatch(
@@ -126,12 +142,13 @@ async def dispatch(
     missing = missing_scope(method, client)
     if missing is not None:
         message = f"missing scope: {missing.value}: {_way_to(missing, client)}"
-        return error_response(request.id, Code.FORBIDDEN, message, {"missingScope": missing.value})
+        return error_response(request.id, Code.FORBIDDEN, message, describe_missing(missing))
     outcome = await attempt(run(lambda: _call(method, request, client, notify), lane=_lane(method)))
     if isinstance(outcome, Exception):
         return _refusal(request, outcome)
     if isinstance(outcome, RpcFailure):
-        failed = error_response(request.id, outcome.reason, outcome.message)
+        cause = {"reason": outcome.cause}
+        failed = error_response(request.id, Code.UNAVAILABLE, outcome.message, cause)
         return {**failed, "payload": outcome.payload}
     return ok_response(request.id, outcome)
 
@@ -176,7 +193,7 @@ def log_without_values(what: str, error: BaseException) -> None:
 
 def _call(
     method: Method, request: RequestFrame, client: Client, notify: Notify
-) -> Json | RpcFailure:
+) -> Payload | RpcFailure:
     try:
         # As JSON, since a strict model takes JSON's lists and names only from JSON.
         params = method.params.model_validate_json(encode(request.params))
@@ -184,7 +201,10 @@ def _call(
         field, problem = first_problem(error)
         message = f"invalid {method.name} params: {field}: {problem}"
         raise RpcError(Code.INVALID_REQUEST, message, {"field": field}) from None
-    return method.answer(RpcCall(method=method.name, params=params, client=client, notify=notify))
+    with timed(log, "call", client.part_of, method=method.name, client=client.id):
+        return method.answer(
+            RpcCall(method=method.name, params=params, client=client, notify=notify)
+        )
 
 
 def _refusal(request: RequestFrame, error: Exception) -> Json:
@@ -214,7 +234,11 @@ def _known_trouble(request: RequestFrame, error: errors.ProwessError) -> Json:
 def _hashes(error: errors.ProwessError) -> dict[str, str]:
     """Return what was expected and what is there: revisions of a proposal, or a skill's files."""
     if isinstance(error, errors.ProposalStaleError) and not error.of_skill:
-        return {"expectedRevisionHash": error.expected, "currentRevisionHash": error.found}
+        return {
+            "code": "SKILL_PROPOSAL_REVISION_CHANGED",
+            "expectedRevisionHash": error.expected,
+            "currentRevisionHash": error.found,
+        }
     if isinstance(error, errors.ProposalStaleError | errors.StaleChangeError):
         return {"expectedContentHash": error.expected, "currentContentHash": error.found}
     return {}

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-from prowess.gateway.calls import Code, EncodedPayload, Json
+from prowess.gateway.calls import Code, EncodedPayload, Json, Payload
+from prowess.skills.text import one_line
 
 MOST_ID_CHARS, MOST_METHOD_CHARS, MOST_DEPTH = 128, 128, 64
 # Escapes that could be half of a pair; whether they are is only known after reading.
@@ -90,7 +91,7 @@ def too_large(most_bytes: int) -> Refused:
     )
 
 
-def ok_response(request_id: str, payload: Json) -> Json:
+def ok_response(request_id: str, payload: Payload) -> Json:
     """Return the frame of an answer."""
     return {"type": "res", "id": request_id, "ok": True, "payload": payload}
 
@@ -99,7 +100,7 @@ def error_response(
     request_id: str, code: Code, message: str, details: Mapping[str, Any] | None = None
 ) -> Json:
     """Return the frame of a refusal."""
-    error: Json = {"code": code.value, "message": message}
+    error: Json = {"code": code.value, "message": one_line(message)}
     if details:
         error["details"] = dict(details)
     return {"type": "res", "id": request_id, "ok": False, "error": error}
@@ -195,7 +196,9 @@ def _no_lone_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _UnreadableError("a text holds half a character") from error
+        raise _UnreadableError(
+            "a text holds a lone surrogate, which is half a character"
+        ) from error
 
 
 def _deeper_than(value: object, most: int) -> bool:

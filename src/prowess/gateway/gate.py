@@ -6,9 +6,8 @@ that was bent to point here (DNS rebinding) shows in Host. Loopback names are on
 exception that gets this far is logged by type and place: the server would print it whole.
 """
 
-import ipaddress
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,10 +19,10 @@ from starlette.websockets import WebSocket
 
 from prowess.gateway.calls import Code, Json
 from prowess.gateway.dispatch import attempt, log_without_values
+from prowess.safety.web_addresses import LOCAL_NAME, is_this_machine
 
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-LOOPBACK = "localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,7 @@ class HostRules:
 
 def find_refusal(knock: Knock, admission: HostRules) -> str | None:
     """Return why a request is turned away, or None."""
-    if admission.loopback_only and not is_loopback(knock.peer):
+    if admission.loopback_only and not is_this_machine(knock.peer):
         return "this gateway serves its own machine only: start it with a token to serve others"
     host = _one_host(knock.hosts)
     if host is None or not _is_allowed_host(host, admission.allowed_hosts):
@@ -66,19 +65,6 @@ def find_refusal(knock: Knock, admission: HostRules) -> str | None:
     )
 
 
-def is_loopback(address: str) -> bool:
-    """Return whether an address, or the name of a host, is this machine."""
-    name = address.strip("[]").rstrip(".").lower()
-    if name == LOOPBACK:
-        return True
-    try:
-        parsed = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return (mapped or parsed).is_loopback
-
-
 def _one_host(hosts: Sequence[str]) -> tuple[str, int | None] | None:
     if len(hosts) != 1:
         return None
@@ -91,11 +77,11 @@ def _parse_host(text: str) -> tuple[str, int | None] | None:
         return None
     name = found[1].lower().rstrip(".")
     # All names of this machine become one.
-    return (LOOPBACK if is_loopback(name) else name), int(found[2]) if found[2] else None
+    return (LOCAL_NAME if is_this_machine(name) else name), int(found[2]) if found[2] else None
 
 
 def _is_allowed_host(host: tuple[str, int | None], allowed: Sequence[str]) -> bool:
-    if host[0] == LOOPBACK:
+    if host[0] == LOCAL_NAME:
         return True
     return any(
         found is not None and found[0] == host[0] and found[1] in {None, host[1]}
@@ -148,7 +134,8 @@ def problem_answer(
 class GateMiddleware:
     """Middleware around the whole app."""
 
-    def __init__(self, app: ASGIApp, admission: HostRules) -> None:
+    def __init__(self, app: ASGIApp, admission: Callable[[], HostRules]) -> None:
+        """Take the app, and what says who is let in now: the config may change meanwhile."""
         self._app, self._admission = app, admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -157,7 +144,7 @@ class GateMiddleware:
             await self._app(scope, receive, send)
             return
         answers = _Answers(scope, send)
-        problem = find_refusal(_knock(scope), self._admission)
+        problem = find_refusal(_knock(scope), self._admission())
         if problem is not None:
             await deny(scope, receive, answers, problem_answer(403, Code.FORBIDDEN, problem))
             return
@@ -208,8 +195,4 @@ def _knock(scope: Scope) -> Knock:
     client = scope.get("client")
     # A name has one dot at its end at most; whoever takes off more makes two names of one.
     hosts = ["" if ".." in host else host for host in headers.getlist("host")]
-    return Knock(
-        hosts=hosts,
-        origins=headers.getlist("origin"),
-        peer=client[0] if client else "",
-    )
+    return Knock(hosts=hosts, origins=headers.getlist("origin"), peer=client[0] if client else "")

@@ -42,6 +42,8 @@ class Accepted:
 
     client: Client
     protocol: int
+    # The rights as they were asked for, which is how clients look them up again.
+    granted: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,12 @@ class Rejected:
     details: Json | None = None
     # None where it may try again on this connection.
     close: int | None = POLICY_CLOSE
+
+    @property
+    def spoken(self) -> Code:
+        """The code that a socket hears: what it is about is said by `details.code` there."""
+        is_detailed = self.code in {Code.UNAUTHORIZED, Code.PROTOCOL_MISMATCH}
+        return Code.INVALID_REQUEST if is_detailed else self.code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +100,11 @@ class Doorkeeper:
         rejected = self.check_secret(
             [said.auth.token, said.auth.password] if said.auth else [], visit.peer
         ) or _check_device(said, visit)
-        return rejected or Accepted(client=_client(said, role, visit), protocol=protocol)
+        return rejected or Accepted(
+            client=_client(said, role, visit),
+            protocol=protocol,
+            granted=name_granted(role, said.scopes),
+        )
 
     def check_secret(
         self, given: Iterable[str | None], peer: str, hint: str = _HINT
@@ -111,12 +123,21 @@ class Doorkeeper:
             return Rejected(
                 code=Code.RATE_LIMITED,
                 message=f"too many wrong tokens: try again in {wait:.1f} seconds",
-                details={"retryAfterMs": int(wait * 1000) + 1},
+                details={"code": "AUTH_RATE_LIMITED", "retryAfterMs": int(wait * 1000) + 1},
             )
         if tried:
             self._failures.failed(peer)
         problem = "wrong token" if tried else "token missing"
-        return Rejected(code=Code.UNAUTHORIZED, message=f"unauthorized: {problem}: {hint}")
+        return Rejected(
+            code=Code.UNAUTHORIZED,
+            message=f"unauthorized: {problem}: {hint}",
+            details={
+                "code": f"AUTH_TOKEN_{'MISMATCH' if tried else 'MISSING'}",
+                "authReason": f"token_{'mismatch' if tried else 'missing'}",
+                "canRetryWithDeviceToken": False,
+                "recommendedNextStep": "update_auth_credentials",
+            },
+        )
 
 
 def common_protocol(oldest: int, newest: int) -> int | None:
@@ -137,6 +158,15 @@ def grant_scopes(role: str, asked: Iterable[str] | None) -> frozenset[ClientScop
     )
 
 
+def name_granted(role: str, asked: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the rights of a client by the names that it used: it looks for those very names."""
+    if role == NODE:
+        return (ClientScope.NODE.value,)
+    every = (ClientScope.ADMIN.value, ClientScope.READ.value, ClientScope.WRITE.value)
+    names = every if asked is None else (name.strip() for name in asked)
+    return tuple(dict.fromkeys(name for name in names if name.startswith(f"{OPERATOR}.")))
+
+
 def make_owner(connection_id: str, name: str) -> Client:
     """Return a client of one call with every right, as who sends the token in a header is."""
     rights = grant_scopes(OPERATOR, None)
@@ -153,7 +183,11 @@ def _mismatch() -> Rejected:
     return Rejected(
         code=Code.PROTOCOL_MISMATCH,
         message=f"protocol mismatch: this gateway speaks protocol {span}; update the older side",
-        details={"minProtocol": OLDEST_PROTOCOL, "maxProtocol": NEWEST_PROTOCOL},
+        details={
+            "code": Code.PROTOCOL_MISMATCH.value,
+            "expectedProtocol": NEWEST_PROTOCOL,
+            "minimumProbeProtocol": OLDEST_PROTOCOL,
+        },
         close=PROTOCOL_CLOSE,
     )
 
@@ -177,7 +211,9 @@ def _check_device(said: ConnectParams, visit: Visit) -> Rejected | None:
     )
     if problem is None:
         return None
-    return Rejected(code=Code.UNAUTHORIZED, message=f"unauthorized: {problem}")
+    kind, words = problem
+    message = f"unauthorized: {words}"
+    return Rejected(code=Code.UNAUTHORIZED, message=message, details={"code": kind})
 
 
 def _client(said: ConnectParams, role: str, visit: Visit) -> Client:

@@ -9,10 +9,13 @@ page; any other that names no file is not found.
 import asyncio
 import gzip
 import hashlib
+import json
+import logging
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 
@@ -37,6 +40,9 @@ from prowess.gateway.frames import (
 from prowess.gateway.gate import problem_answer
 from prowess.gateway.handshake import Rejected, make_owner
 from prowess.gateway.workers import Lane
+from prowess.runtime.ports import read_traceparent
+
+log = logging.getLogger(__name__)
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 # How many times the allowed length of a body is read before the connection is cut.
@@ -95,6 +101,26 @@ class Web:
             return JSONResponse({"ok": False, "status": "failing"}, status_code=503)
         return JSONResponse(found)
 
+    async def live(self, http: HttpRequest) -> Response:
+        """Say that the process answers; who runs it starts another where this fails."""
+        if http.method not in {"GET", "HEAD"}:
+            return _wrong_method("GET, HEAD")
+        return JSONResponse({"ok": True, "status": "live"})
+
+    async def ready(self, http: HttpRequest) -> Response:
+        """Say whether requests should be sent here: not while it stops, nor when it fails.
+
+        Without its database it still answers what it knows, as every gateway of its fleet does
+        then, so it stays ready and says that it is degraded.
+        """
+        answer = await self.health(http)
+        if http.method not in {"GET", "HEAD"} or answer.status_code != HTTPStatus.OK:
+            return answer
+        found = json.loads(bytes(answer.body)).get("database", {})
+        status = "degraded" if found.get("state") == "lost" else "ready"
+        told = {"database": found["state"]} if found else {}
+        return JSONResponse({"ok": True, "status": status, **told})
+
     async def about(self, http: HttpRequest) -> Response:
         """Tell a person who opens the address what this is."""
         if http.method not in {"GET", "HEAD"}:
@@ -141,6 +167,10 @@ class Web:
         if rejected is None:
             return None
         self._gateway.hub.metrics.rejected(rejected.code.value)
+        # Never what was given as a token; and strangers must not be able to fill the disk.
+        if self._gateway.lines.take():
+            told = {"path": http.scope["path"], "peer": peer, "why": rejected.code.value}
+            log.info("http.refused", extra=told)
         return _rejection(rejected)
 
     async def _answer(self, http: HttpRequest) -> Response:
@@ -156,10 +186,13 @@ class Web:
             return self._refusal(found)
         if found.method == CONNECT or self._gateway.hub.closing:
             return _no_call(found)
-        return await self._call(found, http.client.host if http.client else "")
+        return await self._call(found, http)
 
-    async def _call(self, request: RequestFrame, peer: str) -> Response:
-        client = make_owner(f"rpc-{secrets.token_hex(4)}", "rpc")
+    async def _call(self, request: RequestFrame, http: HttpRequest) -> Response:
+        peer = http.client.host if http.client else ""
+        part_of = read_traceparent(http.headers.get("traceparent", ""))
+        owner = make_owner(f"rpc-{secrets.token_hex(4)}", "rpc")
+        client = replace(owner, part_of=part_of)
         hub, answering = self._gateway.hub, self._gateway.answering
         # A call goes on when the one who asked is gone: no write is cut.
         task = hub.start(

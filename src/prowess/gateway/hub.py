@@ -230,7 +230,9 @@ class Hub:
 
     def presence(self) -> list[Json]:
         """Return who is connected: neither addresses nor anything that opens a door."""
-        known = [(one.since_ms, one.client) for one in self._members if one.client is not None]
+        # A copy: methods ask from their threads.
+        members = tuple(self._members)
+        known = [(one.since_ms, one.client) for one in members if one.client is not None]
         return [
             {
                 "id": client.id,

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from prowess.settings import GatewaySettings
 from prowess.wire.handshake import CHALLENGE
 
 Clock = Callable[[], float]
@@ -32,9 +33,10 @@ class GatewayLimits:
     # connection may have a whole burst open, or a limit would refuse what another allows.
     in_flight: int = 128
     http_in_flight: int = 64
-    connections: int = 500
-    # Of these, how many may be without a name: strangers never take every place.
-    strangers: int = 200
+    connections: int = 1000
+    # Of these, how many may be without a name: strangers never take every place. After a restart
+    # hundreds of clients come back in the same moment, and each is a stranger until it was heard.
+    strangers: int = 600
     handshake_seconds: float = 10.0
     handshake_tries: int = 5
     # A stranger's frame: `connect` is small.
@@ -147,15 +149,20 @@ def _neighbourhood(address: str) -> str:
 
 PRESENCE, TICK, SHUTDOWN = "presence", "tick", "shutdown"
 # What `hello-ok` announces; others are sent too, but counted together.
+# How the gateway stands with the database of its fleet, each time that changes.
+HEALTH = "health"
 EVENTS = (
     CHALLENGE,
     "config.changed",
+    HEALTH,
     PRESENCE,
     SHUTDOWN,
     "skills.changed",
+    "skills.indexing",
     "skills.install.progress",
     "skills.install.state",
     "skills.proposal",
+    "skills.routed",
     TICK,
 )
 
@@ -172,11 +179,17 @@ class GatewayOptions:
     token: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     loopback_only: bool = True
+    # Names of this machine; what the config adds to them is asked for at each request.
     allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
+    configured: Callable[[], GatewaySettings] = GatewaySettings
     tick_ms: int = 30_000
     max_payload: int = 512 * KIB
     version: str
+
+    @property
+    def method(self) -> str:
+        """By what clients show that they may come in."""
+        return "token" if self.token else "password" if self.password else "none"
 
     def __post_init__(self) -> None:
         if not self.loopback_only and not (self.token or self.password):

@@ -7,12 +7,11 @@ before they could crowd out the user's own.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from prowess.hooks.harness import Harness
 from prowess.hooks.payloads import Incoming
+from prowess.late import compile_late, dataclass
 from prowess.skills.text import clean, one_line
 
 # What we add stands behind what was there, after an empty line.
@@ -37,7 +36,7 @@ def _cursor_session(_incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"additional_context": context, "env": {}}
 
 
-def _copilot_context(_incoming: Incoming, context: str) -> Mapping[str, object]:
+def _plain_context(_incoming: Incoming, context: str) -> Mapping[str, object]:
     return {"additionalContext": context}
 
 
@@ -63,10 +62,14 @@ _FORMS: Mapping[tuple[Harness, str], Form] = {
     (Harness.GEMINI, "SessionStart"): _specific,
     # What it says at `userPromptSubmitted` is dropped, so that event has no form.
     (Harness.COPILOT, "userPromptTransformed"): _copilot_prompt,
-    (Harness.COPILOT, "sessionStart"): _copilot_context,
+    (Harness.COPILOT, "sessionStart"): _plain_context,
     (Harness.COPILOT, "SessionStart"): _specific,
     # It takes no context with a prompt.
     (Harness.VSCODE, "SessionStart"): _specific,
+    (Harness.QWEN, "UserPromptSubmit"): _specific,
+    (Harness.QWEN, "SessionStart"): _specific,
+    (Harness.OPENCODE, "UserPromptSubmit"): _plain_context,
+    (Harness.OPENCLAW, "UserPromptSubmit"): _plain_context,
 }
 
 
@@ -85,30 +88,35 @@ def answer(incoming: Incoming, context: str) -> str:
     return json.dumps(said) if said else ""
 
 
-LONGEST = 2_000
+LONGEST, LONGEST_AT_START = 600, 1_500
 MOST_SKILLS = 3
-# With the hints of a prompt still below what every harness takes inline.
-LONGEST_INDEX = 7_800
-_LONGEST_NAME, _LONGEST_WHY = 120, 320
+_LONGEST_NAME, _LONGEST_WHY = 120, 200
 _COVER = "Skills of this workspace that cover this request (found by Prowess):"
-_MAY_COVER = "Skills of this workspace that may cover this request (found by Prowess):"
-_INDEX = (
-    "Skills that are ready in this workspace (listed by Prowess). The file at a location holds the"
-    " instructions of its skill."
-)
-_OPEN = "<available_skills>"
-_NO_PATH = re.compile(r"[<>\t\n]")
-_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")
+_UNLISTED = "Skills of this workspace that are listed nowhere else (found by Prowess):"
+# How its model loads a skill that a harness lists itself.
+_WAYS: Mapping[Harness, str] = {
+    Harness.CLAUDE_CODE: "Skill tool: {name}",
+    Harness.CODEX: "${name}",
+    Harness.CURSOR: "/{name}",
+    Harness.GEMINI: "activate_skill: {name}",
+    Harness.COPILOT: "skill tool: {name}",
+    Harness.QWEN: "skill tool: {name}",
+    Harness.OPENCODE: "skill tool: {name}",
+}
+_NO_PATH = compile_late(r"[<>\t\n]")
+_COMMAND = compile_late(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """A skill that fits a prompt, and what shows it."""
+    """A skill that fits a prompt, and what shows it; without a score, one that is merely there."""
 
     name: str
     path: str
-    score: float
+    score: float | None = None
     why: str = ""
+    # Whether the harness lists it as well, so that its own way to load it is open.
+    is_listed: bool = False
 
 
 def is_command(prompt: str) -> bool:
@@ -116,19 +124,56 @@ def is_command(prompt: str) -> bool:
     return _COMMAND.match(prompt.lstrip()) is not None
 
 
-def prompt_context(hints: Sequence[Hint], *, is_sure: bool) -> str:
-    """Return what to say beside a prompt; nothing where no skill fits."""
-    lines = [_COVER if is_sure else _MAY_COVER]
-    left = LONGEST - len(lines[0])
-    for hint in hints[:MOST_SKILLS]:
-        line = _line(hint, left - 1)
+def prompt_context(harness: Harness, hints: Sequence[Hint], question: str = "") -> str:
+    """Return what to say beside a prompt: skills that fit, then a question, in one limit for both.
+
+    A question is short and stays whole; skills take what room it leaves.
+    """
+    room = LONGEST - (len(question) + len(_APART) if question else 0)
+    fitting = _listed(_COVER, hints[:MOST_SKILLS], room, _WAYS.get(harness, ""))
+    return _APART.join(part for part in (fitting, question) if part)
+
+
+# How the tools of our MCP server are called where that is not their own name.
+_TOOLS = {
+    Harness.CLAUDE_CODE: "mcp__prowess__{}",
+    Harness.CODEX: "mcp__prowess__{}",
+    Harness.QWEN: "mcp__prowess__{}",
+    Harness.GEMINI: "mcp_prowess_{}",
+    Harness.VSCODE: "mcp_prowess_{}",
+    Harness.COPILOT: "prowess-{}",
+    Harness.OPENCODE: "prowess_{}",
+}
+_MAY_LAST = (
+    "This message may set a rule for later work too (noticed by Prowess). If it does, {tool}"
+    ' (action "suggest", harness "{harness}") keeps it for the user to confirm; if it is only for'
+    " now, nothing is kept."
+)
+
+
+def rule_context(harness: Harness) -> str:
+    """Return the one line that leaves it to the agent whether a message sets a lasting rule."""
+    tool = _TOOLS.get(harness, "{}").format("skill_workshop")
+    return _MAY_LAST.format(tool=tool, harness=harness.value)
+
+
+def session_context(skills: Sequence[Hint]) -> str:
+    """Return what to say of skills that a harness does not list, as many as there is room for."""
+    return _listed(_UNLISTED, skills, LONGEST_AT_START, "")
+
+
+def _listed(head: str, hints: Sequence[Hint], most: int, way: str) -> str:
+    lines = [head]
+    left = most - len(head)
+    for hint in hints:
+        line = _line(hint, left - 1, way if hint.is_listed else "")
         if line:
             lines.append(line)
             left -= len(line) + 1
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
-def _line(hint: Hint, most: int) -> str:
+def _line(hint: Hint, most: int, way: str) -> str:
     """Return one skill on one line; a cut path would lead nowhere, so that is never cut.
 
     Nor is one shown that cannot be shown as it is: a folder whose name closes a frame of the
@@ -137,22 +182,17 @@ def _line(hint: Hint, most: int) -> str:
     if clean(hint.path) != hint.path or _NO_PATH.search(hint.path):
         return ""
     name = _unframed(one_line(hint.name)[:_LONGEST_NAME])
-    said = f"- {name} (score {hint.score:.2f}), file {hint.path}"
+    score = "" if hint.score is None else f" (score {hint.score:.2f})"
+    loaded = f", {way.format(name=name)}" if way else ""
+    short = f"- {name}{score}{loaded}"
+    said = f"{short}, file {hint.path}"
     why = one_line(hint.why)
     why = why if len(why) <= _LONGEST_WHY else why[: _LONGEST_WHY - 1].rstrip() + "…"
     whole = f"{said}: {_unframed(why)}" if why else said
-    return next((text for text in (whole, said) if len(text) <= most), "")
+    forms = (whole, said, short) if way else (whole, said)
+    return next((text for text in forms if len(text) <= most), "")
 
 
 def _unframed(text: str) -> str:
     """Return text that opens and closes no frame: harnesses put what we say between tags."""
     return text.replace("<", "&lt;").replace(">", "&gt;")
-
-
-def index_context(block: str, *, listed: int, total: int) -> str:
-    """Return the list of all skills out of a prompt's block; nothing where it lists none."""
-    start = block.find(_OPEN)
-    if start < 0 or not listed:
-        return ""
-    rest = f" {listed} of {total} fit here." if listed < total else ""
-    return f"{_INDEX}{rest}\n{block[start:]}"

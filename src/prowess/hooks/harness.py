@@ -3,8 +3,12 @@
 Each harness spells its events in its own way; everything above the dialects speaks only of these.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from prowess.late import dataclass
+
+# Says how many seconds the caller of a hook waits.
+LIMIT_VARIABLE = "PROWESS_HOOK_SECONDS"
 
 
 class Harness(StrEnum):
@@ -16,6 +20,9 @@ class Harness(StrEnum):
     GEMINI = "gemini"
     COPILOT = "copilot"
     VSCODE = "vscode"
+    QWEN = "qwen"
+    OPENCODE = "opencode"
+    OPENCLAW = "openclaw"
 
 
 class Moment(StrEnum):

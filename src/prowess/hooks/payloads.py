@@ -8,16 +8,29 @@ says nothing. A call is also packed as bytes, for the process that learns from i
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, NamedTuple
 
 from prowess.hooks.harness import Harness, Moment
+from prowess.late import dataclass
 from prowess.skills.notation import strict_loads
 
 # A JSON object can hold anything until each field is looked at.
 Payload = Mapping[str, Any]
 _GEMINI_EVENTS = frozenset(("BeforeAgent", "AfterAgent", "PreCompress"))
+# Where harnesses keep their sessions, and what only those without a stamp name of a turn.
+_SESSION_FOLDERS = {
+    "/.claude/": Harness.CLAUDE_CODE,
+    "/.codex/": Harness.CODEX,
+    "/.gemini/": Harness.GEMINI,
+    "/.qwen/": Harness.QWEN,
+    "/.copilot/": Harness.COPILOT,
+}
+_OF_A_TURN = frozenset(("turn_id", "prompt_id"))
 _CURSOR_FIELDS = ("cursor_version", "conversation_id", "generation_id", "workspace_roots")
+_QWEN_VARIABLES = ("QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID")
+# Plugins of ours say whom they speak for.
+_PLUGIN = "prowess_plugin"
 _GEMINI_VARIABLES = ("GEMINI_PROJECT_DIR", "GEMINI_SESSION_ID", "GEMINI_CWD")
 
 
@@ -26,6 +39,7 @@ _PROJECT_VARIABLES = {
     Harness.CLAUDE_CODE: ("CLAUDE_PROJECT_DIR",),
     Harness.CURSOR: ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     Harness.GEMINI: ("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    Harness.QWEN: ("QWEN_PROJECT_DIR",),
 }
 
 
@@ -45,6 +59,8 @@ def project_variables(harness: Harness, environ: Mapping[str, str]) -> tuple[str
 def caller_of(payload: Payload, environ: Mapping[str, str]) -> _Caller | None:
     """Return who wrote `payload`, or None where nobody we know did."""
     snake, camel = payload.get("hook_event_name"), payload.get("hookEventName")
+    if isinstance(snake, str) and payload.get(_PLUGIN) in {Harness.OPENCODE, Harness.OPENCLAW}:
+        return _Caller(Harness(payload[_PLUGIN]), snake)
     if isinstance(snake, str):
         return _Caller(_of_snake(payload, snake, environ), snake)
     if isinstance(camel, str):
@@ -57,21 +73,41 @@ def caller_of(payload: Payload, environ: Mapping[str, str]) -> _Caller | None:
 
 
 def _of_snake(payload: Payload, event: str, environ: Mapping[str, str]) -> Harness:
+    known = _by_own_field(payload, event) or _by_place(payload, environ)
+    if known is not None:
+        return known
+    if "timestamp" in payload and not _OF_A_TURN & payload.keys():
+        return _of_stamped(payload, environ)
+    return Harness.CODEX if _is_codex(payload, environ) else Harness.CLAUDE_CODE
+
+
+def _by_own_field(payload: Payload, event: str) -> Harness | None:
     if any(name in payload for name in _CURSOR_FIELDS):
         return Harness.CURSOR
     if event in _GEMINI_EVENTS:
         return Harness.GEMINI
-    if "sessionId" in payload:
-        return Harness.VSCODE
-    if "timestamp" in payload:
-        return _of_stamped(payload, environ)
-    if "turn_id" not in payload and environ.get("CURSOR_VERSION"):
+    return Harness.VSCODE if "sessionId" in payload else None
+
+
+def _by_place(payload: Payload, environ: Mapping[str, str]) -> Harness | None:
+    """Return whose sessions lie where the transcript is, whatever other fields there are."""
+    if environ.get("CURSOR_VERSION") and not {"turn_id", "timestamp"} & payload.keys():
         return Harness.CURSOR
-    return Harness.CODEX if _is_codex(payload, environ) else Harness.CLAUDE_CODE
+    path = str(payload.get("transcript_path") or "").replace("\\", "/")
+    if path.rpartition("/")[2].startswith("rollout-"):
+        return Harness.CODEX
+    return next((own for folder, own in _SESSION_FOLDERS.items() if folder in path), None)
 
 
 def _of_stamped(payload: Payload, environ: Mapping[str, str]) -> Harness:
-    """Two harnesses stamp their payloads; only Gemini names the transcript each time."""
+    """Three harnesses stamp their payloads; Copilot alone does not name the transcript each time.
+
+    Qwen Code is made from Gemini CLI and sets its variables as well, but keeps sessions elsewhere.
+    """
+    path = str(payload.get("transcript_path") or "").replace("\\", "/")
+    is_qwen = any(environ.get(name) for name in _QWEN_VARIABLES) and "/.gemini/" not in path
+    if "/.qwen/" in path or is_qwen:
+        return Harness.QWEN
     if any(environ.get(name) for name in _GEMINI_VARIABLES):
         return Harness.GEMINI
     is_claude_like = payload.get("hook_event_name") in {"SessionStart", "SessionEnd"}
@@ -91,7 +127,7 @@ def _is_codex(payload: Payload, environ: Mapping[str, str]) -> bool:
         return "/.codex/" in slashed or bool(home and slashed.startswith(home + "/"))
     if environ.get("CLAUDE_PROJECT_DIR"):
         return False
-    return "transcript_path" in payload or bool(environ.get("CODEX_HOME"))
+    return payload.get("transcript_path", "") is None or bool(environ.get("CODEX_HOME"))
 
 
 def _copilot_event(payload: Payload) -> str:
@@ -151,6 +187,9 @@ _EVENTS: Mapping[Harness, Mapping[str, Moment]] = {
         "sessionEnd": Moment.SESSION_END,
     },
     Harness.VSCODE: _CLAUDE_EVENTS,
+    Harness.QWEN: _CLAUDE_EVENTS,
+    Harness.OPENCODE: _CLAUDE_EVENTS,
+    Harness.OPENCLAW: _CLAUDE_EVENTS,
 }
 _NEEDS_PROMPT = frozenset((Moment.PROMPT,))
 

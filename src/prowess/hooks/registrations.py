@@ -1,19 +1,24 @@
 """What connects a harness: which of its settings files say what, and which edits lead there.
 
 An entry of ours is known by its command alone: a program called `prowess` with the one word `hook`,
-the same across upgrades, since one harness trusts a command by its hash. What a person changed in
-one stays, entries of others are never touched, and where a file has another shape than the harness
-reads, nothing is edited at all.
+the same across upgrades, since one harness trusts a command by its hash. The line around it fails
+open: some harnesses refuse a prompt where a hook cannot be found or ends with an error, so whatever
+becomes of the program, the line ends well, in time, and says nothing that is no answer. What a
+person changed in an entry stays, entries of others are never touched, and where a file has another
+shape than the harness reads, nothing is edited at all. A harness without commands for hooks gets a
+plugin: a file that is ours from end to end, and says so in its first line.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
 from prowess.hooks.edits import Edit, Insert, Path, Remove, ReplaceValue, apply_edits, value_at
+from prowess.hooks.harness import LIMIT_VARIABLE
 
 NAME = "prowess"
 # Safe (-P): where we are started is a project of strangers, and nothing in it may be imported.
@@ -26,6 +31,18 @@ _LINE = re.compile(
     r"(?:\"(?P<double>[^\"$`]+)\"|'(?P<single>[^']+)'|(?P<bare>[\w./\\:~+@%,=-]+))"
     r"(?P<module>(?P<safe>\s+-P)?\s+-m\s+prowess)?\s+hook\s*"
 )
+# `sh` by name, since a harness may use the shell of its user, whatever that is.
+_OPEN_SH = (
+    "exec 2>/dev/null; command -v timeout >/dev/null && set -- timeout -k 1 {seconds};"
+    ' o=$({variable}={seconds} "$@" {line}) && case $o in {{\\"*}}) printf %s "$o";; esac; exit 0'
+)
+_OPEN_POWERSHELL = "{line}; exit 0"
+# Read alike by `cmd` and by the shell that comes with Git.
+_OPEN_WINDOWS = "{line} || exit 0"
+_AROUND = re.compile(
+    r"exec 2>/dev/null; .{0,60}; o=\$\(\w+=\d+ \"\$@\" (?P<posix>.+)\) && case .+ exit 0"
+    r"|(?P<powershell>.+); exit 0|(?P<windows>.+) \|\| exit 0"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +51,13 @@ class Program:
 
     words: tuple[str, ...]
     windows: bool = False
+    # Another installation, which the name alone would start.
+    other: str = ""
+
+    @property
+    def is_by_path(self) -> bool:
+        """Whether the name alone does not start it."""
+        return self.words != (NAME,)
 
     @property
     def hook(self) -> str:
@@ -45,6 +69,18 @@ class Program:
         """The same for PowerShell, which takes a quoted path for mere text."""
         line = " ".join(_in_powershell(word) for word in (*self.words, "hook"))
         return f"& {line}" if line.startswith("'") else line
+
+    def line(self, seconds: int) -> str:
+        """The line that is registered for the hook, which a harness never sees fail."""
+        if self.windows:
+            return _OPEN_WINDOWS.format(line=self.hook)
+        script = _OPEN_SH.format(seconds=seconds, line=self.hook, variable=LIMIT_VARIABLE)
+        return f"sh -c {shlex.quote(script)}"
+
+    @property
+    def line_in_powershell(self) -> str:
+        """The same for PowerShell."""
+        return _OPEN_POWERSHELL.format(line=self.hook_in_powershell)
 
     @property
     def mcp(self) -> tuple[str, tuple[str, ...]]:
@@ -67,6 +103,7 @@ def is_hook_command(line: object, program: Program | None = None) -> bool:
     """Return whether a registered command line is our hook, of this installation or another."""
     if not isinstance(line, str):
         return False
+    line = bare_line(line)
     if program is not None and line in {program.hook, program.hook_in_powershell}:
         return True
     match = _LINE.fullmatch(line)
@@ -77,35 +114,56 @@ def is_hook_command(line: object, program: Program | None = None) -> bool:
     return _is_us(match["double"] or match["single"] or match["bare"])
 
 
+def bare_line(line: str) -> str:
+    """Return the call of our program in a registered line; the line itself where none is around."""
+    words = _words(line)
+    inner = words[2] if words[:2] == ["sh", "-c"] and len(words) == len(("sh", "-c", "")) else line
+    match = _AROUND.fullmatch(inner)
+    return next(filter(None, match.groups())) if match else line
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
 def is_misled(line: str) -> bool:
     """Return whether the folder that a command line runs in can put its own files in our place.
 
     Without `-P` Python looks for a module there first, and a project is written by strangers.
     """
-    match = _LINE.fullmatch(line)
+    match = _LINE.fullmatch(bare_line(line))
     return match is not None and bool(match["module"]) and not match["safe"]
 
 
 def program_of(line: str) -> str:
     """Return the program that one of our command lines starts, without its quotes."""
+    line = bare_line(line)
     match = _LINE.fullmatch(line)
     if match is not None:
         return match["double"] or match["single"] or match["bare"]
-    try:
-        return next(iter(shlex.split(line)), "")
-    except ValueError:
-        return ""
+    return next(iter(_words(line)), "")
 
 
 def is_mcp_entry(entry: object) -> TypeGuard[Mapping[str, Any]]:
     """Return whether a registered MCP server is ours, of this installation or another."""
-    if not isinstance(entry, Mapping):
-        return False
-    command, arguments = entry.get("command"), entry.get("args")
+    command, arguments = _command_of(entry)
     if not isinstance(command, str) or not isinstance(arguments, list):
         return False
     before = words_before(arguments)
     return bool(before) if before else _is_us(command) and arguments[:1] == ["mcp"]
+
+
+def _command_of(entry: object) -> tuple[object, object]:
+    """Return program and arguments of a server; one harness writes both as one list."""
+    if not isinstance(entry, Mapping):
+        return None, None
+    command = entry.get("command")
+    if isinstance(command, list):
+        return (command[0], command[1:]) if command else (None, None)
+    return command, entry.get("args")
 
 
 def words_before(arguments: Sequence[object]) -> tuple[str, ...]:
@@ -131,6 +189,8 @@ def lines_of(handler: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 
 HOOKS = "hooks"
+# In seconds and milliseconds.
+_FORMER_WAITS = frozenset((5, 10, 5_000, 10_000))
 # The steps to an entry: the hooks, an event, a place in its list.
 _ENTRY = 3
 
@@ -147,6 +207,8 @@ class Format(StrEnum):
 
     JSON = "json"
     TOML = "toml"
+    # A plugin: the document is one text.
+    TEXT = "text"
 
 
 class ShapeError(ValueError):
@@ -169,21 +231,25 @@ class SettingsTarget:
     nested: bool = False
     # What the harness wants at the top of a file of hooks.
     head: Mapping[str, object] = field(default_factory=dict)
-    # The object that holds the servers, and our entry in it.
-    servers: str = ""
+    # The keys that lead to the object that holds the servers, and our entry in it.
+    servers: tuple[str, ...] = ()
     server: Mapping[str, Any] = field(default_factory=dict)
+    # The keys that lead to the plugins of the harness, and what lets ours work.
+    plugins: tuple[str, ...] = ()
+    plugin: Mapping[str, Any] = field(default_factory=dict)
+    # What a file says that is ours from end to end; `hooks` then only name its events.
+    text: str = ""
+    # Whether such a file is about the MCP server, and goes without it.
+    is_for_server: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of ours belongs into it."""
+        return not (self.hooks or self.servers or self.plugins or self.text)
 
     def without_server(self) -> "SettingsTarget":
         """Return the same without the MCP server."""
-        return SettingsTarget(
-            path=self.path,
-            format=self.format,
-            hooks=self.hooks,
-            nested=self.nested,
-            head=self.head,
-            watched=self.watched,
-            former=self.former,
-        )
+        return replace(self, servers=(), server={}, text="" if self.is_for_server else self.text)
 
 
 def plan_registration(
@@ -194,12 +260,16 @@ def plan_registration(
     Raises:
         ShapeError: the document holds something else where ours belongs.
     """
+    if target.text:
+        return _text_edits(document, target)
     edits: list[Edit] = []
     if target.hooks:
         edits += _heads(document, target)
         edits += _hook_edits(document, target, program)
     if target.servers:
         edits += _server_edits(document, target)
+    if target.plugins and NAME not in _inside(document, target.plugins):
+        edits.append(_insert_at(apply_edits(document, edits), target.plugins, target.plugin))
     return edits
 
 
@@ -224,9 +294,13 @@ def own_places(document: Mapping[str, Any], target: SettingsTarget, program: Pro
     Raises:
         ShapeError: the document holds something else where ours would be.
     """
+    if target.text:
+        return [(TEXT,)] if _is_own_text(document) else []
     ours = [place.handler for place in _places(document, target, program)]
-    if target.servers and is_mcp_entry(_servers(document, target).get(NAME)):
-        ours.append((target.servers, NAME))
+    if is_mcp_entry(_inside(document, target.servers).get(NAME)):
+        ours.append((*target.servers, NAME))
+    if NAME in _inside(document, target.plugins):
+        ours.append((*target.plugins, NAME))
     return ours
 
 
@@ -266,8 +340,11 @@ def find_registered(
     Raises:
         ShapeError: the document holds something else where ours would be.
     """
+    if target.text:
+        command = _command_in(document)
+        return Registered(events=tuple(target.hooks) if command else (), commands=command)
     places = list(_places(document, target, program, target.watched))
-    entry = _servers(document, target).get(NAME)
+    entry = _inside(document, target.servers).get(NAME)
     return Registered(
         events=tuple(dict.fromkeys(place.event for place in places)),
         repeated=tuple(
@@ -277,7 +354,7 @@ def find_registered(
         ),
         commands=tuple(dict.fromkeys(line for place in places for line in place.lines)),
         server=is_mcp_entry(entry),
-        server_command=str(entry["command"]) if is_mcp_entry(entry) else "",
+        server_command=str(_command_of(entry)[0]) if is_mcp_entry(entry) else "",
         foreign_server=entry is not None and not is_mcp_entry(entry),
     )
 
@@ -341,35 +418,89 @@ def _repairs(document: Mapping[str, Any], place: _Place, target: SettingsTarget)
         line = model.get(name)
         if isinstance(line, str) and handler[name] != line and is_hook_command(handler[name]):
             yield ReplaceValue(path=(*place.handler, name), value=line)
+            if bare_line(handler[name]) == handler[name]:
+                # Written before the line had a limit of its own, which has to come first.
+                yield from _waits(place, handler, model)
+
+
+def _waits(place: _Place, handler: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[Edit]:
+    """Yield what puts a time to wait right that an earlier version wrote."""
+    for name in ("timeout", "timeoutSec"):
+        if handler.get(name) in _FORMER_WAITS and handler[name] != model.get(name):
+            yield ReplaceValue(path=(*place.handler, name), value=model[name])
 
 
 def _server_edits(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
-    servers = _servers(document, target)
-    entry = servers.get(NAME)
+    entry = _inside(document, target.servers).get(NAME)
     if entry is None:
-        if target.servers in document:
-            return [Insert(path=(target.servers,), key=NAME, value=target.server)]
-        return [Insert(path=(), key=target.servers, value={NAME: target.server})]
+        return [_insert_at(document, target.servers, target.server)]
     if not is_mcp_entry(entry):
         # Somebody else's server of that name stays.
         return []
-    path: Path = (target.servers, NAME)
+    path: Path = (*target.servers, NAME)
+    (now, arguments), (wanted, others) = _command_of(entry), _command_of(target.server)
+    if not isinstance(arguments, list) or not isinstance(others, list):
+        return []
+    # Arguments that a person added to ours stay.
+    rest = [*words_before(others), *arguments[len(words_before(arguments)) :]]
+    if isinstance(entry["command"], list):
+        is_same = entry["command"] == [wanted, *rest]
+        return [] if is_same else [ReplaceValue(path=(*path, "command"), value=[wanted, *rest])]
     edits: list[Edit] = []
-    if entry["command"] != target.server["command"]:
-        edits.append(ReplaceValue(path=(*path, "command"), value=target.server["command"]))
-    now, wanted = words_before(entry["args"]), words_before(target.server["args"])
     if now != wanted:
-        # Arguments that a person added to ours stay.
-        edits.append(
-            ReplaceValue(path=(*path, "args"), value=[*wanted, *entry["args"][len(now) :]])
-        )
+        edits.append(ReplaceValue(path=(*path, "command"), value=wanted))
+    if arguments != rest:
+        edits.append(ReplaceValue(path=(*path, "args"), value=rest))
     return edits
 
 
-def _servers(document: Mapping[str, Any], target: SettingsTarget) -> Mapping[str, Any]:
-    if not target.servers:
-        return {}
-    return _object(document.get(target.servers, {}), target.servers)
+def _insert_at(document: Mapping[str, Any], path: tuple[str, ...], value: object) -> Insert:
+    """Return what puts our entry below keys of which some may not be there yet."""
+    known = 0
+    while known < len(path) and path[known] in value_at(document, path[:known]):
+        known += 1
+    for key in reversed((*path, NAME)[known + 1 :]):
+        value = {key: value}
+    return Insert(path=path[:known], key=(*path, NAME)[known], value=value)
+
+
+def _inside(document: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the object that keys lead to; empty where there is none, or no such place."""
+    found: Mapping[str, Any] = document if path else {}
+    for number, key in enumerate(path, 1):
+        found = _object(found.get(key, {}), ".".join(path[:number]))
+    return found
+
+
+TEXT = "text"
+# Stands in the first lines of every file of ours, which is known by that; and the command in it.
+OWN_TEXT = "Written by `prowess connect`"
+_OWN_WITHIN = 400
+_COMMAND = re.compile(r"^const COMMAND = (\[.*\]);?$", re.MULTILINE)
+
+
+def _is_own_text(document: Mapping[str, Any]) -> bool:
+    return OWN_TEXT in str(document.get(TEXT, ""))[:_OWN_WITHIN]
+
+
+def _text_edits(document: Mapping[str, Any], target: SettingsTarget) -> list[Edit]:
+    if TEXT not in document:
+        return [Insert(path=(), key=TEXT, value=target.text)]
+    if document[TEXT] == target.text:
+        return []
+    if not _is_own_text(document):
+        raise ShapeError("is there already and not ours: give it another name first.")
+    return [ReplaceValue(path=(TEXT,), value=target.text)]
+
+
+def _command_in(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the command line that a plugin of ours runs."""
+    found = _COMMAND.search(str(document.get(TEXT, ""))) if _is_own_text(document) else None
+    try:
+        return (shlex.join(map(str, json.loads(found[1]))),) if found else ()
+    except ValueError:
+        # Somebody changed it: then it is no command.
+        return ()
 
 
 def _places(

@@ -253,6 +253,37 @@ def _vscode(
     )
 
 
+def _qwen(event: str, moment: Moment, schema: Schema = silence, **fields: object) -> PayloadSample:
+    common = {
+        "session_id": _SESSION,
+        "transcript_path": f"/home/me/.qwen/projects/-repo/chats/{_SESSION}.jsonl",
+        "cwd": _FOLDER,
+        "hook_event_name": event,
+        "timestamp": _STAMP,
+        "permission_mode": "default",
+    }
+    names = ("QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+    return PayloadSample(
+        harness=Harness.QWEN,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, **fields}),
+        environ=dict.fromkeys(names, _FOLDER),
+        answers_with=schema,
+    )
+
+
+def _plugin(harness: Harness, event: str, moment: Moment, **fields: object) -> PayloadSample:
+    common = {"prowess_plugin": harness.value, "hook_event_name": event, "session_id": _SESSION}
+    return PayloadSample(
+        harness=harness,
+        moment=moment,
+        event=event,
+        payload=_bytes({**common, "cwd": _FOLDER, **fields}),
+        answers_with=shaped({"additionalContext": CONTEXT}) if fields else silence,
+    )
+
+
 _START, _TURN, _END = Moment.SESSION_START, Moment.TURN_END, Moment.SESSION_END
 _COMPACT, _ASKED = Moment.COMPACTION, Moment.PROMPT
 _STARTED = specific("SessionStart")
@@ -322,4 +353,14 @@ SAMPLES: tuple[PayloadSample, ...] = (
     _vscode("SessionStart", _START, _STARTED, source="new"),
     _vscode("PreCompact", _COMPACT, trigger="auto"),
     _vscode("Stop", _TURN, stop_hook_active=False),
+    _qwen("UserPromptSubmit", _ASKED, specific("UserPromptSubmit"), prompt=_PROMPT),
+    _qwen("SessionStart", _START, _STARTED, source="startup"),
+    _qwen("SessionStart", _COMPACT, _STARTED, source="compact"),
+    _qwen("PreCompact", _COMPACT, trigger="auto", custom_instructions=""),
+    _qwen("Stop", _TURN, stop_hook_active=False, last_assistant_message=_DONE),
+    _qwen("SessionEnd", _END, reason="other"),
+    _plugin(Harness.OPENCODE, "UserPromptSubmit", _ASKED, prompt=_PROMPT),
+    _plugin(Harness.OPENCODE, "Stop", _TURN),
+    _plugin(Harness.OPENCLAW, "UserPromptSubmit", _ASKED, prompt=_PROMPT),
+    _plugin(Harness.OPENCLAW, "Stop", _TURN),
 )

@@ -1,17 +1,26 @@
 """Where each harness keeps hooks and MCP servers, and how an entry of ours is written there.
 
-Times to wait are in the harness's own unit: one counts milliseconds. The limits are far above what
-a hook takes, and far below what a person would notice as a program that hangs.
+Times to wait are in the harness's own unit: one counts milliseconds. What is registered is above
+the limit of the line itself, which gives up first and without a word.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prowess.hooks.harness import Harness
-from prowess.hooks.registrations import ConnectScope, Format, Program, SettingsTarget
+from prowess.data import read_text
+from prowess.hooks.harness import LIMIT_VARIABLE, Harness
+from prowess.hooks.registrations import (
+    OWN_TEXT,
+    ConnectScope,
+    Format,
+    Program,
+    SettingsTarget,
+)
 
-_START_S, _PROMPT_S, _TURN_S, _END_S = 10, 5, 10, 5
+# One harness allows no more at the end of a session.
+_WAIT_S, _END_S = 8, 3
 _MS = 1_000
 # The harness lets a hook say this many tokens before it puts them into a file.
 _CONTEXT_TOKENS = 2_500
@@ -22,11 +31,9 @@ ALSO_READ_BY: Mapping[Harness, tuple[Harness, ...]] = {
     Harness.COPILOT: (Harness.VSCODE, Harness.CLAUDE_CODE),
     Harness.VSCODE: (Harness.COPILOT,),
 }
+# Who runs a command once, though both the user's settings and the project's name it.
+RUNS_ONCE = frozenset((Harness.CLAUDE_CODE,))
 _HINTS = {
-    (
-        Harness.COPILOT,
-        ConnectScope.PROJECT,
-    ): "Copilot CLI keeps its MCP servers per user: run `prowess connect copilot --user` for that.",
     (
         Harness.VSCODE,
         ConnectScope.USER,
@@ -46,6 +53,8 @@ class HarnessHomes:
     codex: str
     copilot: str
     vscode: str
+    opencode: str
+    openclaw: str
     # The state file of Claude Code, which holds the MCP servers of a user.
     claude_state: str
 
@@ -80,6 +89,9 @@ def home_of(harness: Harness, places: HarnessHomes) -> str:
         Harness.GEMINI: f"{places.home}/.gemini",
         Harness.COPILOT: places.copilot,
         Harness.VSCODE: places.vscode,
+        Harness.QWEN: f"{places.home}/.qwen",
+        Harness.OPENCODE: places.opencode,
+        Harness.OPENCLAW: places.openclaw,
     }[harness]
 
 
@@ -87,22 +99,25 @@ def _claude_code(
     scope: ConnectScope, places: HarnessHomes, program: Program
 ) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int, **more: object) -> dict[str, Any]:
-        return {"type": "command", "command": program.hook, "timeout": seconds, **more}
+        line = program.line(seconds - 1)
+        return {"type": "command", "command": line, "timeout": seconds, **more}
 
     hooks: dict[str, dict[str, Any]] = {
         "SessionStart": {
             "matcher": "startup|resume|clear|compact|fork",
-            "hooks": [entry(_START_S)],
+            "hooks": [entry(_WAIT_S)],
         },
-        "UserPromptSubmit": {"hooks": [entry(_PROMPT_S)]},
-        "Stop": {"hooks": [entry(_TURN_S, **{"async": True})]},
+        "UserPromptSubmit": {"hooks": [entry(_WAIT_S)]},
+        "Stop": {"hooks": [entry(_WAIT_S, **{"async": True})]},
         "SessionEnd": {"hooks": [entry(_END_S)]},
     }
     settings = places.claude if scope is ConnectScope.USER else f"{places.project}/.claude"
     servers = places.claude_state if scope is ConnectScope.USER else f"{places.project}/.mcp.json"
     return (
         SettingsTarget(path=f"{settings}/settings.json", hooks=hooks, nested=True),
-        SettingsTarget(path=servers, servers="mcpServers", server=_server(program, type="stdio")),
+        SettingsTarget(
+            path=servers, servers=("mcpServers",), server=_server(program, type="stdio")
+        ),
     )
 
 
@@ -110,13 +125,14 @@ def _codex(
     scope: ConnectScope, places: HarnessHomes, program: Program
 ) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int, **more: object) -> dict[str, Any]:
-        handler = {"type": "command", "command": program.hook, "timeout": seconds, **more}
+        line = program.line(seconds - 1)
+        handler = {"type": "command", "command": line, "timeout": seconds, **more}
         return {"hooks": [handler]}
 
     hooks = {
-        "SessionStart": entry(_START_S, additionalContextLimit=_CONTEXT_TOKENS),
-        "UserPromptSubmit": entry(_PROMPT_S, additionalContextLimit=_CONTEXT_TOKENS),
-        "Stop": entry(_TURN_S),
+        "SessionStart": entry(_WAIT_S, additionalContextLimit=_CONTEXT_TOKENS),
+        "UserPromptSubmit": entry(_WAIT_S, additionalContextLimit=_CONTEXT_TOKENS),
+        "Stop": entry(_WAIT_S),
         "SessionEnd": entry(_END_S),
     }
     folder = places.codex if scope is ConnectScope.USER else f"{places.project}/.codex"
@@ -125,7 +141,7 @@ def _codex(
         SettingsTarget(
             path=f"{folder}/config.toml",
             format=Format.TOML,
-            servers="mcp_servers",
+            servers=("mcp_servers",),
             server=_server(program),
             # It reads hooks from both files, and people write them into this one.
             watched=tuple(hooks),
@@ -138,19 +154,20 @@ def _cursor(
     scope: ConnectScope, places: HarnessHomes, program: Program
 ) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
-        return {"command": program.hook, "timeout": seconds}
+        return {"command": program.line(seconds - 1), "timeout": seconds}
 
     hooks = {
-        "sessionStart": entry(_START_S),
-        "beforeSubmitPrompt": entry(_PROMPT_S),
-        "preCompact": entry(_PROMPT_S),
-        "stop": entry(_TURN_S),
+        "sessionStart": entry(_WAIT_S),
+        "beforeSubmitPrompt": entry(_WAIT_S),
+        "stop": entry(_WAIT_S),
         "sessionEnd": entry(_END_S),
     }
     folder = f"{places.home if scope is ConnectScope.USER else places.project}/.cursor"
     return (
-        SettingsTarget(path=f"{folder}/hooks.json", hooks=hooks, head=_VERSION),
-        SettingsTarget(path=f"{folder}/mcp.json", servers="mcpServers", server=_server(program)),
+        SettingsTarget(
+            path=f"{folder}/hooks.json", hooks=hooks, head=_VERSION, former=("preCompact",)
+        ),
+        SettingsTarget(path=f"{folder}/mcp.json", servers=("mcpServers",), server=_server(program)),
     )
 
 
@@ -161,27 +178,38 @@ def _gemini(
         handler = {
             "type": "command",
             "name": "prowess",
-            "command": program.hook,
+            "command": program.line(seconds - 1),
             "timeout": seconds * _MS,
         }
         return {"hooks": [handler]}
 
     hooks = {
-        "SessionStart": entry(_START_S),
-        "BeforeAgent": entry(_PROMPT_S),
-        "PreCompress": entry(_PROMPT_S),
-        "AfterAgent": entry(_TURN_S),
+        "SessionStart": entry(_WAIT_S),
+        "BeforeAgent": entry(_WAIT_S),
+        "AfterAgent": entry(_WAIT_S),
         "SessionEnd": entry(_END_S),
     }
     folder = f"{places.home if scope is ConnectScope.USER else places.project}/.gemini"
-    return (
-        SettingsTarget(
-            path=f"{folder}/settings.json",
-            hooks=hooks,
-            nested=True,
-            servers="mcpServers",
-            server=_server(program),
-        ),
+    settings = SettingsTarget(
+        path=f"{folder}/settings.json",
+        hooks=hooks,
+        nested=True,
+        # It comes with every turn, and lets nobody speak.
+        former=("PreCompress",),
+        servers=("mcpServers",),
+        server=_server(program),
+    )
+    # Those of a project are not read.
+    return (settings, _allow_reading(folder)) if scope is ConnectScope.USER else (settings,)
+
+
+def _allow_reading(folder: str) -> SettingsTarget:
+    """Return the file that lets Gemini use what only reads, where it can ask nobody."""
+    return SettingsTarget(
+        path=f"{folder}/policies/prowess.toml",
+        format=Format.TEXT,
+        text=read_text("hooks/plugins/gemini.toml"),
+        is_for_server=True,
     )
 
 
@@ -191,39 +219,40 @@ def _copilot(
     def entry(seconds: int) -> dict[str, Any]:
         return {
             "type": "command",
-            "bash": program.hook,
-            "powershell": program.hook_in_powershell,
+            "bash": program.line(seconds - 1),
+            "powershell": program.line_in_powershell,
             "timeoutSec": seconds,
         }
 
     hooks = {
-        "sessionStart": entry(_START_S),
-        "userPromptTransformed": entry(_PROMPT_S),
-        "agentStop": entry(_TURN_S),
+        "sessionStart": entry(_WAIT_S),
+        "userPromptTransformed": entry(_WAIT_S),
+        "agentStop": entry(_WAIT_S),
         "sessionEnd": entry(_END_S),
     }
     folder = places.copilot if scope is ConnectScope.USER else f"{places.project}/.github"
     file = SettingsTarget(path=f"{folder}/hooks/prowess.json", hooks=hooks, head=_VERSION)
-    if scope is ConnectScope.PROJECT:
-        return (file,)
+    is_user = scope is ConnectScope.USER
+    servers = f"{places.copilot}/mcp-config.json" if is_user else f"{folder}/mcp.json"
     server = _server(program, type="local", tools=["*"])
-    path = f"{places.copilot}/mcp-config.json"
-    return file, SettingsTarget(path=path, servers="mcpServers", server=server)
+    return file, SettingsTarget(path=servers, servers=("mcpServers",), server=server)
 
 
 def _vscode(
     scope: ConnectScope, places: HarnessHomes, program: Program
 ) -> tuple[SettingsTarget, ...]:
     def entry(seconds: int) -> dict[str, Any]:
-        return {"type": "command", "command": program.hook, "timeout": seconds}
+        return {"type": "command", "command": program.line(seconds - 1), "timeout": seconds}
 
     hooks = {
-        "SessionStart": entry(_START_S),
-        "Stop": entry(_TURN_S),
+        "SessionStart": entry(_WAIT_S),
+        "Stop": entry(_WAIT_S),
     }
     server = _server(program, type="stdio")
     if scope is ConnectScope.USER:
-        return (SettingsTarget(path=f"{places.vscode}/mcp.json", servers="servers", server=server),)
+        return (
+            SettingsTarget(path=f"{places.vscode}/mcp.json", servers=("servers",), server=server),
+        )
     return (
         SettingsTarget(
             path=f"{places.project}/.github/hooks/prowess-vscode.json",
@@ -231,7 +260,116 @@ def _vscode(
             # It lets nobody speak at that, nor with the prompt after it: the call was for nothing.
             former=("PreCompact",),
         ),
-        SettingsTarget(path=f"{places.project}/.vscode/mcp.json", servers="servers", server=server),
+        SettingsTarget(
+            path=f"{places.project}/.vscode/mcp.json", servers=("servers",), server=server
+        ),
+    )
+
+
+def _qwen(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
+    def entry(seconds: int) -> dict[str, Any]:
+        handler = {
+            "type": "command",
+            "name": "prowess",
+            "command": program.line(seconds - 1),
+            "timeout": seconds,
+        }
+        return {"hooks": [handler]}
+
+    hooks = {
+        "SessionStart": entry(_WAIT_S),
+        "UserPromptSubmit": entry(_WAIT_S),
+        "Stop": entry(_WAIT_S),
+        "SessionEnd": entry(_END_S),
+    }
+    folder = f"{places.home if scope is ConnectScope.USER else places.project}/.qwen"
+    return (
+        SettingsTarget(
+            path=f"{folder}/settings.json",
+            hooks=hooks,
+            nested=True,
+            servers=("mcpServers",),
+            server=_server(program),
+        ),
+    )
+
+
+def _opencode(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
+    is_user = scope is ConnectScope.USER
+    folder = places.opencode if is_user else f"{places.project}/.opencode"
+    command, arguments = program.mcp
+    server = {"type": "local", "command": [command, *arguments], "enabled": True}
+    return (
+        _plugin(
+            f"{folder}/plugin/prowess.js",
+            Harness.OPENCODE,
+            ("chat.message", "session.idle"),
+            program,
+        ),
+        SettingsTarget(
+            path=f"{folder if is_user else places.project}/opencode.json",
+            servers=("mcp",),
+            server=server,
+        ),
+    )
+
+
+def _openclaw(
+    scope: ConnectScope, places: HarnessHomes, program: Program
+) -> tuple[SettingsTarget, ...]:
+    if scope is ConnectScope.PROJECT:
+        return ()
+    folder = f"{places.openclaw}/extensions/prowess"
+    said = {"description": f"{OWN_TEXT}: names the skills that fit a message."}
+    about = {
+        "id": "prowess",
+        "name": "Prowess",
+        **said,
+        "activation": {"onStartup": True},
+        "configSchema": {"type": "object", "additionalProperties": False},
+    }
+    package = {"name": "prowess-openclaw", **said, "version": "1.0.0", "type": "module"}
+    extension = {**package, "openclaw": {"extensions": ["./index.js"]}}
+    events = ("before_prompt_build", "agent_end")
+    return (
+        _plugin(f"{folder}/index.js", Harness.OPENCLAW, events, program),
+        *(
+            SettingsTarget(
+                path=f"{folder}/{name}", format=Format.TEXT, text=json.dumps(value, indent=2) + "\n"
+            )
+            for name, value in (("openclaw.plugin.json", about), ("package.json", extension))
+        ),
+        SettingsTarget(
+            path=f"{places.openclaw}/openclaw.json",
+            servers=("mcp", "servers"),
+            server=_server(program),
+            plugins=("plugins", "entries"),
+            plugin={"enabled": True, "hooks": {"allowConversationAccess": True}},
+        ),
+    )
+
+
+def _plugin(
+    path: str, harness: Harness, events: tuple[str, ...], program: Program
+) -> SettingsTarget:
+    """Return a file of ours that a harness loads, and that calls us at some events."""
+    text = read_text("hooks/plugins/ask.js")
+    for mark, meant in (
+        ("HARNESS", harness.value),
+        ("COMMAND = []", f"COMMAND = {json.dumps([*program.words, 'hook'])}"),
+        ("SECONDS = 0", f"SECONDS = {_WAIT_S - 1}"),
+        ("LIMIT_VARIABLE", LIMIT_VARIABLE),
+    ):
+        text = text.replace(mark, meant)
+    return SettingsTarget(
+        path=path,
+        format=Format.TEXT,
+        hooks={event: {} for event in events},
+        text=text + read_text(f"hooks/plugins/{harness.value}.js"),
     )
 
 
@@ -251,4 +389,7 @@ _TABLE: Mapping[
     Harness.GEMINI: _gemini,
     Harness.COPILOT: _copilot,
     Harness.VSCODE: _vscode,
+    Harness.QWEN: _qwen,
+    Harness.OPENCODE: _opencode,
+    Harness.OPENCLAW: _openclaw,
 }

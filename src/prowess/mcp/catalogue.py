@@ -12,18 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prowess.errors import PathError, UnsafeSkillError
+from prowess.errors import PathError, SkillNotFoundError, UnsafeSkillError
 from prowess.mcp.manifest import (
     MOST_FILE_BYTES,
     ServedSkill,
     SkillFacts,
-    addressed_name,
     serve_files,
 )
 from prowess.mcp.protocol import SKILL_FILE, Cursors, NotThere, file_uri, parse
 from prowess.runtime.service import SkillsService
-from prowess.runtime.skill_texts import SkillText, SkillTexts, inner_path, is_part_of_skill
-from prowess.skills.catalog import find
+from prowess.runtime.skill_texts import SkillText, SkillTexts, name_files
+from prowess.runtime.skill_tools import check_part, find_for_model
+from prowess.skills.catalog import AddressedSkill, addressed_name, list_addressed
 from prowess.skills.commands import SkillCommand, build_commands
 from prowess.skills.model import Skill
 from prowess.skills.text import one_line
@@ -40,6 +40,13 @@ class Page(NamedTuple):
     """Some of the skills, and where the next ones begin; None where these are the last."""
 
     skills: Sequence[SkillFacts]
+    cursor: str | None
+
+
+class ListPage(NamedTuple):
+    """Some rows of the list of skills, and where the next ones begin; None after the last."""
+
+    rows: Sequence[AddressedSkill]
     cursor: str | None
 
 
@@ -65,17 +72,29 @@ class McpCatalogue:
     def __init__(
         self,
         skills: SkillsService,
-        texts: SkillTexts,
+        texts: "Callable[[], SkillTexts]",
         *,
         agent_id: str | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begin; `look` is called before each answer and brings `skills` up to date."""
-        self._skills, self.texts, self._look = skills, texts, look
+        """Begin.
+
+        Args:
+            skills: where they come from.
+            texts: opens what hands out their texts, and with it the scanner; no list needs it.
+            agent_id: whose skills; None for the default agent's.
+            look: is called before each answer and brings `skills` up to date.
+        """
+        self._skills, self._texts, self._look = skills, texts, look
         self._agent_id = agent_id
         self._cursors = Cursors()
         # What was usable, and its addresses: replaced as one, since threads share it.
         self._known: tuple[tuple[Skill, ...], Mapping[str, Skill]] = ((), {})
+
+    @property
+    def texts(self) -> "SkillTexts":
+        """What hands out the texts of skills."""
+        return self._texts()
 
     @property
     def agent_id(self) -> str:
@@ -90,6 +109,12 @@ class McpCatalogue:
         """Return what the agent may use now, what is hidden from its model included."""
         self._look()
         return self._skills.snapshot(self._agent_id).usable
+
+    def waiting(self) -> tuple[Skill, ...]:
+        """Return what the agent could use, if only it were scanned."""
+        snapshot = self._skills.snapshot(self._agent_id)
+        known = {skill.path for skill in snapshot.usable}
+        return tuple(skill for skill in snapshot.hopeful if skill.path not in known)
 
     def visible(self) -> tuple[Skill, ...]:
         """Return what the agent's model may choose now."""
@@ -109,13 +134,58 @@ class McpCatalogue:
         """Return the commands that a person may call and whose text a model follows."""
         return tuple(one for one in build_commands(self.usable()) if one.dispatch is None)
 
+    def held_commands(self) -> tuple[SkillCommand, ...]:
+        """Return those that the scanner keeps back: who asks for one is told so, or gets it now."""
+        held = self._skills.snapshot(self._agent_id).held
+        return tuple(one for one in build_commands(held) if one.dispatch is None)
+
     def named(self, name: str) -> Skill:
         """Return the skill of that name which the model may choose.
 
         Raises:
             SkillNotFoundError: none or several answer to it.
+            UnsafeSkillError: the scanner blocks it.
         """
-        return find(self.visible(), name)
+        try:
+            return find_for_model(self.usable(), name)
+        except SkillNotFoundError as error:
+            skill = self._skills.wait_for(name, self._agent_id, error)
+            if not skill.invocation.model:
+                raise
+            return skill
+
+    def rows(self) -> tuple[AddressedSkill, ...]:
+        """Return the whole list of skills as clients see it, by name."""
+        return tuple(sorted(list_addressed(self.usable())))
+
+    def listed(
+        self,
+        cursor: str | None = None,
+        kept: Sequence[AddressedSkill] | None = None,
+        most: int = PAGE,
+    ) -> ListPage:
+        """Return the next rows of the list after a cursor; nothing is read or scanned for it.
+
+        Args:
+            cursor: where to begin.
+            kept: the list, where it is known from elsewhere.
+            most: how many rows.
+
+        Raises:
+            NotThere: the cursor is none of ours.
+        """
+        after = self._cursors.last(_SKILLS, cursor)
+        if kept is None:
+            known = self.addressed()
+            names = sorted(name for name in known if name > after)
+            rows = list_addressed(known[name] for name in names[:most])
+        else:
+            left = sorted(row for row in kept if row.address > after)
+            names, rows = [row.address for row in left], tuple(left[:most])
+        return ListPage(rows, self._following(names, most))
+
+    def _following(self, names: Sequence[str], most: int) -> str | None:
+        return self._cursors.after(_SKILLS, names[most - 1]) if len(names) > most else None
 
     def page(self, cursor: str | None = None, most: int = PAGE) -> Page:
         """Return the next skills after a cursor, by name; what cannot be served is left out.
@@ -130,9 +200,7 @@ class McpCatalogue:
             # Some changed since anybody looked: one more look is for all of them.
             self._skills.refresh()
             found |= self._listed(old)[0]
-        is_more = len(names) > most
-        following = self._cursors.after(_SKILLS, names[most - 1]) if is_more else None
-        return Page([found[name] for name in sorted(found)], following)
+        return Page([found[name] for name in sorted(found)], self._following(names, most))
 
     def skill(self, uri: str) -> ServedSkill:
         """Return the skill whose SKILL.md has that address.
@@ -161,20 +229,16 @@ class McpCatalogue:
             raise _unknown(uri)
         return content
 
-    def read(self, name: str, path: str = "", start: int = 0) -> SkillText:
+    def read(self, skill: Skill, path: str = "", start: int = 0) -> SkillText:
         """Return the instructions of a skill, or one of its files, from one character on.
 
         Its own file, asked for by its path, comes whole, with its frontmatter.
 
         Raises:
-            SkillNotFoundError: none or several answer to the name.
             UnsafeSkillError: the scanner refuses the skill.
             PathError: there is no such file in it, or none that is given out.
         """
-        skill = self.named(name)
-        inner = inner_path(skill, path)
-        if inner and not is_part_of_skill(inner):
-            raise PathError(path, f"is no part of {skill.name}: names with a dot are left out.")
+        inner = check_part(skill, path)
         if inner or not path:
             return self.texts.read(skill, inner, start)
         if not _is_own(skill, path):
@@ -183,7 +247,7 @@ class McpCatalogue:
         if page is None:
             # It changed since anybody looked.
             self._skills.refresh()
-            page = self.texts.read_page(self.named(name), start)
+            page = self.texts.read_page(self.named(skill.name), start)
         if page is None:
             raise PathError(path, "changed while it was read: ask again.")
         return page
@@ -197,10 +261,12 @@ class McpCatalogue:
             PathError: there is no such file in it, or none that is given out.
         """
         skill = self.named(name)
-        inner = inner_path(skill, path)
-        found = self.texts.files(skill).files.get(inner) if is_part_of_skill(inner) else None
+        inner = check_part(skill, path)
+        files = self.texts.files(skill).files
+        found = files.get(inner)
         if found is None or len(found) > MOST_FILE_BYTES:
-            raise PathError(path, f"is no file of {skill.name} that is given out.")
+            problem = f"is no file of {skill.name} that is given out: {name_files(files, inner)}."
+            raise PathError(path, problem)
         return file_uri(addressed_name(skill) or skill.name, inner), found
 
     def directory(self, uri: str, cursor: str | None = None, most: int = PAGE) -> Directory:
@@ -242,11 +308,19 @@ class McpCatalogue:
         return found, old
 
     def _served(self, name: str, uri: str) -> ServedSkill:
-        skill = self.addressed().get(name)
+        skill = self.addressed().get(name) or self._find_held_back(name)
         found = None if skill is None else self._read(skill) or self._anew(name)
         if found is None:
             raise _unknown(uri)
         return found
+
+    def _find_held_back(self, name: str) -> Skill | None:
+        """Return a skill that only waited for its scan; one that is blocked is told of."""
+        for skill in self._skills.snapshot(self._agent_id).held:
+            if skill.invocation.model and addressed_name(skill) == name:
+                missed = SkillNotFoundError(name, [])
+                return self._skills.wait_for(skill.name, self._agent_id, missed)
+        return None
 
     def _read(self, skill: Skill) -> ServedSkill | None:
         return serve_files(skill, self.texts.files(skill))

@@ -435,12 +435,7 @@ class SkillsClient:
         origin = {"server": skill.server, "uri": skill.files[path].uri}
         return frame("remote_skill", origin, text)
 
-    def _take(
-        self,
-        entry: object,
-        found: dict[str, RemoteSkill],
-        refused: Refused,
-    ) -> None:
+    def _take(self, entry: object, found: dict[str, RemoteSkill], refused: Refused) -> None:
         try:
             skill = self._described(entry)
         except RemoteSkillError as error:

@@ -117,6 +117,9 @@ class EndpointOptions:
     agent: Callable[[str | None], str]
     open_service: Callable[[str], "McpService"]
     version: str
+    # What agents are told about the workshop at this moment.
+    guidance: Callable[[], str]
+    has_workshop: Callable[[], bool]
     max_payload: int
     body_seconds: float
     # Set once the gateway is about to stop.
@@ -200,7 +203,9 @@ class McpEndpoint:
         options = self._options
         answers: Answers = server_module.Answers(lambda: options.open_service(agent_id))
         manager: StreamableHTTPSessionManager = manager_module.StreamableHTTPSessionManager(
-            app=server_module.build_server(answers, options.version),
+            app=server_module.build_server(
+                answers, options.version, options.guidance, options.has_workshop
+            ),
             max_request_body_size=options.max_payload,
             max_sessions=MOST_SESSIONS + _MORE,
         )

@@ -6,18 +6,21 @@ device, something too large), or where there is more than every client must take
 editors, of version control and of secrets, and no part of a skill.
 """
 
-import json
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from prowess.mcp.protocol import SKILL_FILE, file_uri
-from prowess.runtime.scan import Target
 from prowess.runtime.skill_texts import is_part_of_skill
 from prowess.safety.intake.ledger import ScanLimits
 from prowess.safety.model import LedgerEntry
+from prowess.skills.catalog import addressed_name, is_text
 from prowess.skills.model import Fields, Skill
+
+if TYPE_CHECKING:
+    from prowess.runtime.scan import Target
 
 MOST_FILES, MOST_BYTES = 512, 16 * 1024 * 1024
 # A longer file was not read to its end.
@@ -83,20 +86,7 @@ def digest(content: bytes) -> str:
     return f"sha256:{sha256(content).hexdigest()}"
 
 
-def addressed_name(skill: Skill) -> str | None:
-    """Return the name in a skill's address, None where it has no SKILL.md that says one.
-
-    Commands and rules of other harnesses are single files without a name in them: tools and prompts
-    reach those.
-    """
-    name = skill.fields.get("name")
-    is_skill_file = posixpath.basename(skill.path).lower() == SKILL_FILE.lower()
-    if not is_skill_file or not isinstance(name, str) or not name.strip():
-        return None
-    return name if _is_text(name) and _is_json(skill.fields) else None
-
-
-def serve_files(skill: Skill, target: Target) -> ServedSkill | None:
+def serve_files(skill: Skill, target: "Target") -> ServedSkill | None:
     """Return what is served of a skill that was read; None where it is not what it was.
 
     The entry of a skill comes from its snapshot and its files from the disk: where the two do not
@@ -123,22 +113,5 @@ def _matters(entry: LedgerEntry) -> bool:
 def _can_serve(path: str, content: bytes) -> bool:
     # Another spelling of the skill's own file would be the same file to some systems.
     is_double = path.lower() == SKILL_FILE.lower()
-    fits = len(content) <= MOST_FILE_BYTES and _is_text(path)
+    fits = len(content) <= MOST_FILE_BYTES and is_text(path)
     return fits and not is_double and is_part_of_skill(path)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_json(fields: Fields) -> bool:
-    """Return whether frontmatter can be sent as it is: not every YAML number is one of JSON."""
-    try:
-        json.dumps(fields, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True

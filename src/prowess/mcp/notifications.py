@@ -6,8 +6,9 @@ lists are compared as clients see them: a skill that an agent may not use is no 
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -23,6 +24,11 @@ from mcp.shared.subscriptions import (
 )
 from mcp_types import NotificationParams
 
+from prowess.mcp.protocol import file_uri
+from prowess.skills.catalog import addressed_name
+from prowess.skills.commands import build_commands
+from prowess.skills.model import Skill
+
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
@@ -32,14 +38,31 @@ _MOST_WAITING = 64
 _PATIENCE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClientView:
     """The skills as clients see them, in a form that can be compared."""
 
-    # The hash of each SKILL.md, by its address.
-    pages: Mapping[str, str]
-    prompts: str
-    tools: str
+    # What the agent may use, and what only waits for its scan: that is no news once it is scanned.
+    skills: tuple[Skill, ...]
+    # Whether anything waits for its scan.
+    waits: bool
+    workshop: bool
+
+    @cached_property
+    def pages(self) -> Mapping[str, str]:
+        """The hash of each SKILL.md, by its address."""
+        visible = (skill for skill in self.skills if skill.invocation.model)
+        named = ((addressed_name(skill), skill) for skill in visible)
+        return {file_uri(name): skill.content_hash for name, skill in named if name is not None}
+
+    @cached_property
+    def prompts(self) -> Sequence[object]:
+        """What is shown of each command that a person may call."""
+        return [
+            (one.name, one.skill_name, one.description, one.argument_hint)
+            for one in build_commands(self.skills)
+            if one.dispatch is None
+        ]
 
 
 class Notices:
@@ -57,6 +80,8 @@ class Notices:
         self._seen: ClientView | None = None
         self._turn = anyio.Lock()
         self.closed = False
+        # Whether a list was given without what waits for its scan.
+        self.left_out = False
 
     # The context is what the SDK makes it.
     async def welcome(
@@ -81,10 +106,18 @@ class Notices:
                 return
             before, now = self._seen, await self._look()
             self._seen = now
-        for event in _news(before, now):
-            await self._bus.publish(event)
-            if not isinstance(event, ResourceUpdated):
-                await self._tell_older(event)
+            news = _news(before, now)
+            if self.left_out and not now.waits:
+                self.left_out = False
+                news = [ResourcesListChanged(), PromptsListChanged(), *news]
+        for event in dict.fromkeys(news):
+            await self.tell(event)
+
+    async def tell(self, event: ServerEvent) -> None:
+        """Tell one thing to everybody; of a page alone hears who asked for it."""
+        await self._bus.publish(event)
+        if not isinstance(event, ResourceUpdated):
+            await self._tell_older(event)
 
     def close(self) -> None:
         """End every stream in good order."""
@@ -100,13 +133,13 @@ class Notices:
 
 
 def _news(before: ClientView, now: ClientView) -> list[ServerEvent]:
-    news: list[ServerEvent] = []
+    news: list[ServerEvent] = [] if before.workshop == now.workshop else [ToolsListChanged()]
+    if before.skills is now.skills:
+        return news
     if before.pages != now.pages:
         news.append(ResourcesListChanged())
     if before.prompts != now.prompts:
         news.append(PromptsListChanged())
-    if before.tools != now.tools:
-        news.append(ToolsListChanged())
     kept = [uri for uri in now.pages if uri in before.pages]
     news += [ResourceUpdated(uri) for uri in kept if before.pages[uri] != now.pages[uri]]
     return news

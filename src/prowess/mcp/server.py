@@ -5,9 +5,10 @@ to its first request only as long as the SDK takes to load. Everything else runs
 it reads files. No text of an unexpected error reaches a client or a log: it may hold anything.
 """
 
+import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourcesListChanged
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -70,9 +72,10 @@ from prowess.mcp.protocol import (
 from prowess.skills.text import one_line
 
 if TYPE_CHECKING:
-    from prowess.mcp.catalogue import Directory, DirectoryEntry
+    from prowess.mcp.catalogue import Directory, DirectoryEntry, ListPage
     from prowess.mcp.manifest import SkillFacts
     from prowess.mcp.service import McpService
+    from prowess.skills.catalog import AddressedSkill
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +85,7 @@ Context = ServerRequestContext[Any, Any]
 # How long an answer may be kept: changes of skills are told, changes of their other files are not.
 TTL_MS = 10_000
 _THREADS = 4
+_AFTER_ANSWER_S = 0.5
 _LONGEST_SAID = 1_000
 _TITLE = "Prowess skills"
 _INSTRUCTIONS = (
@@ -94,6 +98,18 @@ _INSTRUCTIONS = (
 
 class SkillsServer(Server[Any]):
     """An MCP server that tells clients of both eras that its lists may change."""
+
+    # What agents are told about the workshop at this moment; nothing where it is off.
+    guidance: Callable[[], str] = str
+
+    @property
+    def instructions(self) -> str:
+        """What a client is told as it begins: the workshop may have been switched on meanwhile."""
+        return "\n\n".join(part for part in (_INSTRUCTIONS, self.guidance()) if part)
+
+    @instructions.setter
+    def instructions(self, _text: str | None) -> None:
+        """Take nothing from elsewhere."""
 
     def create_initialization_options(
         self,
@@ -116,21 +132,97 @@ class Answers:
         self._open_service = open_service
         self._service: McpService | None = None
         self._opening = anyio.Lock()
-        # Set once a client may know anything that can change.
+        # Set once the skills were looked at, and a client may know anything that can change.
         self.opened = anyio.Event()
         self._threads = anyio.CapacityLimiter(_THREADS)
         self.notices = Notices(self._seen)
+        self._catching_up: asyncio.Task[None] | None = None
 
     async def ask(self, act: Callable[["McpService"], T]) -> T:
-        """Have the service answer, in a thread.
+        """Have the service answer, in a thread, once the skills were looked at.
 
         Raises:
             MCPError: it cannot; the message says why.
         """
-        try:
+
+        def answer(service: "McpService") -> T:
+            service.settle()
+            return act(service)
+
+        return await self.look(answer)
+
+    async def look(self, act: Callable[["McpService"], T]) -> T:
+        """Have the service answer by what was scanned before; what was not is not there yet.
+
+        Raises:
+            MCPError: it cannot; the message says why.
+        """
+
+        async def answer() -> T:
             service = await self._opened()
             await self.notices.begin()
+            self.opened.set()
             return await self._in_thread(functools.partial(act, service))
+
+        return await self._explained(answer)
+
+    async def look_at_list(self, act: Callable[["McpService"], T]) -> T:
+        """Have the service give a list; what is left out of it is told of once it can be used.
+
+        Raises:
+            MCPError: it cannot; the message says why.
+        """
+
+        def listed(service: "McpService") -> T:
+            found = act(service)
+            self.notices.left_out |= bool(service.catalogue.waiting())
+            return found
+
+        return await self.look(listed)
+
+    async def ask_nobody(self, act: Callable[[], T]) -> T:
+        """Answer what needs no skills, in a thread, however long looking at them takes.
+
+        Raises:
+            MCPError: it cannot be answered; the message says why.
+        """
+        return await self._explained(lambda: self._in_thread(act))
+
+    async def list_skills(self, cursor: str | None) -> "tuple[ListPage, bool]":
+        """Return a page of the list, and whether it is the list as it was when last looked at.
+
+        Many skills take longer to look at than a client that starts us waits for its first list.
+        Whoever gets the kept one is told as soon as it turns out to be another.
+
+        Raises:
+            MCPError: it cannot be answered; the message says why.
+        """
+        if not self.opened.is_set():
+            service = await self._explained(self._opened)
+            kept = await self.ask_nobody(service.kept)
+            if kept is not None:
+                self._look_later(kept)
+                return await self.ask_nobody(lambda: service.catalogue.listed(cursor, kept)), True
+        return await self.look_at_list(lambda service: service.catalogue.listed(cursor)), False
+
+    def _look_later(self, told: "Sequence[AddressedSkill]") -> None:
+        """Look at the skills after all, once whoever asked has got an answer."""
+        if self._catching_up is None:
+            self._catching_up = asyncio.ensure_future(self._catch_up(told))
+
+    async def _catch_up(self, told: "Sequence[AddressedSkill]") -> None:
+        await asyncio.sleep(_AFTER_ANSWER_S)
+        # What is wrong is told to the next request.
+        with suppress(MCPError):
+            if await self.look_at_list(lambda service: service.catalogue.rows()) != tuple(
+                sorted(told)
+            ):
+                await self.notices.tell(ResourcesListChanged())
+
+    async def _explained(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Do something; what goes wrong comes out in the words of the protocol."""
+        try:
+            return await act()
         except (ConfigError, StoreError) as error:
             raise _failure(INTERNAL_ERROR, str(error)) from error
         except ProwessError as error:
@@ -154,7 +246,7 @@ class Answers:
         Raises:
             MCPError: it cannot be served; the message says why.
         """
-        await self.ask(_nothing)
+        await self.look(_nothing)
         if self.notices.closed:
             # While everything was opened: a stream that begins now would have no end.
             raise _failure(INTERNAL_ERROR, "the server is stopping: try again in a moment")
@@ -165,7 +257,12 @@ class Answers:
         await self.notices.welcome(context, params)
         # What is wrong is told to its first request.
         with suppress(MCPError):
-            await self.ask(_nothing)
+            service = await self._explained(self._opened)
+            kept = await self.ask_nobody(service.kept)
+            if kept is None:
+                await self.look(_nothing)
+            else:
+                self._look_later(kept)
 
     async def changed(self) -> None:
         """Tell clients what changed, if anything did; nothing that goes wrong comes out."""
@@ -181,25 +278,26 @@ class Answers:
         async with self._opening:
             if self._service is None:
                 self._service = await self._in_thread(self._open_service)
-                self.opened.set()
         return self._service
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
 
-def build_server(answers: Answers, version: str) -> SkillsServer:
-    """Return the server whose requests are answered by `answers`."""
+def build_server(
+    answers: Answers,
+    version: str,
+    guidance: Callable[[], str] = str,
+    has_workshop: Callable[[], bool] = bool,
+) -> SkillsServer:
+    """Return the server whose requests are answered by `answers`; `guidance` is the workshop's."""
     server = SkillsServer(
         "prowess",
         version=version,
         title=_TITLE,
-        instructions=_INSTRUCTIONS,
-        on_list_tools=_plain(
-            answers, lambda service: ListToolsResult(tools=service.tools.list_tools())
-        ),
+        on_list_tools=_tools(answers, has_workshop),
         on_call_tool=_typed(answers, _call_tool),
-        on_list_resources=_typed(answers, _list_resources),
+        on_list_resources=_resources(answers),
         on_list_resource_templates=_templates,
         on_read_resource=_typed(answers, _read_resource),
         on_subscriptions_listen=answers.listen,
@@ -208,6 +306,7 @@ def build_server(answers: Answers, version: str) -> SkillsServer:
         ),
         on_get_prompt=_typed(answers, _get_prompt),
     )
+    server.guidance = guidance
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, answers.welcome
     )
@@ -237,6 +336,24 @@ def _plain(
     async def handler(_context: Context, params: PaginatedRequestParams | None) -> T:
         _check_beginning(params)
         return await answers.ask(act)
+
+    return handler
+
+
+def _tools(
+    answers: Answers, has_workshop: Callable[[], bool]
+) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListToolsResult]]:
+    """Return what lists the tools, which needs no skills."""
+
+    def listed() -> ListToolsResult:
+        # Late, as all that a client's first answer does not need.
+        from prowess.mcp.tools import list_tools
+
+        return ListToolsResult(tools=list_tools(workshop=has_workshop()))
+
+    async def handler(_context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        _check_beginning(params)
+        return await answers.ask_nobody(listed)
 
     return handler
 
@@ -280,21 +397,29 @@ def _entry(skill: "SkillFacts") -> SkillEntry:
     return SkillEntry(uri=skill.uri, frontmatter=dict(skill.frontmatter), resources=resources)
 
 
-def _list_resources(
-    service: "McpService", params: PaginatedRequestParams | None
-) -> ListResourcesResult:
-    page = service.catalogue.page(None if params is None else params.cursor)
-    found = [
-        Resource(
-            uri=skill.uri,
-            name=one_line(skill.name),
-            description=one_line(str(skill.frontmatter.get("description") or "")) or None,
-            mime_type=MARKDOWN,
-            size=skill.size,
+def _resources(
+    answers: Answers,
+) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[ListResourcesResult]]:
+    """Return what lists the skills as resources."""
+
+    async def handler(
+        _context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        page, is_kept = await answers.list_skills(None if params is None else params.cursor)
+        found = [
+            Resource(
+                uri=file_uri(row.address),
+                name=one_line(row.address),
+                description=row.description or None,
+                mime_type=MARKDOWN,
+            )
+            for row in page.rows
+        ]
+        return ListResourcesResult(
+            resources=found, next_cursor=page.cursor, ttl_ms=0 if is_kept else TTL_MS
         )
-        for skill in page.skills
-    ]
-    return ListResourcesResult(resources=found, next_cursor=page.cursor, ttl_ms=TTL_MS)
+
+    return handler
 
 
 async def _templates(

@@ -1,35 +1,75 @@
 """The server on standard input and output, for a client that started us.
 
 Lines are read by a thread of our own, of a bounded length. The SDK would read them in one that
-cannot be left: a signal would then end us only when the client writes its next line. What children
-of ours read or print by mistake never meets the client: their standard input is empty, and standard
-output leads to the terminal's errors.
+cannot be left: a signal would then end us only when the client writes its next line. Both streams
+are the greeting's, which may have answered the first of them already.
 """
 
-import os
+import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import anyio
 import anyio.from_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
+from prowess.mcp.greeting import Greeting
 from prowess.mcp.server import Answers, SkillsServer
 
-_MOST_LINE_BYTES = 16 * 1024 * 1024
 _MOST_WAITING = 16
-_STDIN = 0
+_NOBODY = {"name": "nobody", "version": "0"}
+_FIRST_LISTS = ("tools/list", "prompts/list", "resources/list")
+_ALL_NEWS = dict.fromkeys(("toolsListChanged", "promptsListChanged", "resourcesListChanged"), True)
+
+
+class _Wire:
+    """What the SDK writes to: a file, as far as it uses one."""
+
+    def __init__(self, greeting: Greeting) -> None:
+        self._greeting = greeting
+
+    async def write(self, text: str) -> None:
+        """Write one message."""
+        await anyio.to_thread.run_sync(self._greeting.write, text)
+
+    async def flush(self) -> None:
+        """Do nothing: what is written is out."""
+
+
+class _Rehearsal:
+    """The same, where nobody reads: answers are only kept."""
+
+    def __init__(self, greeting: Greeting) -> None:
+        self._greeting, self.said = greeting, anyio.Semaphore(0)
+
+    async def write(self, text: str) -> None:
+        """Keep one message."""
+        self._greeting.keep(text)
+        self.said.release()
+
+    async def flush(self) -> None:
+        """Do nothing."""
 
 
 async def serve_stdio(
-    server: SkillsServer, answers: Answers, news: Callable[[], AsyncIterator[object]]
+    server: SkillsServer,
+    answers: Answers,
+    news: Sequence[Callable[[], AsyncIterator[object]]],
+    greeting: Greeting,
 ) -> None:
-    """Serve one client until it is gone; `news` yields each time something may have changed."""
+    """Serve one client until it is gone; `news` yield each time something may have changed."""
+    greeting.end()
     try:
-        with _own_input() as number:
-            await _serve(server, answers, news, number)
+        await _serve(server, answers, news, greeting)
     except* (BrokenPipeError, anyio.BrokenResourceError):
         # The client is gone without a word: there is nobody left to be served.
         pass
@@ -38,20 +78,70 @@ async def serve_stdio(
 async def _serve(
     server: SkillsServer,
     answers: Answers,
-    news: Callable[[], AsyncIterator[object]],
-    number: int,
+    news: Sequence[Callable[[], AsyncIterator[object]]],
+    greeting: Greeting,
 ) -> None:
     sending, lines = anyio.create_memory_object_stream[str](_MOST_WAITING)
     async with anyio.create_task_group() as tasks, anyio.from_thread.BlockingPortal() as portal:
         # It never ends by itself while the client is silent, so nobody waits for it.
-        threading.Thread(target=_read, args=(number, portal, sending), daemon=True).start()
-        # Only iterated, which the stream can do as well as a file.
-        source: MemoryObjectReceiveStream[str] = lines
-        # The SDK asks for a file, and only ever iterates it.
-        async with stdio_server(stdin=source) as (read, write):  # type: ignore[arg-type]
-            tasks.start_soon(_tell, answers, news)
+        threading.Thread(target=_hand_on, args=(greeting, portal, sending), daemon=True).start()
+        # The SDK asks for files, and only ever iterates the one and writes to the other.
+        async with stdio_server(lines, _Wire(greeting)) as (read, write):  # type: ignore[arg-type]
+            for one in news:
+                tasks.start_soon(_tell, answers, one)
             await server.run(read, write, server.create_initialization_options())
         answers.notices.close()
+        tasks.cancel_scope.cancel()
+
+
+def first_requests() -> Iterator[Sequence[Mapping[str, object]]]:
+    """Yield what a client asks at its beginning, for each version of the protocol."""
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        who = {"protocolVersion": version, "capabilities": {}, "clientInfo": _NOBODY}
+        yield _requests(initialize=who, **{name: {} for name in _FIRST_LISTS})
+    for version in MODERN_PROTOCOL_VERSIONS:
+        meta = {
+            "_meta": {
+                PROTOCOL_VERSION_META_KEY: version,
+                CLIENT_INFO_META_KEY: _NOBODY,
+                CLIENT_CAPABILITIES_META_KEY: {},
+            }
+        }
+        news = {**meta, "notifications": _ALL_NEWS}
+        yield _requests(
+            **dict.fromkeys(("server/discover", *_FIRST_LISTS), meta),
+            **{"subscriptions/listen": news},
+        )
+
+
+def _requests(**params: object) -> Sequence[Mapping[str, object]]:
+    return [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": one}
+        for number, (method, one) in enumerate(params.items())
+    ]
+
+
+async def rehearse(
+    server: SkillsServer, greeting: Greeting, requests: Sequence[Mapping[str, object]]
+) -> None:
+    """Have the server answer a client that is not there; its greeting keeps what it would say."""
+    sending, lines = anyio.create_memory_object_stream[str](_MOST_WAITING)
+    # What is kept is not asked for: it may be of before.
+    greeting.end()
+    wire = _Rehearsal(greeting)
+    async with (
+        sending,
+        lines,
+        # As above: it only ever iterates the one and writes to the other.
+        stdio_server(lines, wire) as (read, write),  # type: ignore[arg-type]
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(server.run, read, write, server.create_initialization_options())
+        for request in requests:
+            greeting.hear(request)
+            await sending.send(json.dumps(request) + "\n")
+            await wire.said.acquire()
+        await sending.aclose()
         tasks.cancel_scope.cancel()
 
 
@@ -62,37 +152,13 @@ async def _tell(answers: Answers, news: Callable[[], AsyncIterator[object]]) -> 
         await answers.changed()
 
 
-def _read(
-    number: int, portal: anyio.from_thread.BlockingPortal, sending: MemoryObjectSendStream[str]
+def _hand_on(
+    greeting: Greeting,
+    portal: anyio.from_thread.BlockingPortal,
+    sending: MemoryObjectSendStream[str],
 ) -> None:
     """Hand on line after line; the portal is gone where nobody wants them any more."""
-    with suppress(RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        for line in _lines(number):
+    with suppress(RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        for line in iter(greeting.lines.get, None):
             portal.call(sending.send, line)
         portal.call(sending.aclose)
-
-
-def _lines(number: int) -> Iterator[str]:
-    """Yield the lines of standard input; of one that is too long comes nothing but its end."""
-    with os.fdopen(number, "rb", closefd=False) as stream:
-        whole = True
-        while piece := stream.readline(_MOST_LINE_BYTES):
-            is_end = piece.endswith(b"\n")
-            if whole and (is_end or len(piece) < _MOST_LINE_BYTES):
-                yield piece.decode("utf-8", "replace")
-            elif is_end:
-                # No JSON, which is answered as such.
-                yield "\n"
-            whole = is_end
-
-
-@contextmanager
-def _own_input() -> Iterator[int]:
-    """Keep standard input for ourselves while we serve; a thread may still read it afterwards."""
-    own, empty = os.dup(_STDIN), os.open(os.devnull, os.O_RDONLY)
-    try:
-        os.dup2(empty, _STDIN)
-        yield own
-    finally:
-        os.dup2(own, _STDIN)
-        os.close(empty)

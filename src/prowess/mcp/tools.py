@@ -33,7 +33,6 @@ from prowess.runtime.skill_tools import (
     WORKSHOP,
     WORKSHOP_SCHEMA,
     ArgumentsRefused,
-    Schema,
     SkillSource,
     SkillTools,
     closed,
@@ -45,7 +44,7 @@ from prowess.runtime.skill_tools import (
 from prowess.runtime.usage import Use
 from prowess.skills.commands import SkillCommand
 from prowess.skills.invocation import InvocationPlace, invoke
-from prowess.skills.text import clean, one_line
+from prowess.skills.text import clean, cut_listed, one_line
 
 ARGUMENTS = "arguments"
 _LONGEST_ARGUMENTS = 100_000
@@ -69,7 +68,8 @@ class McpPrompts:
             NotThere: there is no such prompt, or it does not take these arguments.
             UnsafeSkillError: the scanner refuses its skill.
         """
-        command = next((one for one in self._catalogue.commands() if one.name == name), None)
+        known = (*self._catalogue.commands(), *self._catalogue.held_commands())
+        command = next((one for one in known if one.name == name), None)
         if command is None:
             raise NotThere(f"there is no prompt {one_line(name)[:80]!r}: ask for prompts/list.")
         given = dict(arguments or {})
@@ -99,14 +99,12 @@ def _prompt(command: SkillCommand) -> Prompt:
     return Prompt(
         name=command.name,
         title=one_line(command.skill_name),
-        description=one_line(command.description),
+        description=cut_listed(one_line(command.description)),
         arguments=[PromptArgument(name=ARGUMENTS, description=about, required=False)],
     )
 
 
 LOAD, READ = "load_skill", "read_skill_file"
-# More names than these would cost every turn of a client more than they are worth.
-_MOST_NAMES = 64
 _LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, open_world_hint=False)
 _LOAD_SCHEMA = closed({"name": NAME_SCHEMA}, required=("name",))
@@ -141,6 +139,23 @@ _ABOUT = {
 }
 
 
+def list_tools(*, workshop: bool) -> list[Tool]:
+    """Return the tools; no skill is named in them, so that they stay the same from turn to turn.
+
+    A client keeps the beginning of a conversation, tools included, for as long as it is the same.
+    """
+    return [
+        Tool(
+            name=name,
+            description=_ABOUT[name],
+            input_schema=schema,
+            annotations=_WRITES if name == WORKSHOP else _LOOKS,
+        )
+        for name, schema in _SCHEMAS.items()
+        if workshop or name != WORKSHOP
+    ]
+
+
 class McpSource(SkillSource, Protocol):
     """A source that also knows which skills there are now."""
 
@@ -148,27 +163,11 @@ class McpSource(SkillSource, Protocol):
 
 
 class McpTools:
-    """Lists the tools, and answers their calls."""
+    """Answers the calls of tools."""
 
     def __init__(self, source: McpSource, has_workshop: Callable[[], bool]) -> None:
         self._source, self._has_workshop = source, has_workshop
         self._tools = SkillTools(source, load=LOAD, read_on=READ)
-
-    def list_tools(self) -> list[Tool]:
-        """Return the tools that there are now; while they are few, skills are named in them."""
-        visible = self._source.catalogue.visible()
-        names = [skill.name for skill in visible if skill.name == clean(skill.name)]
-        few = {"enum": names} if 0 < len(names) <= _MOST_NAMES else {}
-        return [
-            Tool(
-                name=name,
-                description=_ABOUT[name],
-                input_schema=_with_names(schema, few),
-                annotations=_WRITES if name == WORKSHOP else _LOOKS,
-            )
-            for name, schema in _SCHEMAS.items()
-            if name != WORKSHOP or self._has_workshop()
-        ]
 
     def call(self, name: str, arguments: Mapping[str, Any] | None) -> CallToolResult:
         """Answer a call.
@@ -210,13 +209,6 @@ class McpTools:
         uri, content = self._source.catalogue.file_bytes(name, path)
         told = TextContent(text=f"{one_line(path)} is no text: {len(content)} bytes follow.")
         return CallToolResult(content=[told, EmbeddedResource(resource=blob(uri, content))])
-
-
-def _with_names(schema: Schema, few: Mapping[str, list[str]]) -> Schema:
-    properties = schema["properties"]
-    if "name" not in properties or not few:
-        return schema
-    return {**schema, "properties": {**properties, "name": {**properties["name"], **few}}}
 
 
 def _say(text: str) -> CallToolResult:

@@ -24,6 +24,7 @@ from prowess.transcripts.events import (
     ToolCall,
     TypedPrompt,
     find_skill_files,
+    find_used_skills,
     read_listing,
     read_moment_ms,
     read_text,
@@ -69,7 +70,6 @@ _SYNTHETIC = "<synthetic>"
 
 _COMMAND = re.compile(r"<command-name>\s{0,9}/?(?P<name>[^<>\s]{1,200})\s{0,9}</command-name>")
 _ARGUMENTS, _END_OF_ARGUMENTS, _MOST_ARGUMENTS = "<command-args>", "</command-args>", 8_000
-_READS = frozenset(("Read", "View", "NotebookRead"))
 # Who or what begins work that is not done for a prompt: other agents, and commands.
 _OTHERS = ("<teammate-message", "<agent-message", "<channel-message", "<command-name>",
            "<command-message>")  # fmt: skip
@@ -171,7 +171,7 @@ class _Tree:
 
 def _read_user_line(entry: Entry) -> _UserLine:
     """Return what a line of the user is."""
-    text = _typed_words(read_words(_message_of(entry).get("content"), "user").strip())
+    text = _find_typed_words(read_words(_message_of(entry).get("content"), "user").strip())
     if text.startswith(_INTERRUPTION):
         return _UserLine(_Kind.INTERRUPTION, "")
     if "toolUseResult" in entry or any("tool_use_id" in block for block in _blocks_of(entry)):
@@ -181,7 +181,7 @@ def _read_user_line(entry: Entry) -> _UserLine:
     return _UserLine(_Kind.TYPED if text else _Kind.TAGS_ALONE, text)
 
 
-def _typed_words(text: str) -> str:
+def _find_typed_words(text: str) -> str:
     """Return a message without what a program put into it between tags."""
     if "<" not in text:
         return text
@@ -324,7 +324,7 @@ class _Transcript:
                 name=block.get("name"),
                 fields=block.get("input"),
                 returned=self._results.take(block.get("id")) if self._results else None,
-                skills=_skills_of(read_text(block, "name"), block.get("input")),
+                skills=find_used_skills(block.get("name"), block.get("input")),
                 by_service=kind != "tool_use",
             )
             listener.take_call(call)
@@ -358,16 +358,6 @@ def _arguments(raw: str) -> str:
     _, _, behind = raw.partition(_ARGUMENTS)
     said, end, _ = behind.partition(_END_OF_ARGUMENTS)
     return said[:_MOST_ARGUMENTS] if end else ""
-
-
-def _skills_of(name: str, given: object) -> tuple[str, ...]:
-    """Return the skills that a call reads or runs."""
-    if not isinstance(given, dict):
-        return ()
-    if name == "Skill":
-        # Older versions called the argument `command`.
-        return ((read_text(given, "skill") or read_text(given, "command")).lstrip("/"),)
-    return find_skill_files(read_text(given, "file_path")) if name in _READS else ()
 
 
 def _tell_attachment(attachment: object, listener: EventListener) -> None:

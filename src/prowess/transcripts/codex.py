@@ -20,6 +20,7 @@ from prowess.transcripts.events import (
     ToolCall,
     TypedPrompt,
     find_skill_files,
+    find_used_skills,
     read_listing,
     read_moment_ms,
     read_text,
@@ -129,7 +130,7 @@ class _Rollout:
         if self._listener.wants_results:
             for kind, payload in lines:
                 if kind == "response_item" and str(payload.get("type")).endswith("_output"):
-                    returned = _returned(payload, self._left_out)
+                    returned = _read_returned(payload, self._left_out)
                     self._results.add(payload.get("call_id"), returned)
         for record, (kind, payload) in zip(records, lines, strict=True):
             at = record.value.get("timestamp") if isinstance(record.value, dict) else None
@@ -225,13 +226,13 @@ class _Rollout:
 
     def _tell_call(self, kind: str, payload: Entry) -> None:
         call_id = payload.get("call_id") or payload.get("id")
-        skills = find_skill_files(_given(payload))
         if kind == "function_call" or "arguments" in payload:
             name = payload.get("name") or kind.removesuffix(_CALL)
             given = _arguments(payload.get("arguments"))
             if given is None:
                 self._results.take(call_id)
-                self._listener.take_refused_call(NO_ARGUMENTS, skills)
+                used = find_used_skills(name, payload.get("arguments"))
+                self._listener.take_refused_call(NO_ARGUMENTS, used)
                 return
             fields = given
         elif kind == "custom_tool_call":
@@ -242,10 +243,8 @@ class _Rollout:
             name = kind.removesuffix(_CALL)
             fields = dict(done) if isinstance(done, dict) else {}
             fields.pop("type", None)
-        returned = self._answer(call_id, payload)
-        self._listener.take_call(
-            ToolCall(name=name, fields=fields, returned=returned, skills=skills)
-        )
+        returned, used = self._answer(call_id, payload), find_used_skills(name, fields)
+        self._listener.take_call(ToolCall(name=name, fields=fields, returned=returned, skills=used))
 
     def _answer(self, call_id: object, payload: Entry) -> Returned | None:
         found = self._results.take(call_id)
@@ -273,7 +272,7 @@ def _arguments(value: object) -> dict[str, object] | None:
     return {} if value is None or value == "" else None
 
 
-def _returned(payload: Entry, left_out: LeftOutCounts) -> Returned:
+def _read_returned(payload: Entry, left_out: LeftOutCounts) -> Returned:
     output = payload.get("output")
     if isinstance(output, str) and output.lstrip().startswith("{"):
         found = _json(output)
@@ -322,14 +321,3 @@ def _json(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return value
-
-
-def _given(payload: Entry) -> str:
-    """Return what a call was given, as a text to look for paths in."""
-    given = next((payload[key] for key in ("arguments", "input", "action") if key in payload), "")
-    if isinstance(given, str):
-        return given
-    try:
-        return json.dumps(given, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return ""

@@ -65,15 +65,19 @@ def read_trace(
     left_out: LeftOutCounts,
     shape: TraceShape = TraceShape.DOCUMENT,
 ) -> Trace | None:
-    """Return the trace of one document; None where it names no task."""
+    """Return the trace of one document; None where it names no task.
+
+    A task that was left blank is one whose words nobody wrote down, as long as something was done.
+    """
     task = read_field(document, "task", MOST_TASK, left_out).strip()
-    if not task:
+    listed = document.get("steps")
+    listed = document.get("traces") if listed is None else listed
+    if not task and not (isinstance(document.get("task"), str) and listed):
         left_out[NO_TASK] += 1
         return None
     if not left_out.takes_task():
         return None
-    listed = document.get("steps")
-    steps = read_steps(document.get("traces") if listed is None else listed, left_out)
+    steps = read_steps(listed, left_out)
     message = read_field(document, "finalMessage", MOST_WORDS, left_out) or _last_words(steps)
     problem = _problem(document, steps, message, left_out)
     return Trace(

@@ -286,7 +286,7 @@ def _tasks(lines: Sequence[str], start: int) -> list[_Task]:
 
 def _take_heading(tasks: list[_Task], lines: Sequence[str], place: int) -> bool:
     """Take a heading that OpenPocket writes; return whether it was one."""
-    line, after = lines[place], _next_line(lines, place)
+    line, after = lines[place], next(_find_filled(lines[place + 1 : place + 4]), "")
     if _TASK.fullmatch(line) and (not tasks or _follows_rule(tasks[-1], lines, place)):
         # Only what has ended is followed by another task, unless the program broke down.
         is_doubtful = bool(tasks) and (tasks[-1].end is None or tasks[-1].is_doubtful)
@@ -330,7 +330,7 @@ def _document(task: _Task, left_out: LeftOutCounts) -> dict[str, object]:
             left_out[NO_JSON_ACTION] += 1
         else:
             steps.append(step)
-    ended = {} if task.end is None else _ended(task.end)
+    ended = {} if task.end is None else _read_end(task.end)
     # The agent does nothing after it has finished.
     task.is_odd |= any(_kind(step) == _FINISH for step in steps[:-1])
     return {"task": _title(task.title), "steps": steps, **ended}
@@ -346,7 +346,7 @@ def _title(lines: Sequence[str]) -> str:
     return "\n".join(lines[: ends[-1] if ends else len(lines)]).strip()
 
 
-def _ended(lines: Sequence[str]) -> dict[str, object]:
+def _read_end(lines: Sequence[str]) -> dict[str, object]:
     start = lines.index(_MESSAGE) + 1 if _MESSAGE in lines else len(lines)
     message = "\n".join(lines[start:]).strip().removesuffix(f"\n{_RULE}")
     return read_end(_bullet(lines[:start], "status"), message)
@@ -409,15 +409,11 @@ def _is_before(at: str, latest: str) -> bool:
     return not _TIME.fullmatch(at) or at[:_SECONDS] < latest[:_SECONDS]
 
 
-def _next_line(lines: Sequence[str], place: int) -> str:
-    return next(_filled(lines[place + 1 : place + 4]), "")
-
-
 def _place_before(lines: Sequence[str], place: int) -> int:
     """Return where the last line with something on it is, within a few; else the line itself."""
     places = range(place - 1, max(-1, place - 4), -1)
     return next((before for before in places if lines[before].strip()), place)
 
 
-def _filled(lines: Sequence[str]) -> Iterator[str]:
+def _find_filled(lines: Sequence[str]) -> Iterator[str]:
     return (line for line in lines if line.strip())

@@ -9,14 +9,7 @@ listing holds from where it stands on, until another one replaces it or adds to 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from prowess.language.corrections import (
-    MOST_OBJECTION,
-    Correction,
-    find_correction,
-    find_rejection,
-    objects,
-    states_a_rule,
-)
+from prowess.language.corrections import MOST_READ, find_correction
 from prowess.transcripts.events import MOST_LISTED, EventListener, ToolCall, TypedPrompt
 from prowess.transcripts.traces import MOST_NAME, MOST_WORDS, LeftOutCounts, cut_text
 from prowess.transcripts.turns import (
@@ -250,7 +243,7 @@ class SessionBuilder(EventListener):
         )
 
     def _corrects(self, prompt: str) -> bool:
-        is_read = bool(prompt) and self.left_out.takes_words(min(len(prompt), MOST_OBJECTION))
+        is_read = bool(prompt) and self.left_out.takes_words(min(len(prompt), MOST_READ))
         return is_read and corrects(prompt)
 
 
@@ -264,12 +257,5 @@ def corrects(prompt: str) -> bool:
 
 def describe_correction(prompt: str) -> str:
     """Return how a prompt corrects, in words that go on `the next message ...`; or nothing."""
-    kind = find_rejection(prompt)
-    if kind is not None:
-        return kind.value
-    if objects(prompt):
-        return Correction.NOT_SO.value
     kind = find_correction(prompt)
-    if kind is not None:
-        return kind.value
-    return Correction.NEXT_TIME.value if states_a_rule(" ".join(prompt.split())) else ""
+    return "" if kind is None else kind.value

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from prowess.language.closings import MOST_CLOSING, says_not_done
-from prowess.language.corrections import MOST_OBJECTION, objects
+from prowess.language.corrections import MOST_READ, refuses
 from prowess.language.packs import join_phrases
 from prowess.transcripts.documents import ADMITTED, NOT_JUDGED
 from prowess.transcripts.events import EventListener, Returned, ToolCall, TypedPrompt
@@ -154,14 +154,18 @@ class TraceBuilder(EventListener):
         del self._standing[kept:]
 
     def build(self) -> tuple[Trace, ...]:
-        """Return a trace for each task."""
+        """Return a trace for each task; what was done after an objection has the first request."""
         typed = [turn for turn in self._turns if turn.task]
         following = [*(turn.task for turn in typed[1:]), ""]
-        found = (
-            self._trace(turn, after)
-            for turn, after in zip(typed, following, strict=False)
-            if self.left_out.takes_task()
-        )
+        found: list[Trace] = []
+        asked = ""
+        for turn, after in zip(typed, following, strict=False):
+            if not self.left_out.takes_task():
+                continue
+            turn.task = asked or turn.task
+            trace = self._trace(turn, after)
+            asked = turn.task if trace.problem == REJECTED else ""
+            found.append(trace)
         # A prompt of characters that nothing can hold says nothing.
         return tuple(trace for trace in found if trace.task)
 
@@ -190,7 +194,7 @@ class TraceBuilder(EventListener):
         return copy_fields_for(kind, given, self.left_out)
 
     def _trace(self, turn: _Task, after: str) -> Trace:
-        problem = _problem(turn) or self._spoken_problem(turn, after)
+        problem = _problem(turn) or self._find_spoken_problem(turn, after)
         return Trace(
             task=cut_text(turn.task, MOST_TASK, self.left_out).strip(),
             ok=not problem,
@@ -203,14 +207,14 @@ class TraceBuilder(EventListener):
             problem=problem,
         )
 
-    def _spoken_problem(self, turn: _Task, after: str) -> str:
+    def _find_spoken_problem(self, turn: _Task, after: str) -> str:
         """Return what the agent's last words or the person's next ones have against a task."""
-        length = min(len(turn.final), MOST_CLOSING) + min(len(after), MOST_OBJECTION)
+        length = min(len(turn.final), MOST_CLOSING) + min(len(after), MOST_READ)
         if not self.left_out.takes_words(length):
             return NOT_JUDGED
         if says_not_done(turn.final):
             return ADMITTED
-        return REJECTED if objects(after) else ""
+        return REJECTED if refuses(after) else ""
 
 
 def _problem(turn: _Task) -> str:

@@ -255,12 +255,12 @@ def find_command(action: TraceAction) -> str:
         if isinstance(value, str):
             return value
         if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
-            return _unwrapped([str(part) for part in value])
+            return _unwrap([str(part) for part in value])
     inner = action.fields.get("action")
     return find_command(TraceAction(action.kind, inner)) if isinstance(inner, Mapping) else ""
 
 
-def _unwrapped(words: list[str]) -> str:
+def _unwrap(words: list[str]) -> str:
     shell = words[0].rsplit("/", 1)[-1]
     if len(words) == _WRAPPED and shell in _SHELLS and words[1] in _RUN_FLAGS:
         return words[2]
@@ -349,10 +349,10 @@ def copy_fields_for(
 ) -> dict[str, Json]:
     """Return the fields of an action of this kind as plain JSON within bounds."""
     is_batch = kind.casefold() == _BATCH and isinstance(value.get(_INNER), list)
-    return copy_fields(_bounded_batch(value, left_out) if is_batch else value, left_out)
+    return copy_fields(_bound_batch(value, left_out) if is_batch else value, left_out)
 
 
-def _bounded_batch(fields: Mapping[str, object], left_out: LeftOutCounts) -> Mapping[str, object]:
+def _bound_batch(fields: Mapping[str, object], left_out: LeftOutCounts) -> Mapping[str, object]:
     """Return a batch of too many actions, or of batches in batches, as one short row of actions."""
     row: list[object] = []
     waiting: list[tuple[object, int]] = [(fields, 0)]

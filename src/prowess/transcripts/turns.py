@@ -8,11 +8,13 @@ person typed is a user's turn. What a tool returned often travels inside a messa
 """
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from prowess.late import compile_late, dataclass
 
 
 class Role(StrEnum):
@@ -57,11 +59,20 @@ _ROLES = {
     "function_call_output": Role.TOOL,
 }
 # What a program puts around words of its own in a message of its user; without an end, the rest.
-_WRAPPED = re.compile(
+_WRAPPED = compile_late(
     r"<(?P<tag>local-command-[a-z]{1,20}|command-(?:message|name|args|contents)|system-reminder"
     r"|task-notification|bash-(?:input|stdout|stderr)|user-prompt-submit-hook)\b[^<>]{0,200}>"
-    r".*?(?:</(?P=tag)>|\Z)",
+    r".*?(?:</(?P=tag)>|\Z)"
+    # What people may speak of as well, so that only a whole one is a program's.
+    r"|<(?P<frame>hook_context|session_context|loaded_context|environment_context"
+    r"|skills_instructions|available_skills)>.*?</(?P=frame)>",
     re.DOTALL,
+)
+# What Prowess itself told an agent, with the skills that it named on a line each.
+_TOLD = compile_late(
+    r"^(?:Skills|This message) [^\n]{0,120}\((?:found|listed|noticed) by Prowess\)[^\n]*\n?"
+    r"(?:- [^\n]*\n?)*",
+    re.MULTILINE,
 )
 _TEXT_BLOCKS = frozenset(("text", "input_text", "output_text"))
 _CALLS = frozenset(("tool_call", "tool-call", "tool_use", "toolcall", "function_call"))
@@ -78,6 +89,25 @@ def count_calls(said: Iterable[ChatTurn]) -> int:
     return sum(turn.tool_calls for turn in said)
 
 
+_MOST_GIVEN = 300
+
+
+def tell_calls(message: Mapping[str, object]) -> str:
+    """Return the calls of tools in a message, one on a line, each with the start of its input."""
+    message = _unwrap(message)
+    content = next((message[key] for key in ("content", "parts") if key in message), ())
+    told = []
+    for block in (*_blocks(content), *_blocks(message.get("tool_calls")), message):
+        inner = next((block[key] for key in ("function", "functionCall") if key in block), block)
+        if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+            continue
+        given = next((inner[key] for key in ("input", "arguments", "args") if key in inner), None)
+        if given is not None:
+            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            told.append(f"{inner['name']} {text[:_MOST_GIVEN]}")
+    return "\n".join(told)
+
+
 def find_role(word: str) -> Role:
     """Return who speaks by the word that a program has for it."""
     return _ROLES.get(word.strip().lower(), Role.OTHER)
@@ -85,13 +115,13 @@ def find_role(word: str) -> Role:
 
 def has_program_words(message: Mapping[str, object]) -> bool:
     """Return whether a message holds words that a program put into it."""
-    content = _unwrapped(message)
+    content = _unwrap(message)
     found = next((content[key] for key in ("content", "parts", "text") if key in content), "")
     return _WRAPPED.search(_text_of(found)) is not None
 
 
 def _turns_of(message: Mapping[str, object], place: int) -> Iterator[ChatTurn]:
-    message = _unwrapped(message)
+    message = _unwrap(message)
     parts = message.get("parts")
     kinds = [part for part in _blocks(parts) if isinstance(part.get("part_kind"), str)]
     if kinds:
@@ -101,7 +131,7 @@ def _turns_of(message: Mapping[str, object], place: int) -> Iterator[ChatTurn]:
     yield _turn(message, str(message.get("role") or message.get("type") or ""), place)
 
 
-def _unwrapped(message: Mapping[str, object]) -> Mapping[str, object]:
+def _unwrap(message: Mapping[str, object]) -> Mapping[str, object]:
     """Return the message of a line of a session's log, which wraps it in a record."""
     inner = message.get("message")
     if "role" in message or not isinstance(inner, Mapping):
@@ -115,10 +145,17 @@ def _turn(message: Mapping[str, object], speaker: str, place: int) -> ChatTurn:
     role, text = find_role(word), _text_of(content)
     return ChatTurn(
         role=role,
-        text=_WRAPPED.sub("", text).strip() if role is Role.USER and "<" in text else text,
+        text=_as_typed(text) if role is Role.USER else text,
         place=place,
-        tool_calls=max(_listed_calls(message), _calls_among(content)) + (word in _CALLS),
+        tool_calls=max(_count_listed_calls(message), _calls_among(content)) + (word in _CALLS),
     )
+
+
+def _as_typed(text: str) -> str:
+    """Return a message of a person without what programs put into it, ourselves included."""
+    typed = _WRAPPED.sub("", text) if "<" in text else text
+    typed = _TOLD.sub("", typed) if "by Prowess)" in typed else typed
+    return text if typed == text else typed.strip()
 
 
 def _text_of(content: object) -> str:
@@ -141,7 +178,7 @@ def _block_text(block: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _listed_calls(message: Mapping[str, object]) -> int:
+def _count_listed_calls(message: Mapping[str, object]) -> int:
     listed = message.get("tool_calls")
     return len(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else 0
 
@@ -252,7 +289,7 @@ _ANTHROPIC_BLOCKS = frozenset(("tool_use", "tool_result", "thinking"))
 # Marks of a session's log on what its program, and not its user, wrote.
 _NOT_TYPED_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
 # Records about the work of tools, whatever they hold: it is a stranger's.
-_TOOL_KIND = re.compile(r"progress|.*tool[_-]?(?:use|call|result|return).*|.*_call(?:_output)?")
+_TOOL_KIND = compile_late(r"progress|.*tool[_-]?(?:use|call|result|return).*|.*_call(?:_output)?")
 _TOOL_KEYS = ("toolUseResult", "tool_use_id", "tool_use_result", "functionResponse")
 _TRUE = frozenset(("true", "1", "yes"))
 _SESSION_KEYS = ("sessionId", "session_id", "conversation_id", "conversationId")
@@ -278,7 +315,7 @@ def build_transcript(
     names = _EVERY_HOLDER if shape is None else _HOLDERS[shape]
     for record in records:
         session_id = session_id or _session_id(record.value)
-        for found in _unpacked(record.value, names, shape or TranscriptShape.MESSAGES):
+        for found in _unpack(record.value, names, shape or TranscriptShape.MESSAGES):
             if isinstance(found, str):
                 left_out[found] += 1
                 continue
@@ -317,7 +354,7 @@ def _is_typed(content: Mapping[str, object]) -> bool:
     return any(turn.role is Role.USER and turn.text.strip() for turn in read_turns([content]))
 
 
-def _unpacked(
+def _unpack(
     value: object, names: Sequence[str], shape: TranscriptShape, depth: int = 0
 ) -> Iterator[_Found]:
     """Yield each message of a value and its shape, and a reason for each part that is none."""
@@ -327,7 +364,7 @@ def _unpacked(
         yield from _of_mapping(value, names, shape, depth)
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
         for item in value:
-            yield from _unpacked(item, names, shape, depth + 1)
+            yield from _unpack(item, names, shape, depth + 1)
     else:
         yield NO_MESSAGE
 
@@ -345,7 +382,7 @@ def _of_mapping(
     if not holders:
         yield NO_MESSAGE
     for name in holders:
-        yield from _held(value, name, names, depth)
+        yield from _find_held(value, name, names, depth)
 
 
 def _is_by_program(value: Mapping[str, object]) -> bool:
@@ -365,7 +402,7 @@ def _is_wrapped(message: Mapping[str, object]) -> bool:
     return not any(turn.text or turn.tool_calls for turn in said) and has_program_words(message)
 
 
-def _held(
+def _find_held(
     value: Mapping[str, object], name: str, names: Sequence[str], depth: int
 ) -> Iterator[_Found]:
     inner, shape = value[name], _SHAPE_OF_HOLDER.get(name, TranscriptShape.MESSAGES)
@@ -379,7 +416,7 @@ def _held(
         inner = [_with_speaker(item) for item in inner]
     elif name in {"choices", "candidates"} and isinstance(inner, list):
         inner = [_reply_of(item) for item in inner]
-    yield from _unpacked(inner, names, shape, depth + 1)
+    yield from _unpack(inner, names, shape, depth + 1)
 
 
 # What is sent to a model; where nobody is named, the user speaks.

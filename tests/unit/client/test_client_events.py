@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.client.events import RECONNECTED, Event, Events, EventStream
-from prowess.client.refusals import GatewayLostError
+from prowess.client.calls import RECONNECTED, Event, Events, EventStream, GatewayLostError
 
 T = TypeVar("T")
 

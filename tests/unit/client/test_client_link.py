@@ -6,9 +6,8 @@ import json
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from prowess.client.connection import open_link
-from prowess.client.handshake import Credentials, read_address
-from prowess.client.refusals import GatewayLostError
+from prowess.client.calls import GatewayLostError
+from prowess.client.connection import Credentials, open_link, read_address
 
 DEEP = "[" * 200_000
 CHALLENGE = {"type": "event", "event": "connect.challenge", "payload": {"nonce": "n"}}

@@ -7,15 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from prowess.client.connection import Backoff, Pace, read_frame, request_text
-from prowess.client.handshake import (
+from prowess.client.calls import GatewayCallError, GatewayLostError, is_stale, read_refusal
+from prowess.client.connection import (
+    Backoff,
     Credentials,
+    Pace,
     connect_params,
     name_scopes,
     read_address,
+    read_frame,
     read_hello,
+    request_text,
 )
-from prowess.client.refusals import GatewayCallError, GatewayLostError, is_stale, read_refusal
 from prowess.wire.answers import InspectionAnswer, StatusAnswer, read_object
 from prowess.wire.handshake import DeviceClaim, DeviceIdentity, find_device_problem
 
@@ -56,7 +59,8 @@ def test_a_token_inside_of_the_address_is_refused_and_not_repeated() -> None:
 
 
 def test_only_this_machine_is_reached_without_a_proxy() -> None:
-    assert read_address("ws://localhost:1").is_local
+    for own in ("localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2", "[::1]", "[::ffff:127.0.0.1]"):
+        assert read_address(f"ws://{own}:1").is_local, own
     assert not read_address("ws://localhost.example:1").is_local
 
 

@@ -40,7 +40,8 @@ def _signed(claim: DeviceClaim, version: str = "v2", token: str = GIVEN) -> Devi
 
 
 def _problem(claim: DeviceClaim, *, token: str = GIVEN, local: bool = False) -> str | None:
-    return find_device_problem(claim, token=token, nonce="nonce-1", now_ms=NOW, local=local)
+    found = find_device_problem(claim, token=token, nonce="nonce-1", now_ms=NOW, local=local)
+    return None if found is None else found[1]
 
 
 def test_the_signed_texts_are_those_that_clients_sign() -> None:

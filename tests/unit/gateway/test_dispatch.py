@@ -123,10 +123,11 @@ def test_what_nobody_expected_is_logged_by_type_and_place(
 
 
 def test_an_outcome_and_an_error_may_both_be_told() -> None:
-    response = _ask(_table(lambda _call: RpcFailure({"stderr": "x"}, "it failed")))
+    response = _ask(_table(lambda _call: RpcFailure({"stderr": "x"}, "it failed", "why")))
 
     assert response["payload"] == {"stderr": "x"}
     assert response["error"]["message"] == "it failed"
+    assert response["error"]["details"] == {"reason": "why"}
     assert not response["ok"]
 
 

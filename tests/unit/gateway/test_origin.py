@@ -3,8 +3,9 @@
 import pytest
 from tests.rows import each_row
 
-from prowess.gateway.gate import HostRules, Knock, find_refusal, is_loopback
+from prowess.gateway.gate import HostRules, Knock, find_refusal
 from prowess.gateway.limits import GatewayOptions
+from prowess.safety.web_addresses import is_this_machine
 
 OPEN = HostRules(
     allowed_hosts=("Gateway.example", "box.lan:18789"),
@@ -84,7 +85,7 @@ def test_a_gateway_for_its_own_machine_serves_no_other() -> None:
     [("::ffff:127.0.0.1", True), ("127.1.2.3", True), ("::ffff:10.0.0.1", False), ("x", False)],
 )
 def test_loopback_is_known_in_all_its_forms(address: str, *, local: bool) -> None:
-    assert is_loopback(address) is local
+    assert is_this_machine(address) is local
 
 
 def test_without_a_token_a_gateway_cannot_be_opened_to_others() -> None:

@@ -39,6 +39,10 @@ EXPECTED = {
     (Harness.COPILOT, "sessionStart"): '{"additionalContext": "c"}',
     (Harness.COPILOT, "SessionStart"): _STARTED,
     (Harness.VSCODE, "SessionStart"): _STARTED,
+    (Harness.QWEN, "UserPromptSubmit"): _PROMPTED,
+    (Harness.QWEN, "SessionStart"): _STARTED,
+    (Harness.OPENCODE, "UserPromptSubmit"): '{"additionalContext": "c"}',
+    (Harness.OPENCLAW, "UserPromptSubmit"): '{"additionalContext": "c"}',
 }
 
 

@@ -2,12 +2,20 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rows import each_row
 
 from prowess.hooks.harness import Harness, Moment
-from prowess.hooks.payloads import LONGEST_PAYLOAD, Incoming, pack_call, read, unpack_call
+from prowess.hooks.payloads import (
+    LONGEST_PAYLOAD,
+    Incoming,
+    caller_of,
+    pack_call,
+    read,
+    unpack_call,
+)
 from prowess.hooks.samples import SAMPLES, PayloadSample
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "1", "cwd": "/w", "prompt": "hi"}
@@ -40,8 +48,13 @@ def test_every_harness_and_every_moment_has_a_sample() -> None:
 
     missing = {(harness, moment) for harness in Harness for moment in Moment} - known
 
-    # It has no event for the end of a session.
-    assert missing == {(Harness.VSCODE, Moment.SESSION_END)}
+    # It has no event for the end of a session, and our plugins call us at two moments.
+    plugins = {
+        (harness, moment)
+        for harness in (Harness.OPENCODE, Harness.OPENCLAW)
+        for moment in (Moment.SESSION_START, Moment.COMPACTION, Moment.SESSION_END)
+    }
+    assert missing == {(Harness.VSCODE, Moment.SESSION_END), *plugins}
 
 
 @each_row("sample", SAMPLES)
@@ -52,6 +65,24 @@ def test_the_variables_of_another_harness_do_not_mislead(sample: PayloadSample) 
 
     assert found is not None
     assert found.harness is sample.harness
+
+
+def test_qwen_code_is_no_gemini_though_it_sets_its_variables() -> None:
+    fields = {**CLAUDE, "timestamp": "2026-11-16T14:42:59.844Z"}
+    qwen = "/home/me/.qwen/projects/-w/chats/1.jsonl"
+
+    by_file = _read({**fields, "transcript_path": qwen}, GEMINI_PROJECT_DIR="/w")
+    by_variable = _read(fields, GEMINI_PROJECT_DIR="/w", QWEN_PROJECT_DIR="/w")
+    inside = _read(
+        {**fields, "hook_event_name": "SessionStart", "transcript_path": "/h/.gemini/tmp/a.json"},
+        GEMINI_PROJECT_DIR="/w", QWEN_PROJECT_DIR="/other",
+    )  # fmt: skip
+
+    assert [found and found.harness for found in (by_file, by_variable, inside)] == [
+        Harness.QWEN,
+        Harness.QWEN,
+        Harness.GEMINI,
+    ]
 
 
 def test_cursor_running_a_hook_of_claude_code_is_known_by_its_variable() -> None:
@@ -194,3 +225,29 @@ def test_a_call_comes_back_from_its_bytes_as_it_was() -> None:
 
     assert found is not None
     assert unpack_call(pack_call(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("fields", "harness"),
+    [
+        (
+            {"transcript_path": "/h/.claude/projects/x/1.jsonl", "timestamp": "2026-11-16"},
+            "claude-code",
+        ),
+        ({"transcript_path": "", "prompt_id": "p", "timestamp": "2026-11-16"}, "claude-code"),
+        ({"transcript_path": ""}, "claude-code"),
+        ({"transcript_path": "/h/.gemini/tmp/p/chats/s.jsonl"}, "gemini"),
+        ({"transcript_path": "/elsewhere/sessions/2026/rollout-1.jsonl"}, "codex"),
+        ({"transcript_path": None, "turn_id": "t", "timestamp": "2026-11-16"}, "codex"),
+        ({"transcript_path": None}, "codex"),
+    ],
+)
+def test_one_field_more_or_less_does_not_make_a_caller_another(
+    fields: dict[str, object], harness: str
+) -> None:
+    payload = {"hook_event_name": "SessionStart", "source": "startup", "cwd": "/w", **fields}
+
+    found = caller_of(payload, {})
+
+    assert found is not None
+    assert found.harness == harness

@@ -34,6 +34,8 @@ PLACES = HarnessHomes(
     codex="/home/me/.codex",
     copilot="/home/me/.copilot",
     vscode="/home/me/.config/Code/User",
+    opencode="/home/me/.config/opencode",
+    openclaw="/home/me/.openclaw",
 )
 ALL = [
     target
@@ -52,6 +54,10 @@ def _claude() -> SettingsTarget:
     return targets(Harness.CLAUDE_CODE, ConnectScope.USER, PLACES, PROGRAM)[0]
 
 
+def _gemini() -> SettingsTarget:
+    return targets(Harness.GEMINI, ConnectScope.USER, PLACES, PROGRAM)[0]
+
+
 @each_row(
     "line",
     [
@@ -63,6 +69,9 @@ def _claude() -> SettingsTarget:
         "& 'C:\\My Tools\\prowess.exe' hook",
         "/usr/bin/python3 -m prowess hook",
         "/usr/bin/python3 -P -m prowess hook",
+        Program(words=("/opt/my tools/prowess",)).line(5),
+        Program(words=("prowess",)).line_in_powershell,
+        Program(words=("C:\\my tools\\prowess.exe",), windows=True).line(5),
     ],
 )
 def test_our_command_is_known_wherever_it_is_installed(line: str) -> None:
@@ -84,6 +93,9 @@ def test_our_command_is_known_wherever_it_is_installed(line: str) -> None:
         "$(which prowess) hook",
         '"$HOME/bin/prowess" hook',
         "notify 'prowess hook'",
+        "sh -c 'prowess hook && beep'",
+        "sh -c 'beep; prowess hook; exit 0'",
+        "beep && prowess hook || exit 0",
         "prowess",
         "",
         None,
@@ -101,7 +113,10 @@ def test_whatever_path_we_are_at_our_own_command_is_known_again(path: str) -> No
     for program in (Program(words=(path,)), Program(words=(path,), windows=True)):
         assert is_hook_command(program.hook, program)
         assert is_hook_command(program.hook_in_powershell, program)
+        assert is_hook_command(program.line(7), program)
+        assert is_hook_command(program.line_in_powershell, program)
     assert program_of(Program(words=(path,)).hook) == path
+    assert program_of(Program(words=(path,)).line(5)) == path
 
 
 def test_a_server_is_ours_by_its_command_and_not_by_its_name() -> None:
@@ -182,7 +197,28 @@ def test_a_command_of_another_installation_is_put_right_and_nothing_else() -> No
     after = _connected(there, target)
 
     handler = after["hooks"]["Stop"][0]["hooks"][0]
-    assert (handler["command"], handler["timeout"]) == ("prowess hook", 9)
+    assert (handler["command"], handler["timeout"]) == (PROGRAM.line(7), 9)
+
+
+def test_a_line_that_could_fail_is_replaced_with_its_time_to_wait_by_connecting_again() -> None:
+    for target, wait in ((_claude(), 8), (_gemini(), 8_000)):
+        event = next(iter(target.hooks))
+        there = _connected({}, target)
+        unit = 1_000 if wait > 1_000 else 1
+        there["hooks"][event][0]["hooks"][0] |= {"command": "prowess hook", "timeout": 5 * unit}
+
+        handler = _connected(there, target)["hooks"][event][0]["hooks"][0]
+
+        assert (handler["command"], handler["timeout"]) == (PROGRAM.line(7), wait)
+
+
+def test_the_line_gives_up_before_its_harness_does() -> None:
+    for target in targets(Harness.CODEX, ConnectScope.USER, PLACES, PROGRAM):
+        for event, entry in target.hooks.items():
+            (handler,) = entry["hooks"]
+            assert handler["command"] == PROGRAM.line(handler["timeout"] - 1)
+            # It allows no more at the end of a session, and says so at every start.
+            assert handler["timeout"] <= 3 or event != "SessionEnd"
 
 
 def test_what_shares_a_list_with_us_stays_where_it_is() -> None:
@@ -274,6 +310,7 @@ def test_a_module_that_a_project_could_replace_is_made_safe_by_connecting_again(
     after = apply_edits(document, plan_registration(document, hooks, program))
     after = apply_edits(after, plan_registration(after, servers, program))
 
-    assert after["hooks"]["stop"] == [{"command": "/usr/bin/python3 -P -m prowess hook"}]
+    assert after["hooks"]["stop"] == [{"command": program.line(7)}]
+    assert not is_misled(program.line(7))
     assert after["mcpServers"]["prowess"]["args"] == ["-P", "-m", "prowess", "mcp", "--agent", "x"]
     assert plan_registration(after, servers, program) == []

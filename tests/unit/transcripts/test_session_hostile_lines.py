@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from tests.integration.sessions_world import PROMPT, Line, Recorder, recorded
 from tests.rows import each_row
 
+from prowess.transcripts.chats import read_gemini_sessions
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.events import find_skill_files, read_listing
-from prowess.transcripts.gemini import read_gemini_sessions
 from prowess.transcripts.sessions import Session
 from prowess.transcripts.turns import TranscriptRecord
 

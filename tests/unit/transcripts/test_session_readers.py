@@ -14,10 +14,10 @@ from tests.integration.sessions_world import (
     recorded,
 )
 
+from prowess.transcripts.chats import read_gemini_sessions
 from prowess.transcripts.claude_code import read_claude_sessions
 from prowess.transcripts.codex import read_codex_sessions
 from prowess.transcripts.events import find_skill_files, read_listing, read_moment_ms
-from prowess.transcripts.gemini import read_gemini_sessions
 from prowess.transcripts.sessions import Session, convert_session
 from prowess.transcripts.turns import TranscriptRecord
 

@@ -497,3 +497,27 @@ def test_lines_of_wrong_types_are_counted() -> None:
 
     assert _tasks(reading)[0] == "fill in the tax form pdf"
     assert reading.skipped == {NO_MESSAGE: 5, NOT_TYPED: 1}
+
+
+def test_what_is_done_after_objections_has_the_first_request_for_its_task() -> None:
+    log = Log()
+    for said in (
+        "Restart the worker in staging",
+        "please don't use kubectl for that, we have a script",
+        "no, not that script",
+    ):
+        log.user(said)
+        log.call("Bash", {"command": "true"})
+        log.agent(_text("Restarted."))
+    log.user("Now write the changelog")
+    log.call("Bash", {"command": "cat CHANGELOG.md"})
+    log.agent(_text("Written."))
+
+    traces = log.read().traces
+
+    assert [(one.task, one.ok) for one in traces] == [
+        ("Restart the worker in staging", False),
+        ("Restart the worker in staging", False),
+        ("Restart the worker in staging", True),
+        ("Now write the changelog", True),
+    ]

@@ -264,7 +264,15 @@ def test_a_file_gives_only_so_much() -> None:
     assert left_out[TOO_MANY_TASKS] == 2
 
 
-@each_row("task", [None, "", "  \n", 7, ["a"]])
+@each_row("task", ["", "  \n"])
+def test_a_blank_task_is_one_whose_words_nobody_wrote_down(task: str) -> None:
+    (trace,) = _read({**DOCUMENT, "task": task}).traces
+
+    assert trace.task == ""
+    assert _read({"task": task, "steps": []}).skipped[NO_TASK] == 1
+
+
+@each_row("task", [None, 7, ["a"]])
 def test_a_trace_without_a_task_is_left_out(task: object) -> None:
     reading = _read({**DOCUMENT, "task": task})
 

@@ -85,7 +85,8 @@ def test_no_value_stops_a_reading_and_what_is_read_can_be_written_down(
     for trace in reading.traces:
         written = json.dumps(export_trace(trace), allow_nan=False).encode()
         (again,) = read_records([TranscriptRecord(json.loads(written))], path="x").traces
-        assert trace.task
+        # Of a task whose words nobody wrote down, what was done is left.
+        assert trace.task or trace.steps
         assert again.id == trace.id
 
 

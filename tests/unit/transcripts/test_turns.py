@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+import pytest
 from tests.rows import each_row
 
+from prowess.hooks.answers import Hint, prompt_context, session_context
+from prowess.hooks.harness import Harness
 from prowess.transcripts.turns import ChatTurn, Role, count_calls, read_turns
 
 ASKED = "Please make a GIF."
@@ -87,3 +90,28 @@ def test_calls_are_counted_in_every_shape(message: Mapping[str, object], count: 
 )  # fmt: skip
 def test_a_message_of_no_known_shape_says_nothing(message: Mapping[str, object]) -> None:
     assert read_turns([message]) == ()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<hook_context>Skills (found by Prowess):\n- pdf-forms, file /w</hook_context>\n\n",
+        "<session_context>\nThis is the Gemini CLI.\n</session_context>\n",
+        "<system-reminder>\nThe index: pdf-forms.\n</system-reminder>\n",
+        "<available_skills>\n  <skill><name>pdf-forms</name></skill>\n</available_skills>\n",
+        prompt_context(Harness.COPILOT, [Hint(name="pdf-forms", path="/w", score=0.9)]) + "\n\n",
+        session_context([Hint(name="pdf-forms", path="/w/SKILL.md", why="Fills in.")]) + "\n",
+    ],
+)
+def test_what_programs_and_we_ourselves_put_into_a_message_was_not_typed(before: str) -> None:
+    typed = "write the release notes\n- in German"
+
+    for text in (f"{before}{typed}", f"{typed}\n\n{before}"):
+        (turn,) = read_turns([{"role": "user", "content": text}])
+        assert turn.text == typed
+
+
+def test_a_person_may_speak_of_a_frame_without_losing_the_rest() -> None:
+    asked = "why is <available_skills> empty, and who writes <hook_context>?"
+
+    assert read_turns([{"role": "user", "content": asked}])[0].text == asked

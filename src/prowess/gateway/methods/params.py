@@ -4,7 +4,7 @@ Bounds are part of the contract: what is longer or larger than any honest client
 before a service sees it.
 """
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     ConfigDict,
@@ -22,7 +22,8 @@ AgentId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Text = Annotated[str, StringConstraints(max_length=1_048_576)]
-Secret = Annotated[str, StringConstraints(max_length=16_384)]
+# More than a variable can hold; what is unusually long is told when it is set.
+Secret = Annotated[str, StringConstraints(max_length=262_144)]
 # The number of an event. No store counts further.
 Sequence = Annotated[int, Field(ge=0, le=(1 << 63) - 1)]
 
@@ -49,16 +50,144 @@ class LenientParams(Params):
     model_config = ConfigDict(extra="ignore")
 
 
+class HealthParams(Params):
+    """`health`: what other gateways take, without effect here."""
+
+    probe: bool = False
+    include_sensitive: bool = False
+
+
+class CountsParams(Params):
+    """`status`: what other gateways take, without effect here."""
+
+    include_channel_summary: bool = True
+    include_cli_projection: bool = False
+    include_sensitive: bool = False
+
+
 class AgentParams(Params):
     """An agent, by default the default one."""
 
     agent_id: AgentId | None = None
 
 
+class FreshParams(AgentParams):
+    """`skills.fresh` and `skills.test`; without a name, of all skills."""
+
+    name: Name | None = None
+
+
+class ProofParams(FreshParams):
+    """`skills.proof`: a verdict counts for the model and the harness that it was shown with."""
+
+    model: Name | None = None
+    harness: Name | None = None
+
+
+class IdentityParams(AgentParams):
+    """`agent.identity.get`."""
+
+    session_key: Name | None = None
+
+
+class AgentFilesParams(Params):
+    """`agents.files.list`."""
+
+    agent_id: AgentId
+
+
+class AgentFileParams(AgentFilesParams):
+    """`agents.files.get`."""
+
+    name: Name
+
+
+class CreateAgentParams(LenientParams):
+    """`agents.create`."""
+
+    name: Name
+    workspace: Annotated[str, StringConstraints(min_length=1, max_length=4_096)] | None = None
+
+
+class SessionsParams(LenientParams):
+    """`sessions.list`: of one agent, or with some words in their names."""
+
+    agent_id: AgentId | None = None
+    search: Annotated[str, StringConstraints(max_length=1_000)] | None = None
+    limit: int = Field(default=200, ge=1, le=10_000)
+
+
+class SessionParams(LenientParams):
+    """`sessions.messages.subscribe`."""
+
+    key: Name
+
+
+class ChatParams(LenientParams):
+    """`chat.startup` and `chat.history`."""
+
+    session_key: Name
+
+
+class SendParams(ChatParams):
+    """`chat.send`."""
+
+    message: Message
+
+
+class WaitParams(LenientParams):
+    """`agent.wait`."""
+
+    run_id: Name
+
+
+class CardParams(AgentParams):
+    """`skills.skillCard`."""
+
+    skill_key: Name
+
+
+class WorkshopReadParams(AgentParams):
+    """`skills.workshop.read`."""
+
+    name: Name
+
+
+class SearchParams(Params):
+    """`skills.search`: without a query, all that is here."""
+
+    query: Name | None = None
+    limit: int = Field(default=20, ge=1, le=100)
+
+
 class StatusParams(AgentParams):
     """`skills.status`."""
 
     session_key: Name | None = None
+
+
+class RowsParams(AgentParams):
+    """`skills.rows`; `since` is the revision that the client has."""
+
+    since: Name | None = None
+
+
+class SomeParams(AgentParams):
+    """`skills.some`: the skills that a window shows."""
+
+    names: tuple[Name, ...] = Field(max_length=200)
+
+
+class SourcesParams(AgentParams):
+    """`skills.sources`; briefly, skills of which there is nothing to say are names alone."""
+
+    brief: bool = False
+
+
+class MatchParams(AgentParams):
+    """`skills.match`."""
+
+    query: Name
 
 
 class SkillParams(AgentParams):
@@ -70,11 +199,43 @@ class SkillParams(AgentParams):
     slug: Name | None = None
 
 
+class SharedSkillParams(AgentParams):
+    """A locked skill, and which side a conflict is settled for."""
+
+    name: Name
+    keep: Literal["local", "upstream", "both"] | None = None
+
+
+class SharedUpdateParams(SharedSkillParams):
+    """`sharing.update`, and what the source gave when a person looked at the preview."""
+
+    to: Annotated[str, Field(max_length=200)] | None = None
+
+
+class AcceptParams(AgentParams):
+    """`skills.scan.accept`: a finding by its rule and, where that has several, its evidence."""
+
+    skill_key: Name
+    rule_id: Name
+    evidence_hash: Annotated[str, Field(max_length=64)] = ""
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class RevokeParams(AgentParams):
+    """`skills.scan.revoke`: all that was accepted of a skill, or of one rule, or one finding."""
+
+    skill_key: Name
+    rule_id: Annotated[str, Field(max_length=200)] = ""
+    evidence_hash: Annotated[str, Field(max_length=64)] = ""
+
+
 class RouteParams(AgentParams):
     """`skills.route`."""
 
     message: Message
     files: tuple[Name, ...] = Field(default=(), max_length=50)
+    # What was said before, each with a role and a content.
+    history: tuple[dict[str, Any], ...] = Field(default=(), max_length=50)
     limit: int = Field(default=5, ge=1, le=50)
     threshold: float | None = Field(default=None, ge=0, le=1)
     # For somebody who tries messages out: nothing is counted as use.
@@ -110,10 +271,17 @@ class UsageParams(AgentParams):
 
 
 class InstallParams(AgentParams):
-    """`skills.install`."""
+    """`skills.install`: `name` and `installId`, or what is to come from a registry."""
 
-    name: Name
-    install_id: Name
+    name: Name | None = None
+    install_id: Name | None = None
+    # The forms in which other clients ask for a whole skill; nothing serves them here.
+    source: Literal["clawhub", "upload"] | None = None
+    slug: Name | None = None
+    version: Name | None = None
+    upload_id: Name | None = None
+    sha256: Name | None = None
+    force: bool = False
     # The service takes 15 minutes at most, and says so; nobody means more than a day.
     timeout_ms: int | None = Field(default=None, ge=1_000, le=86_400_000)
     # Taken, as other clients send it, and without effect: nothing lifts the scanner's no.
@@ -127,6 +295,13 @@ class UpdateParams(Params):
     enabled: bool | None = None
     api_key: Secret | None = None
     env: Variables | None = None
+
+
+class ProvideParams(Params):
+    """`skills.provide`."""
+
+    skill_keys: tuple[Name, ...] = Field(min_length=1, max_length=10_000)
+    env: Variables
 
 
 class RemoveParams(AgentParams):
@@ -183,6 +358,8 @@ class ListProposalsParams(AgentParams):
     """`skills.proposals.list`."""
 
     status: Name | None = None
+    # What a row of an inbox shows, and nothing about the skills.
+    brief: bool = False
 
 
 class ProposalParams(AgentParams):
@@ -232,6 +409,13 @@ class ReviseProposalParams(ProposalParams):
     support_files: SupportFiles | None = None
     goal: Words | None = None
     evidence: Words | None = None
+
+
+class EvaluateParams(ProposalParams):
+    """`skills.proposals.evaluate`."""
+
+    expected_revision_hash: Hash | None = None
+    correlation_id: CorrelationId | None = None
 
 
 class DecideParams(ProposalParams):
@@ -296,6 +480,21 @@ class CostsParams(AgentParams):
     window: int | None = Field(default=None, ge=1_000, le=100_000_000)
     # Every description with what becomes of it, and not only how many there are.
     entries: bool = False
+
+
+class HarnessParams(Params):
+    """`harness.plan` and `harness.connect`; the plan that was seen is named by its hash."""
+
+    harness: Name
+    scope: Literal["user", "project"] | None = None
+    remove: bool = False
+    plan: Name | None = None
+
+
+class RecentParams(Params):
+    """`skills.recent`."""
+
+    minutes: int = Field(default=60, ge=1, le=1_440)
 
 
 class MissedParams(Params):

@@ -1,8 +1,8 @@
 """The methods about proposals: what was learned, seen whole, and decided about by its revision."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from prowess.errors import ProposalInputError
+from prowess.errors import ProposalInputError, ProposalStaleError
 from prowess.gateway.calls import ClientScope, Json, Method, RpcCall, collect_methods, rpc
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
@@ -12,23 +12,47 @@ from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.service import versions, wordings
 from prowess.secrets.credentials import mask_credentials
 from prowess.skills import frontmatter
+from prowess.skills.model import Tier
 from prowess.wire import workshop as wire_proposals
 from prowess.workshop.edit import Create, Edit, Replace
-from prowess.workshop.proposal import Actor, By, Evidence, Proposal, ProposalSource, skill_name
+from prowess.workshop.proposal import (
+    Actor,
+    By,
+    Evidence,
+    Proposal,
+    ProposalSource,
+    State,
+    skill_name,
+)
+
+# From an agent to what was shown of its skills, by name.
+ListProofs = Callable[[str | None], Mapping[str, str]]
 
 
 class ProposalMethods:
     """The answers, over one set of services."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, services: Services, proofs: ListProofs) -> None:
+        self._services, self._proofs = services, proofs
 
     @rpc("skills.proposals.list", ClientScope.READ, given.ListProposalsParams)
     def list(self, call: RpcCall) -> Json:
         """What waits and what was decided."""
         found = self._services.workshop().list(call.params.status, agent_id=self._agent(call))
-        skills = self._services.skills.status(call.params.agent_id).skills
-        return wire_proposals.manifest(found, [row.skill.name for row in skills])
+        if call.params.brief:
+            proofs = self._proofs(call.params.agent_id)
+            return {
+                "enabled": self._services.workshop().enabled,
+                "proposals": [
+                    wire_proposals.inbox_row(
+                        one, is_late=self._is_late(one), proof=proofs.get(one.skill, "")
+                    )
+                    for one in found
+                ],
+            }
+        rows = self._services.skills.status(call.params.agent_id).skills
+        own = [row.skill for row in rows if row.skill.source.tier is Tier.WORKSPACE]
+        return wire_proposals.manifest(found, own)
 
     @rpc("skills.proposals.inspect", ClientScope.READ, given.ProposalParams)
     def inspect(self, call: RpcCall) -> Json:
@@ -96,9 +120,23 @@ class ProposalMethods:
             evidence=None if words is None else _evidence(words),
         )
         seen = asked.expected_revision_hash or found.revision
-        page = self._proposals().current(found.workspace, found.skill).get(SKILL_FILE)
+        page = self._proposals().current(found.workspace, found.skill, found.place).get(SKILL_FILE)
         edit = _revised(found, page, asked.content, asked.description)
         return self._shown(self._proposals().revise(found, edit, seen, more, _by(call)))
+
+    @rpc("skills.proposals.evaluate", ClientScope.ADMIN, given.EvaluateParams)
+    def evaluate(self, call: RpcCall) -> Json:
+        """Say whether it could be applied now: what the scanner and the skill of now say."""
+        asked, found = call.params, self._found(call)
+        seen = asked.expected_revision_hash or found.revision
+        if seen != found.revision:
+            problem = "the proposal is not the one that was reviewed"
+            raise ProposalStaleError(found.id, problem, expected=seen, found=found.revision)
+        current = self._proposals().current(found.workspace, found.skill, found.place)
+        outlook = self._proposals().outlook(found, current)
+        record, now = self._record(found), self._services.now()
+        evaluation = wire_proposals.evaluation(record, outlook, now, asked.correlation_id or "")
+        return {"record": {**record, "evaluation": evaluation}, "evaluation": evaluation}
 
     @rpc("skills.proposals.apply", ClientScope.ADMIN, given.DecideParams)
     def apply(self, call: RpcCall) -> Json:
@@ -165,10 +203,17 @@ class ProposalMethods:
         return self._shown(self._proposals().propose(self._writable(call), draft).proposal)
 
     def _shown(self, proposal: Proposal) -> Json:
-        current = self._proposals().current(proposal.workspace, proposal.skill)
+        current = self._proposals().current(proposal.workspace, proposal.skill, proposal.place)
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
         outlook = self._proposals().outlook(proposal, current)
         return wire_proposals.inspection(proposal, current, version, outlook)
+
+    def _is_late(self, proposal: Proposal) -> bool:
+        """Return whether the skill of one that waits changed since."""
+        if proposal.state is not State.PENDING:
+            return False
+        current = self._proposals().current(proposal.workspace, proposal.skill)
+        return self._proposals().outlook(proposal, current).target_changed
 
     def _record(self, proposal: Proposal) -> Json:
         version = len(self._wordings(proposal.id, proposal.agent_id)) or 1
@@ -245,6 +290,6 @@ def _revised(
     return reword(old, page, text=content, description=description)
 
 
-def proposal_methods(services: Services) -> tuple[Method, ...]:
+def proposal_methods(services: Services, proofs: ListProofs) -> tuple[Method, ...]:
     """Return the methods about proposals."""
-    return collect_methods(ProposalMethods(services))
+    return collect_methods(ProposalMethods(services, proofs))

@@ -5,7 +5,11 @@ needs it. Whoever asked for an install hears it as it goes; `Installs` is for th
 install. What it keeps is bounded, stays in memory, and is forgotten some minutes after the end.
 """
 
+import json
+import re
+import secrets
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +24,9 @@ from prowess.runtime.usage import UsageLog
 from prowess.runtime.watch import Nodes
 from prowess.runtime.workshop.proposals import Proposals
 from prowess.runtime.workshop.service import WorkshopService
+from prowess.safety.rules.table import Acceptance
 from prowess.skills.explanation import Explanation
+from prowess.skills.model import Skill
 from prowess.skills.text import clean
 from prowess.skills.validation import Report
 
@@ -29,6 +35,7 @@ STATE = "skills.install.state"
 KEPT_SECONDS, MOST_ENDED = 600.0, 16
 MOST_OUTPUT = 16_000
 _BROKEN_OFF = "It broke off: the gateway's log says why."
+_HELPER, _MOST_HELPERS = re.compile(r"Skill Remover [0-9]{13}"), 64
 
 
 # Changed under the lock of its board alone.
@@ -139,6 +146,52 @@ def _shown(kept: _InstallRecord) -> Json:
     }
 
 
+class RemovalHelpers:
+    """Agents that Claw3D makes to remove one skill each: names in memory; safe from any thread.
+
+    They never reach the config, although Claw3D writes them there: `without` takes them out.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    def begin(self, name: str) -> str | None:
+        """Return the id of a helper of that name; None where it is no name of one."""
+        if not _HELPER.fullmatch(name):
+            return None
+        with self._lock:
+            helper = name.lower().replace(" ", "-")
+            self._known[helper] = secrets.token_hex(16)
+            while len(self._known) > _MOST_HELPERS:
+                self._known.popitem(last=False)
+        return helper
+
+    def run_of(self, session_key: str) -> str | None:
+        """Return the run of the helper whose conversation that is."""
+        kind, _, rest = session_key.partition(":")
+        return self._known.get(rest.partition(":")[0]) if kind == "agent" else None
+
+    def has_run(self, run_id: str) -> bool:
+        """Return whether that is the run of a helper."""
+        return run_id in self._known.values()
+
+    def without(self, raw: str) -> str:
+        """Return the text of a config without helpers among its agents."""
+        if not self._known or not any(helper in raw for helper in self._known):
+            return raw
+        try:
+            values = json.loads(raw)
+            agents = values["agents"]
+            listed = [one for one in agents["list"] if one.get("id") not in self._known]
+        except (ValueError, LookupError, TypeError, AttributeError):
+            # Whoever reads it next says what is wrong with it.
+            return raw
+        rest = {name: value for name, value in agents.items() if name != "list"}
+        values["agents"] = {**rest, "list": listed} if listed else rest
+        return json.dumps({name: value for name, value in values.items() if value != {}})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Everything that a method may call."""
@@ -153,15 +206,28 @@ class Services:
     config: ConfigEdits
     removals: Removals
     usage: UsageLog
+    # From a skill, a rule, a reason and evidence to what was accepted; and back, without a reason.
+    accept: Callable[[Skill, str, str, str], Sequence[Acceptance]]
+    revoke: Callable[[Skill, str, str], Sequence[Acceptance]]
     nodes: Nodes
     # From a skill's name and an agent's id to its way to the model.
     why: Callable[[str, str | None], Explanation]
     # From a name, or nothing for all, an agent's id and whether the whole standard counts.
     validate: Callable[[str | None, str | None, bool], Sequence[Report]]
-    # The chats that are kept, as clients see them.
-    sessions: Callable[[], Sequence[Mapping[str, object]]]
+    # From words to what the registries of the operator find, and what keeps others from answering.
+    search_registries: Callable[[str], tuple[Sequence[Mapping[str, str]], Sequence[str]]]
+    # Who is connected, as everybody may know.
+    presence: Callable[[], Sequence[Json]]
+    # From a folder, the name of a file in it and a number of bytes to what it holds and when it was
+    # written; None where there are more.
+    read_file: Callable[[str, str, int], tuple[bytes, float] | None]
+    helpers: RemovalHelpers
+    # The chats that are kept, by name, with when each was written, in milliseconds.
+    sessions: Callable[[], Sequence[tuple[str, int]]]
     # Set when the gateway stops and will not wait any longer: whatever still runs must end.
     stopping: threading.Event
     # Seconds since 1970, and of the start of the process.
     now: Callable[[], float]
     started_at: float
+    # How the gateway stands with the database of its fleet; empty where it is in none.
+    fleet: Callable[[], Json] = dict

@@ -1,5 +1,6 @@
 """The methods that read: which skills there are, which one fits, and why."""
 
+import hashlib
 import threading
 
 from prowess.errors import SkillNotFoundError
@@ -18,6 +19,7 @@ from prowess.gateway.frames import encode_ascii
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
 from prowess.routing.router import Context
+from prowess.runtime.library import list_unread
 from prowess.runtime.route.answer import Asked, Caller, Surface
 from prowess.runtime.route.why_not import why_not
 from prowess.runtime.usage import Use
@@ -28,6 +30,7 @@ from prowess.wire import routing as wire_routing
 from prowess.wire import skills as wire
 
 _MOST_LISTED = 200
+_INSTALLERS = frozenset(("brew",))
 
 
 class SkillMethods:
@@ -35,36 +38,82 @@ class SkillMethods:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        # By agent: the state that a report was made from, and the report.
-        self._kept: dict[str, tuple[object, EncodedPayload]] = {}
+        # By agent and kind: the state that a report was made from, and the report.
+        self._kept: dict[tuple[str, str], tuple[object, EncodedPayload]] = {}
         self._making = threading.Lock()
 
     @rpc("skills.status", ClientScope.READ, given.StatusParams)
     def status(self, call: RpcCall) -> Json:
         """Every skill with its verdict."""
-        skills, agent_id = self._services.skills, call.params.agent_id
+        return self._kept_as("status", call.params.agent_id)
+
+    @rpc("skills.rows", ClientScope.READ, given.RowsParams)
+    def rows(self, call: RpcCall) -> Json:
+        """Where every skill stands, in few bytes; nothing but that where `since` is still true."""
+        found = self._kept_as("rows", call.params.agent_id)
+        if call.params.since != found["revision"]:
+            return found
+        return {"agentId": found["agentId"], "revision": found["revision"], "same": True}
+
+    @rpc("skills.some", ClientScope.READ, given.SomeParams)
+    def some(self, call: RpcCall) -> Json:
+        """The full rows of some skills; what is not there is left out."""
+        wanted = frozenset(call.params.names)
+        report = self._services.skills.status(call.params.agent_id)
+        shown = [wire.skill_status(row) for row in report.skills if row.skill.name in wanted]
+        return {"agentId": report.agent_id, "skills": wire.leave_out_nulls(shown)}
+
+    @rpc("skills.match", ClientScope.READ, given.MatchParams)
+    def match(self, call: RpcCall) -> Json:
+        """Which skills have some letters in what they say of themselves."""
+        wanted = call.params.query.casefold()
+        report = self._services.skills.status(call.params.agent_id)
+        found = [
+            clean(row.skill.name)
+            for row in report.skills
+            if wanted in f"{row.skill.name} {row.skill.key} {row.skill.description}".casefold()
+        ]
+        return {"agentId": report.agent_id, "query": call.params.query, "names": found}
+
+    def _kept_as(self, kind: str, agent_id: str | None) -> EncodedPayload:
+        skills = self._services.skills
         with skills.lock:
             agent = skills.agent(agent_id)
             state = skills.workspace(agent_id).state(skills.settings)
-        kept = self._kept.get(agent.id)
+        kept = self._kept.get((agent.id, kind))
         if kept is not None and kept[0] is state:
             return kept[1]
         # After a change everybody asks at once: one makes it, and the others wait for that.
         with self._making:
-            return self._made(agent.id)
+            return self._made(kind, agent.id)
 
-    def _made(self, agent_id: str) -> Json:
+    def _made(self, kind: str, agent_id: str) -> EncodedPayload:
         skills = self._services.skills
         with skills.lock:
             state = skills.workspace(agent_id).state(skills.settings)
-            kept = self._kept.get(agent_id)
+            kept = self._kept.get((agent_id, kind))
             if kept is not None and kept[0] is state:
                 return kept[1]
             report = skills.status(agent_id)
-        shown = _without_values(wire.status_report(report, report.skills))
+            block = skills.snapshot(agent_id).block
+        if kind == "rows":
+            there = _INSTALLERS & state.facts.bins
+            rows = wire.status_rows(report, block, list_unread(state), there)
+            shown = _without_values(rows)
+            shown["revision"] = hashlib.sha256(encode_ascii(shown).encode()).hexdigest()[:16]
+        else:
+            report_shown = wire.status_report(report, report.skills)
+            shown = wire.leave_out_nulls(_without_values(report_shown))
         encoded = EncodedPayload(shown, encode_ascii(shown))
-        self._kept[agent_id] = (state, encoded)
+        self._kept[(agent_id, kind)] = (state, encoded)
         return encoded
+
+    @rpc("skills.securityVerdicts", ClientScope.READ, given.AgentParams)
+    def security_verdicts(self, call: RpcCall) -> Json:
+        """What the scanner says of each skill."""
+        report = self._services.skills.status(call.params.agent_id)
+        shown: Json = wire.leave_out_nulls(wire.security_verdicts(report))
+        return shown
 
     @rpc("skills.bins", ClientScope.NODE)
     def bins(self, call: RpcCall) -> Json:
@@ -94,7 +143,12 @@ class SkillMethods:
         ]
         resources = skills.resources(status.skill.name, agent_id)
         detail = wire.skill_detail(status, resources, parts)
-        return {"skill": {**detail, "body": clean(status.skill.body)}}
+        state = skills.workspace(agent_id).state(skills.settings)
+        lost = [one for one in state.catalog.shadowed if one.winner is status.skill]
+        return {
+            "skill": {**detail, "body": clean(status.skill.body)},
+            "shadows": [{**wire.shadowed(one), "identical": one.identical} for one in lost],
+        }
 
     @rpc("skills.route", ClientScope.READ, given.RouteParams, slow=True)
     def route(self, call: RpcCall) -> Json:
@@ -103,6 +157,7 @@ class SkillMethods:
         context = Context(paths=asked.files) if asked.files else None
         wanted = Asked(
             context=context,
+            history=asked.history,
             considered=asked.limit,
             threshold=asked.threshold,
             withheld=asked.not_ready,

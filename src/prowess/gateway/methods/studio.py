@@ -4,6 +4,9 @@ What people wrote in their sessions leaves the gateway only for a client that ma
 asks for it.
 """
 
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prowess.evaluation.routing import RoutingTests
@@ -15,20 +18,31 @@ from prowess.gateway.calls import (
     RpcCall,
     RpcError,
     collect_methods,
+    describe_missing,
     rpc,
 )
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
+from prowess.hooks.harness import Harness
+from prowess.hooks.registrations import ConnectScope
+from prowess.routing.model import Route
 from prowess.runtime.harness.budget import Budgets
+from prowess.runtime.harness.connect import Connecting, ConnectPlan, ConnectRequest
+from prowess.runtime.harness.difference import compare_files
+from prowess.runtime.harness.doctor import HarnessHealth
 from prowess.runtime.library import Libraries
 from prowess.runtime.sessions import MissedActivations
 from prowess.runtime.usage import activity
+from prowess.skills.text import clean
+from prowess.wire import connect as wire_connect
 from prowess.wire import experience as wire_sessions
 from prowess.wire import sharing as wire_sharing
 from prowess.wire import studio as wire_studio
 
 _MOST_CHANGES = 200
 _MOST_MISSED = 200
+ROUTED, _MOST_ROUTES = "skills.routed", 500
+INDEXING = "skills.indexing"
 # Long, and of use to those alone who ask for them.
 _DETAILS = frozenset(("entries", "hidden"))
 
@@ -43,6 +57,37 @@ class StudioServices:
     tests_path: str
     budgets: Budgets
     missed: MissedActivations
+    harnesses: Callable[[], Sequence[HarnessHealth]]
+    connecting: Callable[[], Connecting]
+    routes: "RecentRoutes"
+
+
+class RecentRoutes:
+    """The last routes that this process answered, without a word of any message."""
+
+    def __init__(self, tell: Callable[[str, Json], None], now: Callable[[], float]) -> None:
+        """Begin without one; `tell` is called with each."""
+        self._tell, self._now = tell, now
+        self._kept: deque[Json] = deque(maxlen=_MOST_ROUTES)
+
+    def note(self, agent_id: str, surface: str, found: Route) -> None:
+        """Keep one that counts, and tell everybody who looks."""
+        first = found.matches[0] if found.matches else None
+        route = {
+            "at": round(self._now() * 1000),
+            "agentId": clean(agent_id),
+            "surface": surface,
+            "decision": found.decision.value,
+            "skill": None if first is None else clean(first.skill.name),
+            "score": None if first is None else round(first.score, 3),
+        }
+        self._kept.append(route)
+        self._tell(ROUTED, route)
+
+    def listed(self, minutes: int) -> list[Json]:
+        """Return those of the last minutes, the newest first."""
+        since = (self._now() - minutes * 60) * 1000
+        return [route for route in reversed(tuple(self._kept)) if route["at"] >= since]
 
 
 class StudioMethods:
@@ -51,10 +96,11 @@ class StudioMethods:
     def __init__(self, services: Services, studio: StudioServices) -> None:
         self._services, self._studio = services, studio
 
-    @rpc("skills.sources", ClientScope.READ, given.AgentParams)
+    @rpc("skills.sources", ClientScope.READ, given.SourcesParams)
     def sources(self, call: RpcCall) -> Json:
         """Every source with what it holds."""
-        return wire_studio.library(self._studio.libraries.shown(call.params.agent_id))
+        found = self._studio.libraries.shown(call.params.agent_id)
+        return wire_studio.library(found, brief=call.params.brief)
 
     @rpc("skills.file", ClientScope.READ, given.FileParams)
     def file(self, call: RpcCall) -> Json:
@@ -140,6 +186,57 @@ class StudioMethods:
             ],
         }
 
+    @rpc("skills.recent", ClientScope.READ, given.RecentParams)
+    def recent(self, call: RpcCall) -> Json:
+        """What was routed a moment ago, without a word of any message."""
+        return {"routes": self._studio.routes.listed(call.params.minutes)}
+
+    @rpc("skills.map", ClientScope.READ, given.AgentParams, slow=True)
+    def map(self, call: RpcCall) -> Json:
+        """Where skills stand by what they mean, on a plane, and which are hard to tell apart."""
+        routing = self._services.routing()
+        agent = self._services.skills.agent(call.params.agent_id).id
+        return wire_studio.skill_map(agent, routing.index(agent), routing.degraded)
+
+    @rpc("harness.list", ClientScope.READ, slow=True)
+    def harnesses(self, call: RpcCall) -> Json:
+        """Every harness: connected or not, its last call, how long calls take."""
+        del call
+        found = self._studio.harnesses()
+        return {"harnesses": [wire_connect.harness_health(one) for one in found]}
+
+    @rpc("harness.plan", ClientScope.READ, given.HarnessParams, slow=True)
+    def plan(self, call: RpcCall) -> Json:
+        """What connecting a harness, or taking it out, would change."""
+        return self._planned(call)[1]
+
+    @rpc("harness.connect", ClientScope.ADMIN, given.HarnessParams, slow=True)
+    def connect(self, call: RpcCall) -> Json:
+        """Connect a harness, or take it out: exactly what the plan said."""
+        plan, shown = self._planned(call)
+        if call.params.plan != shown["plan"]:
+            message = "the files are not as the plan had them: look at harness.plan again"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "plan"})
+        written = self._studio.connecting().apply(plan)
+        return {**shown, **wire_connect.connection(plan, {}, written)}
+
+    def _planned(self, call: RpcCall) -> tuple[ConnectPlan, Json]:
+        asked = call.params
+        known = {one.value: one for one in Harness}
+        if asked.harness not in known:
+            message = f"invalid {call.method} params: harness: must be one of {', '.join(known)}"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "harness"})
+        scope = None if asked.scope is None else ConnectScope(asked.scope)
+        request = ConnectRequest(harness=known[asked.harness], scope=scope, remove=asked.remove)
+        plan = self._studio.connecting().plan(request)
+        files = [file for file in plan.files if file.needed]
+        lines = {one.path: compare_files(one.path, one.before, one.after) for one in files}
+        shown = wire_connect.connection(plan, lines, None)
+        seen = hashlib.sha256(
+            repr([(one.path, one.before, one.after) for one in plan.files]).encode()
+        )
+        return plan, {**shown, "plan": seen.hexdigest()}
+
     @rpc("sessions.missed", ClientScope.READ, given.MissedParams, slow=True)
     def missed(self, call: RpcCall) -> Json:
         """Skills that were not used in time."""
@@ -148,7 +245,7 @@ class StudioMethods:
             message = (
                 f"missing scope: {ClientScope.ADMIN.value}: it is needed to see what people wrote"
             )
-            raise RpcError(Code.FORBIDDEN, message, {"missingScope": ClientScope.ADMIN.value})
+            raise RpcError(Code.FORBIDDEN, message, describe_missing(ClientScope.ADMIN))
         kept = self._studio.missed.of(asked.days, fresh=asked.fresh)
         shown = wire_sessions.report(kept.report)
         found = shown["missed"]

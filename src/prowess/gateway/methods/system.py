@@ -1,5 +1,25 @@
-"""The methods about the gateway itself, and those that other clients need before they start."""
+"""The methods about the gateway itself, and those that other clients need before they start.
 
+Clients of OpenClaw (its terminal, its page, Claw3D) ask for agents' files, names and conversations
+before they show any skill. What Prowess has none of is answered as empty (`absent.toml`), so that
+their pages show it as empty and not as an error.
+
+Claw3D removes a skill by an agent that it makes for that alone and asks in plain words. No model
+deletes folders here: its agent is a name in memory, the folder that it is to delete is looked up
+among the skills that are known, and `skills.remove` does the rest, with its guards and its way
+back.
+"""
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from prowess.data import read_table
+from prowess.errors import PathError
 from prowess.gateway.calls import (
     ClientScope,
     Code,
@@ -12,8 +32,26 @@ from prowess.gateway.calls import (
 )
 from prowess.gateway.methods import params as given
 from prowess.gateway.methods.services import Services
+from prowess.skills.model import Skill, Tier
+from prowess.skills.text import clean, cut_listed
+from prowess.wire.skills import leave_out_nulls
 
+_ABSENT = "gateway/methods/absent.toml"
+# What agents of OpenClaw have in their workspace; nothing else of it is shown.
+_EXPECTED = ("AGENTS.md", "BOOTSTRAP.md", "TOOLS.md", "HEARTBEAT.md")
+_LISTED = ("AGENTS.md", "SOUL.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md")
+_FILES = frozenset((*_EXPECTED, *_LISTED, "IDENTITY.md"))
+MOST_FILE_BYTES = 262_144
+_CARD = "skill-card.md"
+_TARGET = re.compile(r'^Target directory: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_NO_AGENTS = (
+    "this gateway runs no agents and holds no conversations: talk to one with `prowess chat`, or"
+    " connect a coding agent with `prowess connect`"
+)
 MAIN_SESSION = "main"
+# Of an agent: nothing wakes it by itself here, and its conversations are with others.
+NO_HEARTBEAT: Json = {"enabled": False, "every": "disabled", "everyMs": None}
+NO_SESSIONS: Json = {"path": "", "count": 0, "recent": []}
 
 
 def snapshot(services: Services) -> Json:
@@ -28,17 +66,37 @@ def snapshot(services: Services) -> Json:
 
 
 def health(services: Services) -> Json:
-    """Say that it works, and for which agents."""
+    """Say that it works, and for which agents; there are neither channels nor heartbeats."""
     settings = services.skills.settings
     default = settings.default_agent
     return {
         "ok": True,
+        "ts": round(services.now() * 1000),
+        "durationMs": 0,
+        "channels": {},
+        "channelOrder": [],
+        "channelLabels": {},
+        "heartbeatSeconds": 0,
         "defaultAgentId": default.id,
         "agents": [
             {"agentId": one.id, "name": one.name, "isDefault": one.id == default.id}
             for one in settings.agents
         ],
+        "sessions": NO_SESSIONS,
+        **_show_database(services),
     }
+
+
+def _show_database(services: Services) -> Json:
+    """Return whether the database is there; why not is for those who may ask for `status`."""
+    found = services.fleet().get("database")
+    return {"database": {"state": found["state"]}} if found else {}
+
+
+def count_database(services: Services) -> dict[str, float]:
+    """Return what `/metrics` says of the database of a fleet; nothing where there is none."""
+    found = services.fleet().get("database")
+    return {"database_up": float(found["state"] == "ok")} if found else {}
 
 
 class SystemMethods:
@@ -47,21 +105,35 @@ class SystemMethods:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    @rpc("health", ClientScope.READ)
+    @rpc("health", ClientScope.READ, given.HealthParams)
     def health(self, call: RpcCall) -> Json:
         """Whether the gateway works, and for which agents."""
         del call
         uptime = self._services.now() - self._services.started_at
         return {**health(self._services), "uptimeMs": max(0, round(uptime * 1000))}
 
-    @rpc("status", ClientScope.READ)
+    @rpc("status", ClientScope.READ, given.CountsParams)
     def status(self, call: RpcCall) -> Json:
         """How many skills are ready, and what waits."""
         services = self._services
         del call
         report = services.skills.status()
         waiting = services.workshop().list("pending") if services.workshop().enabled else ()
+        agents = [one.id for one in services.skills.settings.agents]
         return {
+            **find_absent("status"),
+            "runtimeVersion": services.version,
+            "heartbeat": {
+                "defaultAgentId": report.agent_id,
+                "agents": [{"agentId": one, **NO_HEARTBEAT} for one in agents],
+            },
+            "sessions": {
+                "paths": [],
+                "count": len(services.sessions()),
+                "defaults": session_defaults(services),
+                "recent": [],
+                "byAgent": [{"agentId": one, **NO_SESSIONS} for one in agents],
+            },
             "version": services.version,
             "agentId": report.agent_id,
             "skills": {
@@ -70,6 +142,7 @@ class SystemMethods:
             },
             "proposals": {"pending": len(waiting), "enabled": services.workshop().enabled},
             "nodes": services.nodes.listed(),
+            **services.fleet(),
         }
 
     @rpc("agents.list", ClientScope.READ)
@@ -88,7 +161,8 @@ class SystemMethods:
                     "name": one.name,
                     "isDefault": one.id == default.id,
                     "workspace": skills.workspace(one.id).folder,
-                    "skills": None if one.skills is None else list(one.skills),
+                    # Absent where it may use every skill, which an empty list would not say.
+                    **({} if one.skills is None else {"skills": list(one.skills)}),
                 }
                 for one in skills.settings.agents
             ],
@@ -102,24 +176,29 @@ class SystemMethods:
         name = model.name if model.endpoint else ""
         return {"models": [{"id": name, "name": name, "provider": "endpoint"}] if name else []}
 
-    @rpc("sessions.list", ClientScope.READ, given.LenientParams)
+    @rpc("sessions.list", ClientScope.READ, given.SessionsParams)
     def sessions(self, call: RpcCall) -> Json:
-        """The conversations that are kept."""
-        del call
-        found = [dict(one) for one in self._services.sessions()]
-        return {"sessions": found, "count": len(found)}
-
-    @rpc("exec.approvals.get", ClientScope.READ, given.LenientParams)
-    def approvals(self, call: RpcCall) -> Json:
-        """No approvals: always empty."""
-        del call
-        return {"path": "", "exists": False, "hash": "", "file": {"version": 1, "agents": {}}}
-
-    @rpc("cron.list", ClientScope.READ, given.LenientParams)
-    def cron(self, call: RpcCall) -> Json:
-        """No scheduled jobs: always empty."""
-        del call
-        return {"jobs": []}
+        """The conversations that are kept, all of them of the default agent."""
+        asked, services = call.params, self._services
+        agent = services.skills.settings.default_agent.id
+        rows = [
+            {"key": f"agent:{agent}:{name}", "agentId": agent, "kind": "direct", "updatedAt": at}
+            for name, at in services.sessions()
+            if asked.agent_id in {None, agent} and (asked.search or "") in f"agent:{agent}:{name}"
+        ]
+        shown = rows[: asked.limit]
+        return {
+            "ts": round(services.now() * 1000),
+            "path": "",
+            "count": len(shown),
+            "totalCount": len(rows),
+            "limitApplied": asked.limit,
+            "nextOffset": len(shown) if len(shown) < len(rows) else None,
+            "hasMore": len(shown) < len(rows),
+            "owners": [],
+            "defaults": session_defaults(services),
+            "sessions": shown,
+        }
 
     @rpc("node.bins", ClientScope.NODE, given.NodeBinsParams)
     def node_bins(self, call: RpcCall) -> Json:
@@ -134,6 +213,296 @@ class SystemMethods:
         return {"ok": True, "bins": len(set(asked.bins))}
 
 
+class ClientMethods:
+    """The answers, over one set of services."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    @rpc("system-presence", ClientScope.READ, given.LenientParams)
+    def presence(self, call: RpcCall) -> list[Json]:
+        """The gateway and who is connected, without addresses."""
+        del call
+        services = self._services
+        own = {
+            "host": platform.node() or "gateway",
+            "version": services.version,
+            "platform": platform.system().lower(),
+            "mode": "gateway",
+            "reason": "self",
+            "text": f"Gateway: Prowess {services.version}",
+            "ts": round(services.now() * 1000),
+        }
+        return [own, *(_present(one) for one in services.presence())]
+
+    @rpc("agent.identity.get", ClientScope.READ, given.IdentityParams)
+    def identity(self, call: RpcCall) -> Json:
+        """What an agent is called."""
+        asked = call.params
+        of_session = (asked.session_key or "").split(":")
+        named = of_session[1] if of_session[0] == "agent" and len(of_session) > 1 else None
+        agent = self._services.skills.agent(asked.agent_id or named)
+        name = clean(agent.name)
+        return {"agentId": agent.id, "name": name, "nameSource": "config", "avatar": name[:1]}
+
+    @rpc("agents.files.list", ClientScope.READ, given.AgentFilesParams)
+    def files(self, call: RpcCall) -> Json:
+        """Which of the files that tell an agent who it is are there."""
+        agent, folder = self._place(call.params.agent_id)
+        rows = [self._file(folder, name, with_text=False) for name in _LISTED]
+        return {"agentId": agent, "workspace": folder, "files": rows}
+
+    @rpc("agents.files.get", ClientScope.READ, given.AgentFileParams)
+    def file(self, call: RpcCall) -> Json:
+        """One of the files that tell an agent who it is; `missing` where it is not there."""
+        asked = call.params
+        agent, folder = self._place(asked.agent_id)
+        if asked.name not in _FILES:
+            message = f'unsupported file "{clean(asked.name)}": it is none of {sorted(_FILES)}'
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
+        found = self._file(folder, asked.name, with_text=True)
+        return {"agentId": agent, "workspace": folder, "file": found}
+
+    def _place(self, agent_id: str) -> tuple[str, str]:
+        agent = self._services.skills.agent(agent_id)
+        return agent.id, self._services.skills.workspace(agent.id).folder
+
+    def _file(self, folder: str, name: str, *, with_text: bool) -> Json:
+        shown: Json = {"name": name, "path": f"{folder}/{name}"}
+        try:
+            found = self._services.read_file(folder, name, MOST_FILE_BYTES)
+        except PathError:
+            found = None
+        if found is None:
+            return {**shown, "missing": True, "expectedAbsent": name not in _EXPECTED}
+        body, at = found
+        shown |= {"missing": False, "size": len(body), "updatedAtMs": round(at * 1000)}
+        shown["hash"] = hashlib.sha256(body).hexdigest()
+        return {**shown, "content": clean(body.decode(errors="replace"))} if with_text else shown
+
+    @rpc("skills.skillCard", ClientScope.READ, given.CardParams)
+    def card(self, call: RpcCall) -> Json:
+        """The card of a skill (`skill-card.md`), where it has one."""
+        asked = call.params
+        skill = self._services.skills.find(asked.skill_key, asked.agent_id).skill
+        try:
+            found = self._services.read_file(skill.folder, _CARD, MOST_FILE_BYTES)
+        except PathError:
+            found = None
+        if found is None:
+            message = f"skill card not found for {clean(asked.skill_key)}: it has no {_CARD}"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "skillKey"})
+        body, _ = found
+        return {
+            "schema": "openclaw.skills.skill-card.v1",
+            "skillKey": clean(skill.key),
+            "path": clean(f"{skill.folder}/{_CARD}"),
+            "sizeBytes": len(body),
+            "content": clean(body.decode(errors="replace")),
+        }
+
+    @rpc("skills.workshop.read", ClientScope.READ, given.WorkshopReadParams)
+    def workshop_read(self, call: RpcCall) -> Json:
+        """The text of a skill that the workshop can change."""
+        asked = call.params
+        skill = self._services.skills.find(asked.name, asked.agent_id).skill
+        if skill.source.tier is not Tier.WORKSPACE:
+            message = f"{skill.name} is not a skill of this workspace: the workshop changes those"
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
+        found = self._services.read_file(skill.folder, "SKILL.md", MOST_FILE_BYTES)
+        return {
+            "name": clean(skill.name),
+            "skillKey": clean(skill.key),
+            "description": clean(skill.description),
+            "content": "" if found is None else clean(found[0].decode(errors="replace")),
+        }
+
+    @rpc("skills.search", ClientScope.READ, given.SearchParams, slow=True)
+    def search(self, call: RpcCall) -> Json:
+        """The skills that are here and in the operator's registries, by what they are for."""
+        asked = call.params
+        skills = [row.skill for row in self._services.skills.status().skills]
+        ranked = self._rank(asked.query, skills) if asked.query else [(1.0, one) for one in skills]
+        results = [
+            {
+                "score": round(score, 4),
+                "slug": clean(skill.name),
+                "registry": "local",
+                "installRef": clean(skill.name),
+                "displayName": clean(skill.title or skill.name),
+                "summary": cut_listed(skill.description),
+                "icon": clean(skill.metadata.emoji) or None,
+                "version": clean(skill.version) or None,
+            }
+            for score, skill in ranked[: asked.limit]
+        ]
+        left = asked.limit - len(results)
+        offered, problems = (
+            self._services.search_registries(asked.query) if asked.query and left else ((), ())
+        )
+        results += [_offer(place, row) for place, row in enumerate(offered[:left], 1)]
+        answer: Json = {"results": leave_out_nulls(results)}
+        return {**answer, "problems": list(map(clean, problems))} if problems else answer
+
+    def _rank(self, query: str, skills: Sequence[Skill]) -> list[tuple[float, Skill]]:
+        """Return what has the words of a query in its name or description, or means the same."""
+        routing = self._services.routing()
+        meant = {one.skill.id: one.score for one in routing.route(query).matches}
+        words = query.casefold().split()
+
+        def score(skill: Skill) -> float:
+            said = f"{skill.name} {skill.description}".casefold()
+            return 1.0 if all(word in said for word in words) else meant.get(skill.id, 0.0)
+
+        found = [(score(skill), skill) for skill in skills]
+        return sorted((one for one in found if one[0]), key=lambda one: -one[0])
+
+    @rpc("models.authStatus", ClientScope.READ, given.LenientParams)
+    def models_auth(self, call: RpcCall) -> Json:
+        """No accounts of models: always empty."""
+        del call
+        return {"ts": round(self._services.now() * 1000), "providers": []}
+
+    @rpc("sessions.messages.subscribe", ClientScope.READ, given.SessionParams)
+    def follow(self, call: RpcCall) -> Json:
+        """No messages will come: no agent runs here."""
+        key = clean(call.params.key)
+        replay = {"sessionKey": key, "updatedAtMs": round(self._services.now() * 1000)}
+        replay |= {"approvals": [], "truncated": False}
+        return {"subscribed": True, "key": key, "approvalReplay": replay}
+
+    @rpc("chat.startup", ClientScope.READ, given.ChatParams)
+    def chat_startup(self, call: RpcCall) -> Json:
+        """An empty conversation."""
+        return self._conversation(call)
+
+    @rpc("chat.history", ClientScope.READ, given.ChatParams)
+    def chat_history(self, call: RpcCall) -> Json:
+        """An empty conversation."""
+        return self._conversation(call)
+
+    def _conversation(self, call: RpcCall) -> Json:
+        return {
+            "sessionKey": clean(call.params.session_key),
+            "messages": [],
+            "pendingInputs": {"items": [], "total": 0},
+            "hasMore": False,
+            "totalMessages": 0,
+            "defaults": session_defaults(self._services),
+        }
+
+    @rpc("agents.create", ClientScope.ADMIN, given.CreateAgentParams)
+    def create_agent(self, call: RpcCall) -> Json:
+        """A helper of Claw3D that removes one skill; other agents are made in the config."""
+        asked = call.params
+        helper = self._services.helpers.begin(asked.name)
+        if helper is None:
+            message = (
+                "agents are made in the config here: add one to agents.list with config.patch, or"
+                " with `prowess config set`"
+            )
+            raise RpcError(Code.INVALID_REQUEST, message, {"field": "name"})
+        folder = asked.workspace or self._services.skills.workspace(None).folder
+        return {"ok": True, "agentId": helper, "name": asked.name, "workspace": folder}
+
+    @rpc("chat.send", ClientScope.ADMIN, given.SendParams)
+    def send(self, call: RpcCall) -> Json:
+        """Remove the one skill that a helper of Claw3D is asked to; nothing else is answered."""
+        asked, helpers = call.params, self._services.helpers
+        run = helpers.run_of(asked.session_key)
+        if run is None:
+            raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "sessionKey"})
+        self._remove(asked.message)
+        return {"runId": run, "status": "started"}
+
+    def _remove(self, message: str) -> None:
+        """Move the skill whose folder the message names to the trash.
+
+        Raises:
+            RpcError: it names none that could be removed.
+        """
+        named = _TARGET.search(message)
+        target = str(json.loads(named[1])) if named else ""
+        for agent in self._services.skills.settings.agents:
+            for row in self._services.skills.status(agent.id).skills:
+                skill = row.skill
+                if target and skill.folder == target.rstrip("/"):
+                    tier = skill.source.tier.source_id
+                    self._services.removals.remove(skill.key, tier, agent.id)
+                    return
+        message = f"no skill lies in {clean(target) or 'any folder that the message names'}"
+        raise RpcError(Code.INVALID_REQUEST, f"{message}: nothing was removed")
+
+    @rpc("agent.wait", ClientScope.WRITE, given.WaitParams)
+    def wait(self, call: RpcCall) -> Json:
+        """How a removal by a helper of Claw3D ended, which is at once."""
+        run = call.params.run_id
+        if not self._services.helpers.has_run(run):
+            raise RpcError(Code.INVALID_REQUEST, _NO_AGENTS, {"field": "runId"})
+        return {"runId": run, "status": "ok"}
+
+
+def _present(client: Json) -> Json:
+    return {
+        "host": client["name"],
+        "platform": client["platform"],
+        "mode": client["role"],
+        "reason": "connect",
+        "text": f"{client['name']}: {client['role']}",
+        "ts": client["since"],
+    }
+
+
+def session_defaults(services: Services) -> Json:
+    """Return by what conversations would run, were there any."""
+    model = services.skills.settings.skills.model
+    name = model.name if model.endpoint else None
+    provider = "endpoint" if name else None
+    return {
+        "modelProvider": provider,
+        "model": name,
+        "contextTokens": None,
+        "modelSelectionTarget": "session",
+    }
+
+
+# Whatever the table holds.
+def find_absent(name: str, _call: RpcCall | None = None) -> Any:  # noqa: ANN401
+    """Return the answer about something of which there is none here."""
+    rows = (row for group in read_table(_ABSENT).values() for row in group["answers"])
+    return json.loads(next(text for known, text in rows if known == name))
+
+
+def _absent_methods() -> tuple[Method, ...]:
+    groups = [group for group in read_table(_ABSENT).values() if not group.get("is_part")]
+    return tuple(
+        Method(
+            name=name,
+            scope=ClientScope.READ,
+            params=given.LenientParams,
+            answer=partial(find_absent, name),
+            about="Always empty: Prowess has none.",
+        )
+        for group in groups
+        for name, _ in group["answers"]
+    )
+
+
+def _offer(place: int, row: Mapping[str, str]) -> Json:
+    """Return what a registry found; it gives an order, and scores of its own kind or none."""
+    return {
+        "score": round(1 / (1 + place), 4),
+        "slug": clean(row["name"]),
+        "registry": clean(row["registry"]),
+        "installRef": clean(f"clawhub:{row['name']}"),
+        "displayName": clean(row["title"] or row["name"]),
+        "summary": cut_listed(row["summary"]),
+        "version": clean(row["version"]) or None,
+    }
+
+
 def system_methods(services: Services) -> tuple[Method, ...]:
-    """Return the methods that answer for the process."""
-    return collect_methods(SystemMethods(services))
+    """Return the methods that answer for the process, and those that only other clients ask."""
+    groups = (SystemMethods(services), ClientMethods(services))
+    asked = [method for group in groups for method in collect_methods(group)]
+    return (*asked, *_absent_methods())

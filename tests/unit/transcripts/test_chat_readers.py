@@ -1,0 +1,234 @@
+"""Sessions of Copilot CLI, Qwen Code, opencode and OpenClaw, in lines that the programs wrote."""
+
+from collections.abc import Callable, Sequence
+
+from tests.rows import each_row
+
+from prowess.transcripts.chats import (
+    read_copilot_sessions,
+    read_openclaw_sessions,
+    read_opencode_sessions,
+    read_qwen_sessions,
+)
+from prowess.transcripts.events import find_used_skills
+from prowess.transcripts.sessions import Session
+from prowess.transcripts.turns import TranscriptRecord
+
+Line = dict[str, object]
+FILE = "/repo/.github/skills/release-notes/SKILL.md"
+HINT = f"Skills of this workspace that cover this request (found by Prowess):\n- a, file {FILE}"
+LISTED = "<available_skills>\n<skill>\n  <name>pdf-forms</name>\n  <description>Fill.</description>"
+LISTED += "\n  <location>project</location>\n</skill>\n</available_skills>"
+
+
+def _chain(lines: Sequence[Line], own: str, parent: str) -> list[Line]:
+    return [
+        {own: str(place), parent: str(place - 1) if place else None, **line}
+        for place, line in enumerate(lines)
+    ]
+
+
+def _copilot(kind: str, **data: object) -> Line:
+    return {"type": kind, "data": data, "timestamp": "2026-11-16T15:04:03.290Z"}
+
+
+COPILOT = _chain(
+    [
+        _copilot("session.start", sessionId="c1", context={"cwd": "/repo"}),
+        _copilot("hook.start", hookType="userPromptSubmitted", input={"prompt": "write it"}),
+        _copilot(
+            "user.message",
+            content="write the notes",
+            transformedContent=f"<current_datetime>x</current_datetime>\n\nwrite the notes\n{HINT}",
+        ),
+        _copilot("system.message", role="system", content=f"- one\n- two: x\n{LISTED}\n- three"),
+        _copilot("tool.execution_start", toolName="skill", arguments={"skill": "release-notes"}),
+        _copilot("skill.invoked", name="release-notes", path=FILE),
+        _copilot("user.message", content="<skill-context>", source="skill-invoked"),
+        _copilot("assistant.message", content="Done."),
+        _copilot("user.message", content="No, that's wrong: use bullet points."),
+    ],
+    "id",
+    "parentId",
+)
+
+
+def _qwen(kind: str, *parts: Line) -> Line:
+    role = "user" if kind in {"user", "tool_result"} else "model"
+    return {
+        "type": kind, "sessionId": "q1", "cwd": "/repo", "timestamp": "2026-11-16T14:42:59.953Z",
+        "message": {"role": role, "parts": list(parts)},
+    }  # fmt: skip
+
+
+_ADDED = f"<qwen:user-prompt-submit-context>\n{HINT}\n</qwen:user-prompt-submit-context>"
+QWEN = _chain(
+    [
+        _qwen("user", {"text": "write the notes"}, {"text": _ADDED}),
+        {"type": "system", "subtype": "ui_telemetry"},
+        _qwen("assistant", {"functionCall": {"name": "skill", "args": {"skill": "release-notes"}}}),
+        _qwen("tool_result", {"functionResponse": {"name": "skill", "response": {"output": "x"}}}),
+        _qwen("assistant", {"text": "hm", "thought": True}, {"text": "Done."}),
+        _qwen("user", {"text": "No, that's wrong: use bullet points."}),
+    ],
+    "uuid",
+    "parentUuid",
+)
+
+
+def _claw(role: str, content: object) -> Line:
+    message = {"role": role, "content": content}
+    return {"type": "message", "message": message, "timestamp": "2026-11-16T14:41:16.615Z"}
+
+
+OPENCLAW: list[Line] = [
+    {"type": "skills", "prompt": LISTED},
+    {"type": "session", "id": "w1", "cwd": "/repo", "timestamp": "2026-11-16T14:41:14.023Z"},
+    *_chain(
+        [
+            _claw("user", "[Mon 2026-11-16 14:40 UTC] write the notes"),
+            _claw(
+                "assistant",
+                [{"type": "toolCall", "name": "read", "arguments": {"path": FILE}}],
+            ),
+            _claw("toolResult", [{"type": "text", "text": "---\nname: release-notes\n---"}]),
+            _claw("user", [{"type": "text", "text": "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nx"}]),
+            _claw("assistant", [{"type": "text", "text": "Done."}]),
+            _claw("user", "No, that's wrong: use bullet points."),
+        ],
+        "id",
+        "parentId",
+    ),
+]
+OPENCODE: list[Line] = [
+    {"id": "o1", "directory": "/repo", "time_created": 1_794_839_936_661},
+    {
+        "role": "user",
+        "time": {"created": 1_794_839_937_515},
+        "parts": [
+            {"type": "text", "text": '"write the notes"'},
+            {"type": "text", "text": HINT, "synthetic": True},
+        ],
+    },
+    {
+        "role": "assistant",
+        "parts": [
+            {"type": "step-start"},
+            {"type": "tool", "tool": "skill", "state": {"input": {"name": "release-notes"}}},
+            {"type": "text", "text": "Done."},
+        ],
+    },
+    {"role": "user", "parts": [{"type": "text", "text": "No, that's wrong: use bullet points."}]},
+]
+Reader = Callable[..., tuple[Session, ...]]
+ALL: list[tuple[Reader, list[Line]]] = [
+    (read_copilot_sessions, COPILOT),
+    (read_qwen_sessions, QWEN),
+    (read_openclaw_sessions, OPENCLAW),
+    (read_opencode_sessions, OPENCODE),
+]
+
+
+def _session(reader: Reader, lines: Sequence[object]) -> Session:
+    (found,) = reader([TranscriptRecord(line) for line in lines], path="/a", skipped={})
+    return found
+
+
+@each_row("case", ALL)
+def test_what_a_person_typed_is_told_from_what_programs_added(
+    case: tuple[Reader, list[Line]],
+) -> None:
+    found = _session(*case)
+
+    assert found.cwd == "/repo"
+    assert found.started_ms > 1_794_000_000_000
+    assert [turn.prompt for turn in found.turns] == [
+        "write the notes",
+        "No, that's wrong: use bullet points.",
+    ]
+    assert found.turns[0].corrected
+    assert found.turns[0].used == ("release-notes",)
+    assert found.turns[0].answer == "Done."
+
+
+def test_what_a_hook_named_is_known_where_the_log_has_it() -> None:
+    hinted = [_session(*case).turns[0].hinted for case in ALL]
+
+    assert hinted == [("release-notes",), ("release-notes",), (), ("release-notes",)]
+
+
+def test_what_the_model_was_shown_is_known_where_the_log_has_it() -> None:
+    shown = [_session(*case).turns[0].listed for case in ALL]
+
+    assert shown == [("pdf-forms",), None, ("pdf-forms",), None]
+
+
+def test_a_branch_that_was_left_does_not_count() -> None:
+    left = {**QWEN[0], "uuid": "x", "parentUuid": "0"}
+
+    found = _session(read_qwen_sessions, [*QWEN[:2], left, *QWEN[2:]])
+
+    assert len(found.turns) == 2
+
+
+@each_row("case", ALL)
+def test_lines_that_nobody_writes_stop_nothing(case: tuple[Reader, list[Line]]) -> None:
+    reader, lines = case
+    odd: list[object] = [
+        None,
+        7,
+        [],
+        {"type": "user"},
+        {"data": 1, "type": "user.message"},
+        {"role": "user"},
+    ]
+
+    found = _session(reader, [*odd, *lines])
+
+    assert found.turns[-1].prompt == "No, that's wrong: use bullet points."
+
+
+@each_row(
+    "call",
+    [
+        ("Skill", {"skill": "plug:a-b"}, "plug:a-b"),
+        ("Skill", {"command": "/a-b"}, "a-b"),
+        ("skill", {"name": "a-b"}, "a-b"),
+        ("activate_skill", {"name": "a-b"}, "a-b"),
+        ("mcp__prowess__load_skill", {"name": "a-b"}, "a-b"),
+        ("prowess_load_skill", {"name": "a-b"}, "a-b"),
+        ("prowess-read_skill_file", {"name": "a-b", "path": "x.md"}, "a-b"),
+        ("tool_call", {"name": "mcp__prowess__load_skill", "arguments": {"name": "a-b"}}, "a-b"),
+        ("tool_call", {"id": "prowess__load_skill", "args": {"name": "a-b"}}, "a-b"),
+        ("exec", "await tools.mcp__prowess__load_skill({name: 'a-b'})", "a-b"),
+        ("Read", {"file_path": "/r/.claude/skills/a-b/SKILL.md"}, "a-b"),
+        ("read_many_files", {"paths": ["x.md", "skills/a-b/SKILL.md"]}, "a-b"),
+        ("Bash", {"command": "sed -n '1,80p' .claude/skills/a-b/SKILL.md"}, "a-b"),
+        ("shell", {"command": ["bash", "-lc", "cat 'skills/a-b/SKILL.md'"]}, "a-b"),
+        ("Bash", {"command": "cd .claude/skills/a-b && cat SKILL.md"}, "a-b"),
+        ("exec_command", {"cmd": "head -50 ./SKILL.md", "workdir": "/r/skills/a-b/"}, "a-b"),
+        ("Bash", {"command": "python3 -c \"print(open('skills/a-b/SKILL.md').read())\""}, "a-b"),
+        ("run", {"command": "type C:\\r\\skills\\a-b\\SKILL.md"}, "a-b"),
+        ("Write", {"file_path": "/r/.claude/skills/a-b/SKILL.md", "content": "x"}, ""),
+        ("create", {"path": "/r/skills/a-b/SKILL.md", "file_text": "x"}, ""),
+        ("Bash", {"command": "cat > skills/a-b/SKILL.md <<'E'\nx\nE"}, ""),
+        ("Grep", {"pattern": "a-b", "path": "skills"}, ""),
+        ("Bash", {"command": "find . -name SKILL.md"}, ""),
+        ("Bash", None, ""),
+        (None, {"skill": 7}, ""),
+    ],
+)
+def test_every_way_to_load_a_skill_is_a_use_and_to_write_one_is_not(
+    call: tuple[object, object, str],
+) -> None:
+    name, fields, used = call
+
+    assert find_used_skills(name, fields) == ((used,) if used else ())
+
+
+def test_one_command_that_reads_two_skills_uses_both() -> None:
+    assert find_used_skills("Bash", {"command": "cat skills/{a,b}/SKILL.md c/SKILL.md"}) == (
+        "a",
+        "b",
+        "c",
+    )
